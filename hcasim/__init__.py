@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hcasim.runs.benchmark import bench
     from hcasim.runs.program import app
     from hcasim.schemas.making import schema
-    from hcasim.study.comparison.comparing import compare
+    from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.why import why
     from hcasim.study.sensitivity.study import sensitivity
     from hcasim.study.sweep.sweep import sweep
@@ -66,7 +66,7 @@ _ROOMS = {
     "CatalogError": "catalog:CatalogError",
     "app": "runs.program:app",
     "bench": "runs.benchmark:bench",
-    "compare": "study.comparison.comparing:compare",
+    "compare": "study.comparison.compare:compare",
     "calibration": "calibrate.file.reading:read_calibration",
     "list_ids": "catalog:list_ids",
     "list_scenarios": "papers.loader:list_scenarios",

@@ -33,11 +33,12 @@ from hcasim.cli.outputs import output_faults
 from hcasim.cli.printing import print_text
 from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
-from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
+from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 from hcasim.ground.errors import one_of
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
+    from hcasim.runs.experiment import Experiment
     from hcasim.runs.point import Point
 
 _TOOLS = ("perftest", "osu", "imb", "netpipe")
@@ -97,7 +98,11 @@ def command(
         faults += blamed(more, known, given)
     count = read_samples(uncertainty, faults) if known is None else None
     if count and not faults:
-        drawn = drawn_points(prepared, count, lambda settings: _prepare(given, settings))
+        from hcasim.study.bands import draw
+
+        found = draw([_asked(given, base, faults)], count)
+        drawn = [points for (points,) in found.points]
+        tell_bands(len(drawn), count, len(found.factors))
     workload = find_workload(given["workload"])
     if given["invalidate"] and workload and "invalidate" not in workload.options:
         faults.append(INVALIDATE)
@@ -132,7 +137,7 @@ def command(
                 prepared, jobs=jobs, progress=progress, profile=profile, store=store
             )
     if drawn:
-        from hcasim.calibrate.file.bands import with_bands
+        from hcasim.study.bands import with_bands
 
         with progress_bar("Sampling") as progress:
             result = with_bands(result, drawn, jobs=jobs, progress=progress)
@@ -218,12 +223,16 @@ def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:
 def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
     """Turn the arguments into points, or find every fault."""
     from hcasim.catalog import CatalogError
-    from hcasim.runs.experiment import Experiment
 
     faults: list[str] = []
-    settings = read_experiment(given, faults)
-    asked = Experiment.of(given["workload"], given["testbed"], **settings).under(base)
     try:
-        return asked.benchmark(), faults
+        return _asked(given, base, faults).benchmark(), faults
     except CatalogError as error:
         return [], faults + error.faults
+
+
+def _asked(given: dict[str, Any], base: dict[str, str], faults: list[str]) -> Experiment:
+    from hcasim.runs.experiment import Experiment
+
+    settings = read_experiment(given, faults)
+    return Experiment.of(given["workload"], given["testbed"], **settings).under(base)

@@ -17,7 +17,7 @@ from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 
 if TYPE_CHECKING:
-    from hcasim.study.comparison.comparison import Comparison
+    from hcasim.study.comparison.compare import Comparison
 
 
 @click.command("compare", cls=ExperimentCommand)
@@ -43,7 +43,7 @@ def command(
     result on one side, both are measured. The usual options are those of both sides, --a and --b
     those of one.
     """
-    from hcasim.study.comparison.comparing import compare
+    from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.files import is_result
 
     wanted = Wanted.take(given)

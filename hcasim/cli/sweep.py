@@ -93,8 +93,7 @@ def command(
     In place of a workload there may be what app runs: a kernel such as is.A, a trace, a file of
     Python; --over map_by, arguments and rate are then its options beside --ranks and --ppn.
     """
-    from hcasim.study.sweep.file import ENDING, read_study
-    from hcasim.study.sweep.sweep import sweep
+    from hcasim.study.sweep.sweep import ENDING, read_study, sweep
 
     wanted = Wanted.take(given)
     faults = [*wanted.faults()]
@@ -147,10 +146,9 @@ def command(
         )
     if page is not None:
         from hcasim.study.report.sweeping import document
-        from hcasim.study.sweep.drawing import Facets
 
         words = click.get_current_context().meta[WORDS]
-        shown = document(found, Facets(**facets), told(["sweep", *words]), datetime.now(UTC))
+        shown = document(found, facets, told(["sweep", *words]), datetime.now(UTC))
         write_page(shown, page)
     wanted.deliver(found, lambda: _show(found), lambda: found.plot(**facets))
     if samples:

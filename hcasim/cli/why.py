@@ -15,7 +15,7 @@ from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from hcasim.study.comparison.answer import Answer, Why
+    from hcasim.study.comparison.why import Answer, Why
 
 
 @click.command("why", cls=ExperimentCommand)

@@ -27,7 +27,7 @@ from hcasim.runs.document import Form, Head, Profile, Seconds
 from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.point import Point
 from hcasim.runs.table import Table
-from hcasim.workloads.result import Cost, profile_of
+from hcasim.workloads.result import Cost
 
 ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from hcasim.ground.quantities import title
 from hcasim.ground.text import printable
 from hcasim.workloads.option import Option
+from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,10 +99,9 @@ def draw_lines(
     figure = new_figure(width=11.0 if signature else 6.4)
     panels = figure.subplots(1, 2 if signature else 1, squeeze=False, sharey=True)[0]
     for number, (label, rows) in enumerate(lines.items()):
-        _line(panels[0], axis.name, field, rows, label, number)
-        if signature:
-            _line(panels[1], TIME, field, rows, label, number)
-    panels[0].set_xlabel("Message Size (Bytes)" if axis.name == "size" else axis.title)
+        for panel, x in zip(panels, (axis.name, TIME), strict=False):
+            draw_line(panel, [(row.get(x, 0), row[field]) for row in rows], label, number)
+    panels[0].set_xlabel(axis_title(axis.name))
     panels[0].set_ylabel(title(field))
     panels[0].set_ylim(bottom=0, top=1.05 * max(float(panels[0].dataLim.ymax), 1e-9))
     every = chain.from_iterable(lines.values())
@@ -116,7 +116,45 @@ def draw_lines(
     return figure
 
 
-def _line(axes: Axes, x: str, y: str, rows: Rows, label: str, number: int) -> None:
-    points = sorted((row.get(x, 0), row[y]) for row in rows)
-    marker = MARKERS[number % len(MARKERS)]
-    axes.plot(*zip(*points, strict=True), marker=marker, markersize=3, label=label)
+def axis_title(name: str) -> str:
+    """Return what an axis that shows an option, or a column of rows, is called."""
+    if name == "size":
+        return "Message Size (Bytes)"
+    return plain((OPTIONS[name].title if name in OPTIONS else title(name)) or name)
+
+
+def draw_line(
+    axes: Axes,
+    points: Iterable[tuple[Any, float]],
+    label: str,
+    number: int,
+    band: Iterable[tuple[float, float, float]] = (),
+) -> None:
+    """Draw a line.
+
+    Parameters:
+        axes: where.
+        points: x and y; numbers are put in order, words stay as they come.
+        label: of the legend.
+        number: of the line, which says its colour and marker.
+        band: x and both ends of what it may be.
+    """
+    every = [(x if is_number(x) else plain(str(x)), y) for x, y in points]
+    if all(is_number(x) for x, _ in every):
+        every.sort()
+    colour = f"C{number % 10}"
+    if ends := sorted(band):
+        at, below, above = zip(*ends, strict=True)
+        axes.fill_between(at, below, above, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(
+        *zip(*every, strict=True),
+        color=colour,
+        marker=MARKERS[number % len(MARKERS)],
+        markersize=3,
+        label=plain(label),
+    )
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value has a place on an axis of numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

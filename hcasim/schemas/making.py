@@ -17,9 +17,10 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.application_document import AppDocument
 from hcasim.runs.document import BenchmarkDocument
 from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
-from hcasim.study.comparison.document import CompareDocument, WhyDocument
-from hcasim.study.sensitivity.document import SensitivityDocument
-from hcasim.study.sweep.document import SweepDocument
+from hcasim.study.comparison.compare import CompareDocument
+from hcasim.study.comparison.why import WhyDocument
+from hcasim.study.sensitivity.result import SensitivityDocument
+from hcasim.study.sweep.table import SweepDocument
 from hcasim.traces.schema import RECORDS, End, Failure, Header, Point
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

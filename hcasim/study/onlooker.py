@@ -1,10 +1,19 @@
-"""Who watches a simulator, and what he does not care for."""
+"""Watching a simulator, to write what happens into a file."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
 from hcasim.engine import Simulator
+from hcasim.ground.writing import written_through
+
+Write = Callable[[bytes], object]
+"""Takes pieces of a file."""
 
 
 class Onlooker:
-    """Watches a simulator; what he is to note, those who derive from this say."""
+    """Watches a simulator; a class that derives from this notes what it needs."""
 
     def __init__(self) -> None:
         self.sim = Simulator()
@@ -36,3 +45,18 @@ class Onlooker:
 
     def over(self, block: str, operation: int, details: object) -> None:
         """Note that an adapter has done with an operation."""
+
+    def finish(self) -> None:
+        """Write what is left: the run is over."""
+
+
+Watching = TypeVar("Watching", bound=Onlooker)
+
+
+@contextmanager
+def written(file: Path, make: Callable[[Write], Watching]) -> Iterator[Watching]:
+    """Write a file while something runs; if it does not end, nothing is left of the file."""
+    with written_through(file) as write:
+        watching = make(write)
+        yield watching
+        watching.finish()

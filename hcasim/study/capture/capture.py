@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -15,14 +14,11 @@ from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import written_through
 from hcasim.hca import QPType, QueuePair
-from hcasim.study.capture.ethernet import Rocev2Frames
-from hcasim.study.capture.frames import Frames, Way
+from hcasim.study.capture.ethernet import IwarpFrames, Rocev2Frames
+from hcasim.study.capture.frames import Frames, PcapFile, Way
 from hcasim.study.capture.infiniband import InfinibandFrames
-from hcasim.study.capture.iwarp import IwarpFrames
-from hcasim.study.capture.pcap import PcapFile
-from hcasim.study.onlooker import Onlooker
+from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")
 _LEAST: Final = 16
@@ -30,12 +26,9 @@ _LEAST: Final = 16
 
 @dataclass(frozen=True)
 class Tap:
-    """Where a link is listened to.
+    """A port of a node at which a link is listened to, from 1.
 
-    Parameters:
-        node: its number.
-        port: of its adapter, from 1.
-        snap: bytes of each packet that are kept at most; None keeps all.
+    Of each packet `snap` bytes are kept at most; None keeps all.
     """
 
     node: int = 0
@@ -78,16 +71,9 @@ def _number(text: str) -> int | None:
 
 
 class Capture(Onlooker):
-    """Writes the packets of a link as they come; only those on their way are kept.
+    """Writes the packets of a link as they come, and keeps only those on their way."""
 
-    Parameters:
-        write: takes pieces of the file.
-
-    Attributes:
-        packets: so far.
-    """
-
-    def __init__(self, write: Callable[[bytes], object], tap: Tap) -> None:
+    def __init__(self, write: Write, tap: Tap) -> None:
         super().__init__()
         self.packets = 0
         self._write = write
@@ -135,8 +121,6 @@ class Capture(Onlooker):
             self._file = PcapFile(self._write, self._frames.link_type, self._tap.snap)
         while self._coming:
             self._write_first(self._file)
-
-    # What it is told.
 
     def event(
         self,
@@ -196,18 +180,6 @@ class Capture(Onlooker):
         self.packets += 1
 
 
-@contextmanager
-def captured(file: Path, tap: Tap) -> Iterator[Capture]:
-    """Write the packets of a link while something runs; if it does not end, nothing is left.
-
-    Parameters:
-        file: .pcap, or .pcap.gz, which is compressed.
-        tap: where the link is listened to.
-
-    Yields:
-        What is to follow the simulator of the run.
-    """
-    with written_through(file) as write:
-        capture = Capture(write, tap)
-        yield capture
-        capture.finish()
+def captured(file: Path, tap: Tap) -> AbstractContextManager[Capture]:
+    """Write the packets of a link into a file while something runs."""
+    return written(file, lambda write: Capture(write, tap))

@@ -1,21 +1,133 @@
-"""Packets of InfiniBand, from the LRH to the VCRC.
+"""Packets of InfiniBand, byte for byte: transport headers, and the frame from LRH to VCRC.
 
-Source: InfiniBand Architecture Specification volume 1, 7.7 (LRH) and 7.8 (ICRC, VCRC).
+Source: InfiniBand Architecture Specification volume 1: LRH 7.7, ICRC and VCRC 7.8, BTH 9.2,
+extended headers 9.3, opcodes table 38, syndromes 9.7.5.
 """
 
 from __future__ import annotations
 
 import struct
-from functools import cache
+from functools import cache, reduce
+from operator import xor
 from typing import ClassVar, Final
+from zlib import crc32
 
-from hcasim.fabric.packet import ICRC, LRH, VCRC, Packet
-from hcasim.study.capture import transport
-from hcasim.study.capture.frames import Frame, Frames, Way
-from hcasim.study.capture.pcap import ERF
+from hcasim.fabric.packet import (
+    ICRC,
+    LRH,
+    VCRC,
+    Aeth,
+    AtomicEth,
+    Deth,
+    Opcode,
+    Packet,
+    Reth,
+    Syndrome,
+)
+from hcasim.hca import QPType
+from hcasim.study.capture.frames import ERF, Frame, Frames, Way
 
 _BTH_FOLLOWS: Final = 2
 _LRH: Final = struct.Struct(">BBHHH")
+_BTH: Final = struct.Struct(">BBHII")
+_RETH: Final = struct.Struct(">QII")
+_ATOMIC: Final = struct.Struct(">QIQQ")
+_DETH: Final = struct.Struct(">II")
+
+_SERVICE: Final = {QPType.RC: 0x00, QPType.UC: 0x20, QPType.UD: 0x60}
+# First, middle, last, only.
+_PARTS: Final = {
+    Opcode.SEND: (0x00, 0x01, 0x02, 0x04),
+    Opcode.RDMA_WRITE: (0x06, 0x07, 0x08, 0x0A),
+    Opcode.RDMA_READ_RESPONSE: (0x0D, 0x0E, 0x0F, 0x10),
+}
+_WHOLE: Final = {
+    Opcode.RDMA_READ_REQUEST: 0x0C,
+    Opcode.ACKNOWLEDGE: 0x11,
+    Opcode.NAK: 0x11,
+    Opcode.ATOMIC_ACKNOWLEDGE: 0x12,
+    Opcode.COMPARE_SWAP: 0x13,
+    Opcode.FETCH_ADD: 0x14,
+}
+_NAK: Final = 0x60
+_SYNDROMES: Final = {
+    # Without end-to-end credits.
+    Syndrome.ACK: 0x1F,
+    Syndrome.INVALID_REQUEST: _NAK | 1,
+    Syndrome.REMOTE_ACCESS_ERROR: _NAK | 2,
+    Syndrome.REMOTE_OPERATIONAL_ERROR: _NAK | 3,
+}
+_RNR: Final = 0x20
+_TICK: Final = 10_000_000
+"""The shortest pause that a receiver may ask for, in ps."""
+_PARTITION: Final = 0xFFFF
+QUEUE_PAIRS: Final = 0x400
+"""What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
+_ASKS: Final = 1 << 31
+
+
+def opcode(packet: Packet, service: QPType) -> int:
+    """What a packet is, with the service of its queue pair."""
+    parts = _PARTS.get(packet.opcode)
+    if parts is None:
+        return _SERVICE[service] | _WHOLE[packet.opcode]
+    if packet.first:
+        return _SERVICE[service] | parts[3 if packet.last else 0]
+    return _SERVICE[service] | parts[2 if packet.last else 1]
+
+
+def headers(packet: Packet, service: QPType) -> bytes:
+    """The base transport header and the extended ones."""
+    found = _BTH.pack(
+        opcode(packet, service),
+        -packet.payload % 4 << 4,
+        _PARTITION,
+        packet.qpn + QUEUE_PAIRS,
+        packet.psn | (_ASKS if packet.ack_request else 0),
+    )
+    for header in packet.headers:
+        if isinstance(header, Reth):
+            found += _RETH.pack(header.address, header.rkey, header.length)
+        elif isinstance(header, AtomicEth):
+            found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
+        elif isinstance(header, Deth):
+            found += _DETH.pack(0, header.source_qpn + QUEUE_PAIRS)
+        elif isinstance(header, Aeth):
+            found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
+            if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+                found += struct.pack(">Q", header.original)
+    return found
+
+
+def _syndrome(header: Aeth) -> int:
+    if header.syndrome is Syndrome.RNR_NAK:
+        return _RNR | pause(header.rnr_timer_ps)
+    return _SYNDROMES[header.syndrome]
+
+
+def pause(duration_ps: int) -> int:
+    """The code of the shortest pause that is not shorter (table 45); 0 is the longest."""
+    for code in range(1, 32):
+        lasts = _TICK if code == 1 else _TICK * (2 + code % 2) << code // 2 >> 1
+        if lasts >= duration_ps:
+            return code
+    return 0
+
+
+def data(packet: Packet) -> bytes:
+    """What a packet carries behind its headers, all zero, and its padding."""
+    carried = 0 if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE else packet.payload
+    return bytes(carried + -packet.payload % 4)
+
+
+def invariant_crc(masked: bytes) -> bytes:
+    """The ICRC of a packet whose fields that may change on the way are all ones."""
+    return struct.pack("<I", crc32(masked))
+
+
+def masked_bth(packet: bytes, start: int) -> bytes:
+    """A packet whose reserved byte in the BTH at a place is all ones."""
+    return packet[: start + 4] + b"\xff" + packet[start + 5 :]
 
 
 class InfinibandFrames(Frames):
@@ -27,36 +139,31 @@ class InfinibandFrames(Frames):
         """The packet."""
         words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
         local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
-        found = local + transport.headers(packet, way.service)
+        found = local + headers(packet, way.service)
         if self.keeps(packet.size):
-            carried = transport.data(packet)
+            carried = data(packet)
             found += carried
             # The virtual lane may change on the way.
-            masked = transport.masked_bth(bytes([found[0] | 0xF0]) + found[1:], LRH)
-            found += transport.invariant_crc(masked)
+            masked = masked_bth(bytes([found[0] | 0xF0]) + found[1:], LRH)
+            found += invariant_crc(masked)
             head = len(found) - len(carried) - ICRC
             crc = _after_zeros(_crc(0xFFFF, found[:head]), len(carried))
             found += struct.pack("<H", _crc(crc, found[-ICRC:]) ^ 0xFFFF)
         return [self.cut(found, packet.size)]
 
 
-def _table() -> list[int]:
-    found = []
-    for value in range(256):
-        for _ in range(8):
-            # The polynomial 0x100B, lowest bit first.
-            value = value >> 1 ^ (0xD008 if value & 1 else 0)
-        found.append(value)
-    return found
-
-
-_TABLE: Final = _table()
+@cache
+def _crc_of(byte: int) -> int:
+    for _ in range(8):
+        # The polynomial 0x100B, lowest bit first.
+        byte = byte >> 1 ^ (0xD008 if byte & 1 else 0)
+    return byte
 
 
 def _crc(crc: int, data: bytes) -> int:
-    """The VCRC of what has another before it, without the last complement."""
+    """Return the VCRC of what has another before it, without the last complement."""
     for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]
+        crc = crc >> 8 ^ _crc_of((crc ^ byte) & 0xFF)
     return crc
 
 
@@ -66,9 +173,5 @@ def _of_bits(zeros: int) -> list[int]:
 
 
 def _after_zeros(crc: int, zeros: int) -> int:
-    """What `_crc` makes of zeros: the sum of what it makes of each bit, which is soon found."""
-    found = 0
-    for bit, one in enumerate(_of_bits(zeros)):
-        if crc >> bit & 1:
-            found ^= one
-    return found
+    """Return what `_crc` makes of zeros: the sum of what it makes of each bit."""
+    return reduce(xor, (one for bit, one in enumerate(_of_bits(zeros)) if crc >> bit & 1), 0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from hcasim.study.comparison.document import BothBlocks, BothSides, BothStages
+from pydantic import Field
+
+from hcasim.runs.document import Form
 from hcasim.workloads.explain import TELLING
 
 MEAN = "mean of all, less this one"
@@ -23,36 +24,17 @@ Spent = tuple[str, float]
 """A stage and what it takes, in microseconds."""
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A stage of a message on both machines.
+class Stage(Form):
+    """What a stage of a message takes on both machines, in microseconds; None where none is."""
 
-    Parameters:
-        name: of the stage, as `--explain` calls it.
-        a: what it takes on the first machine in microseconds; None where there is none.
-        b: the same of the second.
-    """
-
-    name: str
+    name: str = Field(alias="stage")
     a: float | None
     b: float | None
-
-    @property
-    def difference(self) -> float:
-        """What it takes longer on the second machine, in microseconds."""
-        return _sum([self.b or 0.0, -(self.a or 0.0)])
+    difference: float
 
 
-@dataclass(frozen=True)
-class Block:
-    """How much of the time a block of both machines is busy, or a pool is waited for.
-
-    Parameters:
-        name: of the block.
-        a: share on the first machine; None where there is none.
-        b: the same of the second.
-        waited: whether it is waiting for the block that is told.
-    """
+class Block(Form):
+    """Share of the time that a block is busy, or waited for, on both; None where none is."""
 
     name: str
     a: float | None
@@ -60,36 +42,23 @@ class Block:
     waited: bool
 
     @property
-    def both(self) -> tuple[float | None, float | None]:
-        """Both shares."""
-        return self.a, self.b
-
-    @property
     def most(self) -> float:
         """The larger of both shares."""
         return max(self.a or 0.0, self.b or 0.0)
 
 
-@dataclass(frozen=True)
-class Breakdown:
-    """What `--explain` says of a point, of two machines.
+class Breakdown(Form):
+    """What `--explain` says of a point, of two machines: where the time goes on both."""
 
-    Parameters:
-        stages: of a message, one after the other; empty where the workload has no single message.
-        blocks: the one that does most first.
-        binds: which limits each machine; empty where nothing is saturated, or none is known.
-    """
-
-    stages: tuple[Stage, ...]
-    blocks: tuple[Block, ...]
-    binds: tuple[str, str]
+    stages: tuple[Stage, ...] = Field(description="of a latency they add up to it")
+    blocks: tuple[Block, ...] = Field(description="the one that does most first")
+    binds: tuple[str, str] = Field(description="the block that limits each; empty if none is known")
 
     @property
     def totals(self) -> Stage:
         """The sum of the stages: exact, as each is a whole number of picoseconds."""
-        return Stage(
-            "total", *(_sum(getattr(one, side) or 0.0 for one in self.stages) for side in "ab")
-        )
+        a, b = (_sum(getattr(one, side) or 0.0 for one in self.stages) for side in "ab")
+        return _stage("total", a, b)
 
     @property
     def telling(self) -> tuple[Block, ...]:
@@ -112,17 +81,6 @@ class Breakdown:
             return ""
         a, b = a or "Nothing", b or "nothing"
         return f"{a} limits both." if a == b else f"{a} limits A, {b} limits B."
-
-    def document(self) -> BothSides:
-        """Return it in the form of the schema `why`."""
-        return BothSides(
-            stages=tuple(
-                BothStages(stage=one.name, a=one.a, b=one.b, difference=one.difference)
-                for one in self.stages
-            ),
-            blocks=tuple(BothBlocks(**vars(one)) for one in self.blocks),
-            binds=self.binds,
-        )
 
 
 def side_by_side(
@@ -151,13 +109,12 @@ def side_by_side(
     for key in ("busy", "waited"):
         both = [{r["name"]: r[key] for r in one.get("resources", ()) if key in r} for one in (a, b)]
         blocks += [
-            Block(name, both[0].get(name), both[1].get(name), waited=key == "waited")
-            for name in dict.fromkeys([*both[0], *both[1]])
+            Block(name=name, a=both[0].get(name), b=both[1].get(name), waited=key == "waited")
+            for name in {**both[0], **both[1]}
         ]
     blocks.sort(key=lambda one: -one.most)
-    return Breakdown(
-        tuple(_aligned(*ways)), tuple(blocks), (a.get("binds", ""), b.get("binds", ""))
-    )
+    binds = (a.get("binds", ""), b.get("binds", ""))
+    return Breakdown(stages=tuple(_aligned(*ways)), blocks=tuple(blocks), binds=binds)
 
 
 def _stages(found: Mapping[str, Any]) -> list[Spent]:
@@ -183,10 +140,14 @@ def _aligned(a: list[Spent], b: list[Spent]) -> Iterator[Stage]:
     for how, i, i_end, j, j_end in matched.get_opcodes():
         if how == "equal":
             for (name, ours), (_, theirs) in zip(a[i:i_end], b[j:j_end], strict=True):
-                yield Stage(name, ours, theirs)
+                yield _stage(name, ours, theirs)
         else:
-            yield from (Stage(name, us, None) for name, us in a[i:i_end])
-            yield from (Stage(name, None, us) for name, us in b[j:j_end])
+            yield from (_stage(name, us, None) for name, us in a[i:i_end])
+            yield from (_stage(name, None, us) for name, us in b[j:j_end])
+
+
+def _stage(name: str, a: float | None, b: float | None) -> Stage:
+    return Stage(name=name, a=a, b=b, difference=_sum([b or 0.0, -(a or 0.0)]))
 
 
 def _sum(every: Iterable[float]) -> float:

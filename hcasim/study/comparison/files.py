@@ -6,32 +6,27 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
-from hcasim.catalog import CatalogError, Machine
+from pydantic import ValidationError
+
+from hcasim.catalog import CatalogError
 from hcasim.ground.errors import display, nearest, one_of
 from hcasim.ground.reading import read_file
+from hcasim.papers.replay import RunDocument
 from hcasim.runs.benchmark import Benchmark
+from hcasim.runs.document import BenchmarkDocument, Setup
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
-from hcasim.study.comparison.side import Side
-
-if TYPE_CHECKING:
-    from hcasim.papers.replay import RunDocument
-    from hcasim.runs.document import Setup
-    from hcasim.study.sweep.document import SweepDocument
+from hcasim.study.comparison.sides import Side
+from hcasim.study.sweep.table import ERROR, SweepDocument
+from hcasim.study.sweep.values import column_unit
 
 ALLOWED = "a testbed by id or file, or a .json file that bench -o, run -o or sweep -o has written"
-_UNITS = {
-    "ns_per_m": "ns/m",
-    "ns": "ns",
-    "B": "B",
-    "MHz": "MHz",
-    "MBps": "MB/s",
-    "Mops": "Mop/s",
-    "m": "m",
+_KINDS: dict[str, type[BenchmarkDocument | RunDocument | SweepDocument]] = {
+    "hcasim-run": RunDocument,
+    "hcasim-sweep": SweepDocument,
 }
-"""Of what a column of a sweep ends in, as --set takes it."""
 _WHICH = "#"
 _TABLES = (".csv", ".jsonl", ".parquet")
 
@@ -63,22 +58,12 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
     """
     if isinstance(given, Benchmark):
         return Side(given.machine, given.workload, given.curve.rows)
-    from pydantic import ValidationError
-
-    from hcasim.papers.replay import RunDocument
-    from hcasim.runs.document import BenchmarkDocument
-    from hcasim.study.sweep.document import SweepDocument
-
     file, which = _file(given)
     where = display(Path(file))
-    kinds: dict[str, type[BenchmarkDocument | RunDocument | SweepDocument]] = {
-        "hcasim-run": RunDocument,
-        "hcasim-sweep": SweepDocument,
-    }
     try:
         told = json.loads(read_file(Path(file), else_allowed=ALLOWED))
         schema = told.get("schema") if isinstance(told, dict) else None
-        found = kinds.get(str(schema), BenchmarkDocument).model_validate(told)
+        found = _KINDS.get(str(schema), BenchmarkDocument).model_validate(told)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
@@ -107,16 +92,19 @@ def _file(given: str | PathLike[str]) -> tuple[str, str]:
 
 
 def _of_setup(found: Setup, rows: Sequence[Mapping[str, Any]]) -> Side:
-    own: dict[str, Any] = dict(found.options)
-    asked: dict[str, Any] = {name: own[name] for name in CHOICES if name in own}
-    asked |= {"adapter": found.adapter, "firmware_mode": found.firmware_mode}
-    machine = _machine(found.testbed, asked, found.overrides, found.workload)
-    return Side(machine, found.workload, tuple(dict(row) for row in rows))
+    asked = {name: one for name, one in found.options.items() if name in CHOICES}
+    asked |= {"adapter": found.adapter}
+    asked |= {"firmware_mode": found.firmware_mode} if found.firmware_mode else {}
+    return _side(found.workload, found.testbed, asked, found.overrides, rows)
 
 
-def _machine(
-    testbed: str, asked: Mapping[str, Any], overrides: Mapping[str, Any], workload: str
-) -> Machine:
+def _side(
+    workload: str,
+    testbed: str,
+    asked: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+) -> Side:
     """Put together again what was measured."""
     others = {n: one for n, one in asked.items() if n != "switch" and n not in overrides}
     switch = asked.get("switch", True)
@@ -129,7 +117,7 @@ def _machine(
             machine = Experiment(workload, testbed, chosen, overrides).machine()
     except CatalogError as error:
         raise CatalogError([*error.faults, _KEPT]) from None
-    return machine
+    return Side(machine, workload, tuple(dict(row) for row in rows))
 
 
 def _of_run(found: RunDocument, which: str) -> Side:
@@ -155,7 +143,7 @@ def _of_sweep(found: SweepDocument, which: str) -> Side:
             close = nearest(value, list(values)) if values else nearest(column, columns)
             raise CatalogError([f"found {word!r}; allowed: {allowed}{close}"])
         rows = [row for row in rows if str(row.get(column)) == value]
-    rows = [row for row in rows if "error" not in row]
+    rows = [row for row in rows if ERROR not in row]
     names = dict.fromkeys(name for row in rows for name in row if _is_of_machine(name))
     several = {n: dict.fromkeys(str(row.get(n, "")) for row in rows) for n in names}
     several = {name: values for name, values in several.items() if len(values) > 1}
@@ -171,19 +159,12 @@ def _of_sweep(found: SweepDocument, which: str) -> Side:
     if missing:
         raise CatalogError([f"found no column {name}; allowed: a sweep" for name in missing])
     asked = {name: first[name] for name in CHOICES if name in first}
-    overrides = dict(_override(name, one) for name, one in first.items() if "." in name)
-    workload = str(first["workload"])
-    machine = _machine(first["testbed"], asked, overrides, workload)
-    return Side(machine, workload, tuple(rows))
+    overrides = {}
+    for column in (name for name in first if "." in name):
+        path, unit = column_unit(column)
+        overrides[path] = f"{first[column]} {unit}".rstrip()
+    return _side(str(first["workload"]), first["testbed"], asked, overrides, rows)
 
 
 def _is_of_machine(column: str) -> bool:
     return column in ("testbed", "workload", *CHOICES) or "." in column
-
-
-def _override(column: str, value: Any) -> tuple[str, str]:
-    """Return a what-if setting from a column, whose last word is its unit."""
-    for ending, unit in _UNITS.items():
-        if column.endswith(f"_{ending}"):
-            return column.removesuffix(f"_{ending}"), f"{value} {unit}"
-    return column, str(value)

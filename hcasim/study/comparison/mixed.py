@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.runs.executor import Progress, run_points
+from hcasim.ground.errors import nearest
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.runs.store import Store
-from hcasim.study.comparison.answer import Cause
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side
-from hcasim.study.comparison.difference import differences
-from hcasim.study.comparison.grouping import PART, grouped
+from hcasim.study.comparison.sides import differences
+from hcasim.study.sensitivity.subject import Run, names_of
 from hcasim.workloads import find_workload
-from hcasim.workloads.options import AXES, varying
-from hcasim.workloads.result import Result
+from hcasim.workloads.options import varying
 
+PART = "part"
+SECTION = "section"
+_PARTS = ("adapter", "host", "stack", "link")
+"""What each group of nodes has of its own."""
 REST = "structure"
 """What no setting of a description says: which blocks there are, and how they are connected."""
 
 WHOLES = ("adapter", "host", "stack")
 """What may be another as a whole in a testbed."""
-Whole = dict[str, dict[str, Any]]
-"""Choices and overrides that make a whole what it is on a side."""
 
 
-def _whole(name: str, side: Experiment, machine: Machine) -> Whole:
-    choices = {name: side.choices.get(name) or getattr(machine, name).id}
+@dataclass(frozen=True)
+class Cause:
+    """Something in which the two machines differ, or several such things together.
+
+    Parameters:
+        name: a path, an option, "structure" or "others".
+        members: the paths and options that change with it.
+        a: what the first machine has, in words.
+        b: what the second machine has.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    a: str = ""
+    b: str = ""
+
+
+def _whole(name: str, side: Experiment, machine: Machine) -> dict[str, Any]:
+    """Return the settings that make a whole what it is on a side, by name and by path."""
+    own: dict[str, Any] = {name: side.choices.get(name) or getattr(machine, name).id}
     if name == "adapter":
-        choices["firmware_mode"] = machine.groups[0].firmware_mode or None
-    own = {p: v for p, v in side.overrides.items() if p.partition(".")[0] == name}
-    return {"choices": choices, "overrides": own}
+        own["firmware_mode"] = machine.groups[0].firmware_mode
+    return own | {p: one for p, one in side.overrides.items() if p.startswith(f"{name}.")}
 
 
 class Mixed:
@@ -41,16 +57,14 @@ class Mixed:
 
     Parameters:
         a, b: the two sides.
-        field: what is read of its rows.
+        field: what is read of the rows of their benchmark.
         groups: how causes are put together, as `grouped` takes it; with "part" a whole adapter,
             host or stack is exchanged where both have others.
-        jobs, progress, store: as `run_points` takes them.
+        run: simulates points.
 
     Attributes:
-        workload: the benchmark.
         causes: what can be exchanged, one by one; the last is the structure.
         together: paths that cannot, with why.
-        simulated: different points that were needed.
 
     Raises:
         CatalogError: the sides do not measure the same points.
@@ -61,18 +75,15 @@ class Mixed:
         a: Experiment,
         b: Experiment,
         field: str,
-        groups: Sequence[str] = (),
-        jobs: int | None = None,
-        progress: Progress | None = None,
-        store: Store | None = None,
+        groups: Sequence[str],
+        run: Run,
     ) -> None:
-        self._sides, self.workload, self._field = (a, b), a.workload, field
-        self._jobs, self._progress, self._store = jobs, progress, store
+        self.sides, self.field, self._run = (a, b), field, run
         self._known: dict[Point, float] = {}
         self.together: dict[str, str] = {}
         self._options: dict[str, tuple[Any, Any]] = {}
         self._paths: dict[str, tuple[str, str]] = {}
-        self._wholes: dict[str, tuple[Whole, Whole]] = {}
+        self._wholes: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         ends = [one.benchmark() for one in (a, b)]
         varied = [one.name for one in varying([vars(p.options) for p in (*ends[0], *ends[1])])]
         first, second = (vars(one[0].options) for one in ends)
@@ -80,15 +91,11 @@ class Mixed:
             pair = (a.options.get(name, first[name]), b.options.get(name, second[name]))
             if str(pair[0]) != str(pair[1]):
                 self._options[name] = pair
-        axes = [name for name in varied if name not in self._options] or ["size"]
         if len(ends[0]) != len(ends[1]):
             found = f"found {len(ends[0])} and {len(ends[1])} points"
             raise CatalogError([f"a and b: {found}; allowed: the same points"])
-        self.names = [
-            f"{field} at "
-            + ", ".join(f"{AXES[n].title} {AXES[n].label(getattr(p.options, n))}" for n in axes)
-            for p in ends[0]
-        ]
+        axes = [name for name in varied if name not in self._options]
+        self.names = names_of(ends[0], field, axes)
         machines = (ends[0][0].machine, ends[1][0].machine)
         if PART in groups:
             self._take_wholes(*machines)
@@ -96,8 +103,8 @@ class Mixed:
         given = {name: (str(x), str(y)) for name, (x, y) in self._options.items()}
         single = [Cause(name, (name,), *texts) for name, texts in {**self._paths, **given}.items()]
         wholes = [
-            Cause(name, (name,), *(str(one["choices"][name]) for one in pair))
-            for name, pair in self._wholes.items()
+            Cause(name, (name,), str(ours[name]), str(theirs[name]))
+            for name, (ours, theirs) in self._wholes.items()
         ]
         self.causes = [*wholes, *grouped(single, groups)]
         self.causes.append(Cause(REST, (REST, *self.together)))
@@ -109,25 +116,21 @@ class Mixed:
 
     def _take_wholes(self, a: Machine, b: Machine) -> None:
         """Find the adapters, hosts and stacks that can be exchanged alone, on both sides."""
-        if any(isinstance(one.testbed, Machine) for one in self._sides):
+        if any(isinstance(one.testbed, Machine) for one in self.sides):
             return
         if len(a.groups) > 1 or len(b.groups) > 1:
             return
         for name in WHOLES:
             if getattr(a, name).id == getattr(b, name).id:
                 continue
-            pair = [
+            ours, theirs = (
                 _whole(name, side, machine)
-                for side, machine in zip(self._sides, (a, b), strict=True)
-            ]
-            self._wholes[name] = (pair[0], pair[1])
-            for members in ({name}, {REST, *self._wholes} - {name}):
-                try:
-                    self._points(members)
-                except CatalogError:
-                    # Its values may still be exchanged one by one.
-                    del self._wholes[name]
-                    break
+                for side, machine in zip(self.sides, (a, b), strict=True)
+            )
+            self._wholes[name] = (ours, theirs)
+            if self._fault(name):
+                # Its values may still be exchanged one by one.
+                del self._wholes[name]
 
     def _take(self, a: Machine, b: Machine) -> None:
         """Find the paths that can be exchanged alone, on both sides."""
@@ -138,25 +141,29 @@ class Mixed:
                 self.together[one.path] = "only one of both has it"
                 continue
             self._paths[one.path] = one.texts
-            for members in ({one.path}, {REST, *self._wholes, *self._paths} - {one.path}):
-                try:
-                    self._points(members)
-                except CatalogError as error:
-                    del self._paths[one.path]
-                    self.together[one.path] = error.faults[0]
-                    break
+            if fault := self._fault(one.path):
+                del self._paths[one.path]
+                self.together[one.path] = fault
+
+    def _fault(self, name: str) -> str:
+        """Say why something cannot be exchanged alone on one of both sides, if it cannot."""
+        for members in ({name}, {REST, *self._wholes, *self._paths} - {name}):
+            try:
+                self._points(members)
+            except CatalogError as error:
+                return error.faults[0]
+        return ""
 
     def _points(self, members: Iterable[str]) -> list[Point]:
         """Return the points of the machine that has ``members`` as B has them."""
         chosen = set(members)
         own = int(REST in chosen)
-        base = self._sides[own]
+        base = self.sides[own]
         for name, pair in self._wholes.items():
             if (name in chosen) != bool(own):
-                kept = {p: v for p, v in base.overrides.items() if p.partition(".")[0] != name}
-                theirs = pair[name in chosen]
-                settings = {**base.settings, **theirs["choices"]}
-                base = replace(base, settings=settings, overrides={**kept, **theirs["overrides"]})
+                left = {n: one for n, one in base.settings.items() if n not in pair[own]}
+                paths = {p: v for p, v in base.overrides.items() if not p.startswith(f"{name}.")}
+                base = replace(base, settings=left, overrides=paths).with_(**pair[not own])
         overrides = {
             path: texts[path in chosen]
             for path, texts in self._paths.items()
@@ -172,26 +179,79 @@ class Mixed:
         points = [self._points(members) for members in every]
         wanted = dict.fromkeys(p for one in points for p in one if p not in self._known)
         for point, result in self._run(wanted).items():
-            self._known[point] = float(result.row[self._field])
+            self._known[point] = float(result.row[self.field])
         return [[self._known[p] for p in one] for one in points]
 
     def breakdowns(self) -> list[Breakdown | None]:
         """Return where the time goes on both sides, point by point."""
-        known = find_workload(self.workload)
-        ends = [one.benchmark() for one in self._sides]
+        known = find_workload(self.sides[0].workload)
+        ends = [one.benchmark() for one in self.sides]
         if known is None or "explain" not in known.options:
             return [None for _ in ends[0]]
         told = [[replace(p, options=replace(p.options, explain=True)) for p in one] for one in ends]
         found = self._run(point for one in told for point in one)
         every: list[Breakdown | None] = []
         # Stages are those of what a workload measures first.
-        timed = self._field.endswith("_us")
-        untold = {"stages": ()} if timed and self._field != known.fields[0] else {}
+        timed = self.field.endswith("_us")
+        untold = {"stages": ()} if timed and self.field != known.fields[0] else {}
         for a, b in zip(*([found[point] for point in one] for one in told), strict=True):
-            both = (float(a.row[self._field]), float(b.row[self._field]))
+            both = (float(a.row[self.field]), float(b.row[self.field]))
             ours, theirs = ({**one.breakdown, **untold} for one in (a, b))
             every.append(side_by_side(ours, theirs, both if timed else None))
         return every
 
-    def _run(self, points: Iterable[Point]) -> dict[Point, Result]:
-        return run_points(points, workers=self._jobs, progress=self._progress, store=self._store)
+
+def grouped(causes: Sequence[Cause], groups: Sequence[str]) -> list[Cause]:
+    """Put causes together that belong to one part, in the order of the first of each.
+
+    Parameters:
+        causes: one for each path or option.
+        groups: "part" for the adapter, the host and so on, "section" for their blocks, such as
+            adapter.bus, or what paths begin with; of several the longest that fits counts.
+
+    Raises:
+        CatalogError: a beginning that no path has.
+    """
+    prefixes = [one.rstrip(".") for one in groups if one not in (PART, SECTION)]
+    paths = [one.name for one in causes]
+    faults = [
+        f"group: found {one!r}, with which nothing begins that can be exchanged; "
+        f"allowed: {PART}, {SECTION}, or the beginning of a path that differs{_near(one, paths)}"
+        for one in prefixes
+        if not any(_is_below(path, one) for path in paths)
+    ]
+    if faults:
+        raise CatalogError(faults)
+    found: dict[str, list[Cause]] = {}
+    for one in causes:
+        found.setdefault(_group(one.name, groups, prefixes), []).append(one)
+    return [_together(name, members) for name, members in found.items()]
+
+
+def _near(name: str, paths: Iterable[str]) -> str:
+    begun = (".".join(path.split(".")[:n]) for path in paths for n in range(1, path.count(".") + 2))
+    return nearest(name, [*dict.fromkeys([PART, SECTION, *begun])])
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}.")
+
+
+def _group(path: str, groups: Sequence[str], prefixes: Sequence[str]) -> str:
+    fitting = [one for one in prefixes if _is_below(path, one)]
+    if fitting:
+        return max(fitting, key=len)
+    names = path.split(".")
+    # Where nodes are of several groups, their parts stand below the name of the group.
+    depth = 2 if len(names) > 2 and names[1] in _PARTS else 1
+    if SECTION in groups and len(names) > depth + 1:
+        return ".".join(names[: depth + 1])
+    return ".".join(names[:depth]) if {PART, SECTION} & {*groups} else path
+
+
+def _together(name: str, members: Sequence[Cause]) -> Cause:
+    if len(members) == 1:
+        (one,) = members
+        return Cause(name, one.members, one.a, one.b)
+    paths = tuple(path for one in members for path in one.members)
+    return Cause(name, paths, f"{len(members)} values", f"{len(members)} others")

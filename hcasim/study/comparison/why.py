@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import factorial
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import flag_fault, one_of, refuse, settings_fault
-from hcasim.runs.executor import Progress, on_scheduler
+from hcasim.ground.quantities import number
+from hcasim.ground.text import brief, html_table
+from hcasim.runs.document import Form, Head
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
-from hcasim.study.comparison.answer import Answer, Cause, Share, Why
+from hcasim.runs.table import Table
+from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.files import is_result
-from hcasim.study.comparison.mixed import Mixed
-from hcasim.study.comparison.shares import shapley
-from hcasim.study.comparison.side import requested
+from hcasim.study.comparison.mixed import Cause, Mixed
+from hcasim.study.comparison.sides import requested
 from hcasim.study.sensitivity.subject import unit_of
 from hcasim.workloads import find_workload, unknown_workload
 
@@ -25,6 +33,214 @@ TOP = 7
 _RESULT = "found a result; allowed: a testbed by id or file, which can be changed"
 MOST = 11
 """More would need more than 2^12 machines."""
+
+Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+"""Title, heads of the columns, and rows."""
+
+
+class ExplainedShare(Form):
+    """What something in which the machines differ does to a number."""
+
+    cause: str
+    members: tuple[str, ...] = Field(description="paths and options that change with it")
+    a: str
+    b: str
+    alone: float = Field(description="change of A if only this becomes what B has")
+    last: float = Field(description="change as this becomes what B has at last")
+    share: float = Field(description="mean of the change over all orders; they add up")
+
+
+class ExplainedAnswer(Form):
+    """What explains the difference of a number."""
+
+    name: str
+    unit: str
+    a: float
+    b: float
+    shares: tuple[ExplainedShare, ...]
+    words: str
+    breakdown: Breakdown | None = Field(description="null of workloads that explain nothing")
+
+
+class WhyDocument(Head):
+    """Which parameters explain the difference between two machines."""
+
+    schema_: Literal["hcasim-why"] = Field(alias="schema")
+    title: str
+    answers: tuple[ExplainedAnswer, ...]
+    together: dict[str, str] = Field(description="what went with the structure, by path, and why")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a cause does to one number.
+
+    Parameters:
+        cause: the cause.
+        alone: by how much the number of A changes if only this becomes what B has.
+        last: by how much B's number changes as this, of all, becomes what B has at last.
+        share: Shapley's value: the mean over all orders; the shares sum up to the difference.
+    """
+
+    cause: Cause
+    alone: float
+    last: float
+    share: float
+
+    def document(self) -> ExplainedShare:
+        """Return it in the form of the schema `why`."""
+        told = {name: one for name, one in vars(self.cause).items() if name != "name"}
+        effects = {name: one for name, one in vars(self).items() if name != "cause"}
+        return ExplainedShare(cause=self.cause.name, **told, **effects)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Of one number, what explains the difference.
+
+    Parameters:
+        name: the number, such as "latency_us at Size 8".
+        unit: its unit.
+        a: what the first machine gives.
+        b: what the second machine gives.
+        shares: of each cause, the largest first.
+        breakdown: where the time goes on both; None of workloads that explain nothing.
+    """
+
+    name: str
+    unit: str
+    a: float
+    b: float
+    shares: tuple[Share, ...]
+    breakdown: Breakdown | None = None
+
+    @property
+    def difference(self) -> float:
+        """What B has more than A."""
+        return self.b - self.a
+
+    def percent(self, one: Share) -> float | None:
+        """Return a share in percent of the difference, if there is one."""
+        return 100 * one.share / self.difference + 0.0 if self.difference else None
+
+    def words(self) -> str:
+        """Say it in a sentence or two."""
+        ends = f"{number(self.a)} to {number(self.b, self.unit)}"
+        if not self.difference:
+            return f"{self.name}: {number(self.a, self.unit)} on both."
+        main = [
+            f"{one.cause.name} {self.percent(one):.0f} %"
+            for one in self.shares
+            if abs(one.share) >= 0.05 * abs(self.difference)
+        ]
+        alone = sum(one.alone for one in self.shares) / self.difference
+        apart = abs(alone - 1) > 0.1
+        more = f" Each alone, they make {alone:.0%} of it: they act together." if apart else ""
+        where = f" {self.breakdown.words()}".rstrip() if self.breakdown else ""
+        return f"{self.name}, {ends}: {', '.join(main) or 'many small ones'}.{more}{where}"
+
+    def tables(self) -> Iterator[Part]:
+        """Yield where the time goes on both machines: stage by stage, and what limits."""
+        found = self.breakdown
+        at = self.name.partition(" at ")[2]
+        if found is not None and found.stages:
+            rows = [
+                (one.name, *(_us(us) for us in (one.a, one.b)), _us(one.difference, "+"))
+                for one in (*found.stages, found.totals)
+            ]
+            yield f"Where the time goes at {at}", ("Stage", "A (us)", "B (us)", "B - A (us)"), rows
+        if found is not None and found.telling:
+            rows = [
+                (
+                    f"waiting for {one.name}" if one.waited else one.name,
+                    *map(_percent, (one.a, one.b)),
+                )
+                for one in found.telling
+            ]
+            a, b = (one or "nothing" for one in found.binds)
+            title = f"What limits {at}: {a} in A, {b} in B"
+            yield title, ("Block", "A (% of time)", "B (% of time)"), rows
+
+    def document(self) -> ExplainedAnswer:
+        """Return it in the form of the schema `why`."""
+        own = {**vars(self), "shares": tuple(one.document() for one in self.shares)}
+        return ExplainedAnswer(**own, words=self.words())
+
+
+def _us(value: float | None, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign if value else ''}.3f}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
+
+
+@dataclass(frozen=True, repr=False)
+class Why(Table):
+    """What explains the difference between two machines.
+
+    Parameters:
+        title: what was measured.
+        answers: one for each point.
+        together: paths that could not be exchanged alone and went with the structure, with why.
+        simulated: different points that were needed.
+    """
+
+    title: str
+    answers: tuple[Answer, ...]
+    together: Mapping[str, str]
+    simulated: int
+
+    def __repr__(self) -> str:
+        return brief(self, self.title, answers=len(self.answers))
+
+    axes = ("output", "cause")
+    fields = ("from", "to", "alone", "last", "share")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Each share of each number as one flat row."""
+        return [
+            {
+                "output": answer.name,
+                "unit": answer.unit,
+                "cause": one.cause.name,
+                "from": one.cause.a,
+                "to": one.cause.b,
+                "alone": one.alone,
+                "last": one.last,
+                "share": one.share,
+                "percent": answer.percent(one),
+            }
+            for answer in self.answers
+            for one in answer.shares
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON, in the form of the schema `why`."""
+        return WhyDocument(
+            **WhyDocument.head(),
+            title=self.title,
+            answers=tuple(one.document() for one in self.answers),
+            together=dict(self.together),
+        ).to_dict()
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the titles of the columns, and the cells of each row as text."""
+        names = (*self.axes, *self.fields)
+        rows = (
+            tuple(number(v) if isinstance(v := row[name], float) else v for name in names)
+            for row in self.rows
+        )
+        return [names, *rows]
+
+    def to_html(self) -> str:
+        """Return all tables as HTML, as notebooks show them."""
+        return super().to_html() + "".join(
+            html_table(head, lines, title)
+            for answer in self.answers
+            for title, head, lines in answer.tables()
+        )
 
 
 def why(
@@ -91,11 +307,11 @@ def why(
     if faults or known is None:
         raise CatalogError(dict.fromkeys(faults))
     store = usual_store() if cache else None
+    run = partial(run_points, workers=jobs, progress=progress, store=store)
     field = quantity or known.fields[0]
+    groups = (group,) if isinstance(group, str) else tuple(group)
     with each_machine_once(), on_scheduler(scheduler):
-        groups = (group,) if isinstance(group, str) else tuple(group)
-        mixed = Mixed(sides[0], sides[1], field, groups, jobs, progress, store)
-        return _explained(mixed, top)
+        return _explained(Mixed(sides[0], sides[1], field, groups, run), top)
 
 
 def _top_fault(top: object) -> str:
@@ -148,8 +364,30 @@ def _explained(mixed: Mixed, top: int) -> Why:
             for n, (one, part) in enumerate(zip(chosen, shapley(values), strict=True))
         ]
         shares.sort(key=lambda one: -abs(one.share))
-        unit = unit_of(mixed._field)
+        unit = unit_of(mixed.field)
         answers.append(Answer(name, unit, values[0], values[-1], tuple(shares), told))
-    a, b = (one.testbed for one in mixed._sides)
-    title = f"{mixed.workload}: from {a} to {b}"
+    a, b = (one.testbed for one in mixed.sides)
+    title = f"{mixed.sides[0].workload}: from {a} to {b}"
     return Why(title, tuple(answers), mixed.together, mixed.simulated)
+
+
+def shapley(worth: Sequence[float]) -> list[float]:
+    """Return each player's share of what all have together, which the shares add up to.
+
+    A player's share is what its joining changes, averaged over all orders of joining, worked out
+    exactly (L. S. Shapley, A Value for n-Person Games, 1953).
+
+    Parameters:
+        worth: of each set of players; bit n of its place says that player n is in it.
+    """
+    players = len(worth).bit_length() - 1
+    orders = factorial(players)
+    weights = [factorial(n) * factorial(players - n - 1) / orders for n in range(players)]
+    return [
+        sum(
+            weights[members.bit_count()] * (worth[members | 1 << one] - worth[members])
+            for members in range(len(worth))
+            if not members >> one & 1
+        )
+        for one in range(players)
+    ]

@@ -1,5 +1,1 @@
-"""Reports for readers: what a reproduction of papers found, and what it rests on."""
-
-from hcasim.study.report.reproduction import document
-
-__all__ = ["document"]
+"""Reports for readers: what a reproduction of papers or a sweep found, and what it rests on."""

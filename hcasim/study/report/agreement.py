@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from hcasim.pages import Cell, Column, Table
 from hcasim.papers.claim import Claim
@@ -10,7 +10,17 @@ from hcasim.papers.report import Report
 from hcasim.papers.verdict import Verdict
 
 _PAPER = "paper or collection"
-_NUMBER_OF = {"published": 0, "simulated": 1, "error": 2}
+
+
+def _right(*titles: str) -> list[Column]:
+    return [Column(one, right=True) for one in titles]
+
+
+def _prose(*titles: str) -> list[Column]:
+    return [Column(one, prose=True) for one in titles]
+
+
+_NUMBERS = _right("published", "simulated", "error")
 
 
 def paper_of(verdict: Verdict) -> str:
@@ -30,16 +40,17 @@ def figure_place(scenario: str) -> str:
 
 def claims(report: Report) -> Table:
     """Return the table of all claims that were judged."""
-    columns: tuple[str | Column, ...] = (
+    paper, role, status = (Column(one, chosen=True) for one in (_PAPER, "role", "status"))
+    columns: list[str | Column] = [
         "claim",
-        Column(_PAPER, chosen=True),
+        paper,
         "figure",
         "system",
-        Column("statement", prose=True),
-        *(Column(one, right=True) for one in _NUMBER_OF),
-        Column("role", chosen=True),
-        Column("status", chosen=True),
-    )
+        *_prose("statement"),
+        *_NUMBERS,
+        role,
+        status,
+    ]
     judged = [one for one in report.verdicts if one.status != "context"]
     return Table(report.title, columns, [list(_claim(one)) for one in judged], filtered=True)
 
@@ -84,12 +95,7 @@ def deviations(report: Report) -> Table:
     for one in report.deviations:
         name = Cell(one.id, place=_missed_place(one.id), link=claim_place(one.id))
         rows.append([name, *_numbers(one), *_explained(one, known.get(one.id), told)])
-    columns: tuple[str | Column, ...] = (
-        "claim",
-        *(Column(one, right=True) for one in _NUMBER_OF),
-        Column("what is missed", prose=True),
-        Column("mechanism", prose=True),
-    )
+    columns: list[str | Column] = ["claim", *_NUMBERS, *_prose("what is missed", "mechanism")]
     return Table("Claims that are missed, and why", columns, rows)
 
 
@@ -107,58 +113,39 @@ def _explained(
 
 def context(report: Report) -> Table:
     """Return the table of the statements that nothing replays."""
-    columns: tuple[str | Column, ...] = (
-        "statement",
-        _PAPER,
-        "system",
-        "published",
-    )
-    prose = (Column("what is stated", prose=True), Column("why it is not replayed", prose=True))
+    prose = _prose("what is stated", "why it is not replayed")
+    columns: list[str | Column] = ["statement", _PAPER, "system", "published", *prose]
     rows = [
         (one.id, paper_of(one), one.system, one.texts[0], one.statement, one.note)
         for one in report.verdicts
         if one.status == "context"
     ]
-    return Table("Statements of context", (*columns, *prose), rows, filtered=True)
+    return Table("Statements of context", columns, rows, filtered=True)
 
 
 def by_paper(reports: Mapping[str, Report]) -> Table:
-    """Return the table of how well each paper is met.
-
-    Parameters:
-        reports: on each paper alone.
-    """
-    counted = ("pass", "deviation", "fail", "context")
+    """Return the table of how well each paper is met, from reports on each alone."""
+    counted, roles = ("pass", "deviation", "fail", "context"), ("fitted", "predicted")
     rows = [
-        [
-            name,
-            *(_count(one.summary[status]) for status in counted),
-            *(_error(one.median_error(role)) for role in ("fitted", "predicted")),
-        ]
+        [name, *_counts(one.summary, counted), *(_error(one.median_error(role)) for role in roles)]
         for name, one in reports.items()
     ]
-    titles = (*counted, "median error, fitted", "median error, predicted")
-    columns: tuple[str | Column, ...] = (_PAPER, *(Column(one, right=True) for one in titles))
-    return Table("Statements by paper or collection", columns, rows)
+    titles = (*counted, *(f"median error, {role}" for role in roles))
+    return Table("Statements by paper or collection", [_PAPER, *_right(*titles)], rows)
 
 
 def by_role(report: Report) -> Table:
     """Return the table of how many claims were fitted, derived and predicted."""
-    roles = report.roles
     counted = ("claims", "readings", "numbers", "orders", "limits")
-    columns: tuple[str | Column, ...] = (
-        "role",
-        *(Column(one, right=True) for one in (*counted, "median error")),
-    )
     rows = [
-        [role, *(_count(count[one]) for one in counted), _error(report.median_error(role))]
-        for role, count in roles.items()
+        [role, *_counts(count, counted), _error(report.median_error(role))]
+        for role, count in report.roles.items()
     ]
-    return Table("Claims by their role", columns, rows)
+    return Table("Claims by their role", ["role", *_right(*counted, "median error")], rows)
 
 
-def _count(number: int) -> Cell:
-    return Cell(str(number), number)
+def _counts(found: Mapping[str, int], names: Iterable[str]) -> list[str | Cell]:
+    return [Cell(str(found[name]), found[name]) for name in names]
 
 
 def _error(error: float | None) -> str | Cell:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from hcasim import __version__
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.catalog.provenance import EVIDENCE
-from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
+from hcasim.pages import Block, Cell, Code, Column, Content, Counts, Facts, Table, Text
 from hcasim.papers.replay import Replay
 
 Parameters = tuple[Parameter[Value], ...]
@@ -18,52 +20,20 @@ _FEW = 3
 
 
 @dataclass
-class _Part:
-    """Values that belong together: of an adapter, a host, software, a switch or a testbed.
-
-    Parameters:
-        name: of it; of several with other values, with a number.
-        parameters: its values.
-    """
-
-    name: str
-    parameters: Parameters
-
-    @property
-    def kind(self) -> str:
-        """What it is."""
-        return self.name.partition(" ")[0]
-
-    @property
-    def place(self) -> str:
-        """The name of its first row, to which others lead."""
-        return f"part-{self.name.replace(' ', '-')}"
-
-
-@dataclass
 class _Use:
-    """A machine, and what ran on it.
-
-    Parameters:
-        machine: with which settings.
-        parts: what it is made of.
-        scenarios: ids of what ran on it.
-    """
+    """A machine, the names of the parts that it is made of, and ids of what ran on it."""
 
     machine: Machine
-    parts: list[_Part]
+    parts: list[str]
     scenarios: list[str] = field(default_factory=list)
 
 
 class Provenance:
-    """The machines of replays and their parts.
-
-    Parameters:
-        replays: what ran on them.
-    """
+    """The machines of replays, and the parts that they are made of."""
 
     def __init__(self, replays: Iterable[Replay]) -> None:
-        self._parts: dict[tuple[str, Parameters], _Part] = {}
+        # A part is the values that an adapter, a host, software, a switch or a testbed has.
+        self._parts: dict[tuple[str, Parameters], str] = {}
         self._uses: dict[tuple[str, str], _Use] = {}
         for replay in replays:
             for machine in replay.machines.values():
@@ -80,37 +50,41 @@ class Provenance:
         if scenario not in self._uses[key].scenarios:
             self._uses[key].scenarios.append(scenario)
 
-    def _part(self, name: str, parameters: Parameters) -> _Part:
+    def _part(self, name: str, parameters: Parameters) -> str:
+        """Return what a part is called: of several with other values each has a number."""
         if (name, parameters) not in self._parts:
             alike = sum(one == name for one, _ in self._parts)
-            shown = f"{name} ({alike + 1})" if alike else name
-            self._parts[name, parameters] = _Part(shown, parameters)
+            self._parts[name, parameters] = f"{name} ({alike + 1})" if alike else name
         return self._parts[name, parameters]
+
+    @property
+    def _values(self) -> list[tuple[str, Parameter[Value]]]:
+        """All values, each with the name of its part."""
+        return [(name, one) for (_, every), name in self._parts.items() for one in every]
 
     def blocks(self) -> Iterator[Block]:
         """Yield the machines, what they are made of, and all their values."""
-        every = [one for part in self._parts.values() for one in part.parameters]
-        counts: Counter[str] = Counter(one.evidence for one in every)
+        counts: Counter[str] = Counter(one.evidence for _, one in self._values)
         yield Text(
-            f"The {len(self._uses)} machines that were simulated are made of "
-            f"{len(self._parts)} parts with {len(every)} values. spec, datasheet and driver name "
-            "a public document; fitted was determined from measurements, chosen is assumed with "
-            "published numbers in view, and assumed is plausible without a public source. Of parts "
-            "with a number, another of the same name has other values."
+            f"The {len(self._uses)} machines that were simulated are made of {len(self._parts)} "
+            f"parts with {len(self._values)} values. spec, datasheet and driver name a public "
+            "document; fitted was determined from measurements, chosen is assumed with published "
+            "numbers in view, and assumed is plausible without a public source. Of parts with a "
+            "number, another of the same name has other values."
         )
         yield Counts([(kind, counts[kind], "") for kind in EVIDENCE])
         yield self._machines()
-        yield self._values()
+        yield self._all_values()
 
     def _machines(self) -> Table:
         rows = []
         for use in self._uses.values():
             settings = [f"{path} = {text}" for path, text in use.machine.overrides.items()]
-            kinds = {kind: [one for one in use.parts if one.kind == kind] for kind in _KINDS}
+            kinds = [[one for one in use.parts if one.split()[0] == kind] for kind in _KINDS]
             rows.append(
                 [
                     Cell(use.machine.id, below=use.machine.title),
-                    *map(_lead, kinds.values()),
+                    *map(_lead, kinds),
                     "; ".join(settings),
                     Cell(str(len(use.scenarios)), len(use.scenarios), below=_few(use.scenarios)),
                 ]
@@ -118,51 +92,42 @@ class Provenance:
         prose = (Column("settings of the authors", prose=True), Column("figures", right=True))
         return Table("Machines", ("testbed", *_KINDS, *prose), rows)
 
-    def _values(self) -> Table:
+    def _all_values(self) -> Table:
         rows: list[tuple[Content, ...]] = []
-        for part in self._parts.values():
-            for number, one in enumerate(part.parameters):
-                name = Cell(one.path, place="" if number else part.place)
-                value = replace(_value(one), below=_interval(one))
-                rows.append((name, part.name, value, one.evidence, one.origin))
-        columns: tuple[str | Column, ...] = (
-            "parameter",
-            Column("part", chosen=True),
-            Column("value", right=True),
-            Column("evidence", chosen=True),
-            Column("source", prose=True),
+        before = ""
+        for part, one in self._values:
+            name = Cell(one.path, place="" if part == before else _place(part))
+            value = replace(_value(one), below=_interval(one))
+            rows.append((name, part, value, one.evidence, one.origin))
+            before = part
+        return Table(
+            "All values", ("parameter", _PART, _NUMBER, _KIND, _SOURCE), rows, filtered=True
         )
-        return Table("All values", columns, rows, filtered=True)
 
     def determined(self) -> Iterator[Block]:
         """Yield the values that were fitted or chosen, with what determined them."""
         rows: list[tuple[Content, ...]] = [
             (
                 one.path,
-                part.name,
+                part,
                 one.evidence,
                 _value(one),
                 _interval(one),
                 ", ".join(one.claims),
                 one.origin,
             )
-            for part in self._parts.values()
-            for one in part.parameters
+            for part, one in self._values
             if one.evidence in ("fitted", "chosen")
         ]
-        columns: tuple[str | Column, ...] = (
-            "parameter",
-            Column("part", chosen=True),
-            Column("evidence", chosen=True),
-            Column("value", right=True),
-            "interval",
-            "determined by",
-            Column("source", prose=True),
-        )
+        columns = ("parameter", _PART, _KIND, _NUMBER, "interval", "determined by", _SOURCE)
         if rows:
             yield Table("Values that were fitted or chosen", columns, rows, filtered=True)
         else:
             yield Text("No value of these machines was fitted or chosen.")
+
+
+_PART, _KIND = Column("part", chosen=True), Column("evidence", chosen=True)
+_NUMBER, _SOURCE = Column("value", right=True), Column("source", prose=True)
 
 
 def _owner(machine: Machine, path: str) -> str:
@@ -180,10 +145,15 @@ def _owner(machine: Machine, path: str) -> str:
     return f"network {machine.id}"
 
 
-def _lead(parts: list[_Part]) -> str | Cell:
+def _lead(parts: list[str]) -> str | Cell:
     """Return the names of parts of one kind, which lead to their values."""
-    names = ", ".join(dict.fromkeys(one.name.partition(" ")[2] for one in parts))
-    return Cell(names, link=parts[0].place) if parts else ""
+    names = ", ".join(dict.fromkeys(one.partition(" ")[2] for one in parts))
+    return Cell(names, link=_place(parts[0])) if parts else ""
+
+
+def _place(part: str) -> str:
+    """Return the name of the first row of a part, to which others lead."""
+    return f"part-{part.replace(' ', '-')}"
 
 
 def _value(parameter: Parameter[Value]) -> Cell:
@@ -199,3 +169,19 @@ def _interval(parameter: Parameter[Value]) -> str:
 def _few(names: list[str]) -> str:
     more = len(names) - _FEW
     return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+
+
+def summary(
+    counts: Sequence[tuple[str, int, str]],
+    facts: Sequence[tuple[str, str]],
+    command: str,
+    made: datetime | None,
+    took: str = "",
+) -> Iterator[Block]:
+    """Yield what a report begins with: counts, facts, and what made it, when and how long."""
+    yield Counts(counts)
+    when = f"{made:%Y-%m-%d %H:%M %Z}".strip() if made else ""
+    run = [("hcasim", __version__), ("made", when), ("took", took)]
+    yield Facts([*facts, *((name, one) for name, one in run if one)])
+    if command:
+        yield Code(f"$ {command}")

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 
-from hcasim import __version__
-from hcasim.pages import Block, Code, Counts, Document, Facts, Section, Text
+from hcasim.ground.quantities import title
+from hcasim.pages import (
+    Block,
+    Cell,
+    Column,
+    Content,
+    Document,
+    Facts,
+    Figure,
+    Section,
+    Table,
+    Text,
+)
+from hcasim.papers.replay import Replay
 from hcasim.papers.report import Report
+from hcasim.runs.curve import beside
 from hcasim.study.report.agreement import (
     by_paper,
     by_role,
+    claim_place,
     claims,
     context,
     deviations,
+    figure_place,
 )
-from hcasim.study.report.figures import figures
-from hcasim.study.report.provenance import Provenance
+from hcasim.study.report.provenance import Provenance, summary
 
 _COUNTED = {
     "pass": "claims pass",
@@ -27,13 +42,7 @@ _COUNTED = {
 
 
 def document(report: Report, command: str = "", made: datetime | None = None) -> Document:
-    """Describe a reproduction for readers.
-
-    Parameters:
-        report: what it found.
-        command: that made it.
-        made: when; left out without it.
-    """
+    """Describe a reproduction for readers, with the command that made it, and when."""
     provenance = Provenance(report.replays)
     sections = [
         Section("Agreement", list(_agreement(report))),
@@ -46,21 +55,15 @@ def document(report: Report, command: str = "", made: datetime | None = None) ->
 
 
 def _summary(report: Report, command: str, made: datetime | None) -> Iterator[Block]:
-    yield Counts([(told, report.summary[one], one) for one, told in _COUNTED.items()])
-    papers = list(dict.fromkeys(one.scenario.paper for one in report.replays))
+    counts = [(told, report.summary[one], one) for one, told in _COUNTED.items()]
+    papers = dict.fromkeys(one.scenario.paper for one in report.replays)
     facts = [
         ("papers and collections", ", ".join(papers)),
         ("replayed", f"{len(report.replays)} figures and tables"),
         *((f"instead: {part}", name) for part, name in report.instead.items()),
-        ("hcasim", __version__),
     ]
-    if made is not None:
-        facts.append(("made", f"{made:%Y-%m-%d %H:%M %Z}".strip()))
-    if report.wall_seconds is not None:
-        facts.append(("took", f"{report.wall_seconds:.1f} s"))
-    yield Facts(facts)
-    if command:
-        yield Code(f"$ {command}")
+    took = "" if report.wall_seconds is None else f"{report.wall_seconds:.1f} s"
+    yield from summary(counts, facts, command, made, took)
 
 
 def _agreement(report: Report) -> Iterator[Block]:
@@ -86,7 +89,9 @@ def _deviations(report: Report) -> Iterator[Block]:
 
 def _figures(report: Report) -> Iterator[Block]:
     yield Text("Lines and bars are simulated, stars are what was published of single points.")
-    yield from figures(report)
+    statuses = {one.id: one.status for one in report.verdicts}
+    for paper, replays in groupby(report.replays, lambda one: one.scenario.paper):
+        yield Section(paper, [_figure(one, statuses) for one in replays])
 
 
 def _roles(report: Report) -> Iterator[Block]:
@@ -96,3 +101,26 @@ def _roles(report: Report) -> Iterator[Block]:
         "worst of its errors."
     )
     yield by_role(report)
+
+
+def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:
+    scenario = replay.scenario
+    heading = f"{scenario.place}: {replay.title}"
+    claims = [
+        Cell(one.id, link=claim_place(one.id), mark=statuses.get(one.id, ""))
+        for one in scenario.claims
+    ]
+    how: list[tuple[str, Content | Sequence[Content]]] = [
+        ("scenario", scenario.id),
+        ("discussed in", scenario.section),
+        ("testbed", ", ".join(dict.fromkeys(map(scenario.testbed_of, scenario.series)))),
+        ("workload", ", ".join(dict.fromkeys(map(scenario.workload_of, scenario.series)))),
+        *([("claims", claims)] if claims else []),
+    ]
+    curves, quantity = list(replay.curves.values()), scenario.axes.field
+    (first, *others), rows = beside(curves, quantity)
+    columns: tuple[str | Column, ...] = (first, *(Column(one, right=True) for one in others))
+    values = Table(title(quantity), columns, rows)
+    drawing = Figure(heading, replay.plot())
+    folded = Section("Values", [values], f"values-{figure_place(scenario.id)}", folded=True)
+    return Section(heading, [drawing, Facts(how), folded], figure_place(scenario.id))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from hcasim import __version__
 from hcasim.ground.quantities import title, written
 from hcasim.pages import (
     Block,
     Cell,
-    Code,
     Column,
     Content,
-    Counts,
     Document,
     Facts,
     Figure,
@@ -21,32 +18,26 @@ from hcasim.pages import (
     Table,
 )
 from hcasim.pages import Text as Paragraph
-from hcasim.study.sweep.drawing import Facets
-from hcasim.study.sweep.table import Sweep
-from hcasim.study.sweep.trial import ERROR
+from hcasim.runs.drawing import is_number
+from hcasim.study.report.provenance import summary
+from hcasim.study.sweep.table import ERROR, Sweep
 
 
 def document(
     found: Sweep,
-    facets: Facets | None = None,
+    facets: Mapping[str, str | None] | None = None,
     command: str = "",
     made: datetime | None = None,
 ) -> Document:
-    """Describe a sweep for readers.
-
-    Parameters:
-        found: what it measured.
-        facets: how it is drawn; chosen by what varies without.
-        command: that made it.
-        made: when; left out without it.
+    """Describe a sweep for readers, with the command that made it, and when.
 
     Raises:
         CatalogError: a column of the facets that is none.
     """
     sections = [
-        Section("What was measured", list(_measured(found, facets or Facets()))),
+        Section("Simulated results", list(_results(found, facets or {}))),
         *([Section("Refused", [_refused(found)])] if found.refused else []),
-        Section("What all points have alike", [Facts(_alike(found))]),
+        Section("Common settings", [Facts(_alike(found))]),
         Section("Where each value comes from", list(_values(found))),
     ]
     name = ", ".join(dict.fromkeys(str(row["workload"]) for row in found.rows))
@@ -63,21 +54,14 @@ def _summary(found: Sweep, command: str, made: datetime | None) -> Iterator[Bloc
     counts = [("points", len(found.rows), "")]
     if found.refused:
         counts.append(("points that were refused", found.refused, "fail"))
-    yield Counts(counts)
-    facts = [("hcasim", __version__)]
-    if found.drawn:
-        facts.append(("bands", BANDS.format(found.samples, len(found.drawn))))
-    if made is not None:
-        facts.append(("made", f"{made:%Y-%m-%d %H:%M %Z}".strip()))
-    yield Facts(facts)
-    if command:
-        yield Code(f"$ {command}")
+    bands = [("bands", BANDS.format(found.samples, len(found.drawn)))] if found.drawn else []
+    yield from summary(counts, bands, command, made)
 
 
-def _measured(found: Sweep, facets: Facets) -> Iterator[Block]:
+def _results(found: Sweep, facets: Mapping[str, str | None]) -> Iterator[Block]:
     if found.axes and found.refused < len(found.rows):
-        drawing = found.plot(**vars(facets))
-        yield Figure(title(facets.y or found.fields[0]), drawing)
+        drawing = found.plot(**facets)
+        yield Figure(title(facets.get("y") or found.fields[0]), drawing)
     names = (*found.axes, *found.fields)
     # Readers choose rows by what varies.
     columns = [
@@ -122,9 +106,5 @@ def _values(found: Sweep) -> Iterator[Block]:
 
 
 def _cell(value: object, name: str) -> Cell:
-    if value is None:
-        return Cell("")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return Cell(str(value))
     text = written(value, name) if isinstance(value, float) else str(value)
-    return Cell(text, order=float(value))
+    return Cell("" if value is None else text, float(value) if is_number(value) else None)

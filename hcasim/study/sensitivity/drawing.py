@@ -20,12 +20,7 @@ _LOW, _HIGH = "tab:blue", "tab:orange"
 
 
 def draw(title: str, charts: Sequence[tuple[Output, float, Sequence[Effect]]]) -> Figure:
-    """Draw how far each parameter moves each output: a chart for each, the widest bar on top.
-
-    Parameters:
-        title: of all.
-        charts: each output with its value, and the effects on it, the largest first.
-    """
+    """Draw how far each parameter moves each output: a chart each, the widest bar on top."""
     figure = new_figure(width=9.0)
     bars = [max(1, len(effects[:BARS])) for _, _, effects in charts]
     figure.set_figheight(1.2 + sum(0.7 + 0.28 * number for number in bars))

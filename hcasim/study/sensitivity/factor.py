@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -99,12 +100,19 @@ def settings_of(
     }
 
 
+def within(one: Factor, fault: Callable[[int], str]) -> tuple[Factor, list[str]]:
+    """Return a factor without the ends that have a fault, and these faults."""
+    faults = {end: said for end in {one.low, one.high} - {one.base} if (said := fault(end))}
+    low, high = (one.base if end in faults else end for end in (one.low, one.high))
+    return replace(one, low=low, high=high), [*faults.values()]
+
+
 def find_factors(
     machines: Sequence[Machine],
     *,
-    ranges: Mapping[str, str],
-    only: Sequence[str],
-    spread: float,
+    ranges: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
+    spread: float = SPREAD,
     calibration: Calibration | None = None,
 ) -> Found:
     """Return the parameters of machines that a study varies.
@@ -122,38 +130,46 @@ def find_factors(
     known = _known(machines, calibration)
     ties = _ties(calibration)
     found, faults = Found(), []
-    names = _names(known)
+    names = Counter(one.path for one in known.values())
     leaves = {path: _leaf(path, machines) for path in known}
     given: dict[str, tuple[int, int]] = {}
-    for word, text in ranges.items():
-        paths = [path for path in known if word in (path, known[path].path)]
-        faults += _range_faults(word, text, paths, known, leaves)
-        given |= {path: _read_range(leaves[path], text) for path in paths} if not faults else {}
+    for word, text in (ranges or {}).items():
+        try:
+            given |= _ends(word, text, known, leaves)
+        except ValueError as error:
+            faults.append(f"range: {word}: {error}")
+
+    def matches(pattern: str, path: str) -> bool:
+        return fnmatchcase(path, pattern) or fnmatchcase(known[path].path, pattern)
+
     for pattern in only:
-        if not any(_matches(pattern, path, known) for path in known):
+        if not any(matches(pattern, path) for path in known):
             close = nearest(pattern, [*names, *known])
             faults.append(f"only: found {pattern!r}, which no parameter matches{close}")
     if faults:
         raise CatalogError(faults)
     for path, parameter in known.items():
-        if only and not any(_matches(one, path, known) for one in only):
+        if only and not any(matches(one, path) for one in only):
             continue
         if path not in given and (parameter.evidence not in VARIED or ties.get(path) in known):
             continue
         leaf = leaves[path]
         if path not in given and parameter.source == UNSAID:
             found.fixed[path] = parameter.source
-            continue
-        if isinstance(leaf, str):
+        elif isinstance(leaf, str):
             found.fixed[path] = leaf
-            continue
-        name = parameter.path if names.count(parameter.path) == 1 else path
-        tied = tuple(one for one, leader in ties.items() if leader == path and one not in given)
-        factor = _factor(path, name, parameter, leaf, given.get(path), spread)
-        if isinstance(factor, str):
-            found.fixed[path] = factor
+        elif isinstance(ends := given.get(path) or _usual(parameter, leaf, spread), str):
+            found.fixed[path] = ends
         else:
-            found.factors[path] = replace(factor, paths=(path, *tied))
+            name = parameter.path if names[parameter.path] == 1 else path
+            tied = (one for one, leader in ties.items() if leader == path and one not in given)
+            base, evidence = parameter.value, parameter.evidence
+            assert isinstance(base, int)
+            origin: Origin = "interval" if parameter.interval is not None else "spread"
+            origin = "range" if path in given else origin
+            found.factors[path] = Factor(
+                path, name, ends[0], base, ends[1], leaf, evidence, origin, (path, *tied)
+            )
     return found
 
 
@@ -195,21 +211,14 @@ def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
     for machine in machines:
         inner = path.removeprefix(_own(machine))
         if isinstance(leaf, str) and inner != path:
-            leaf = _leaf_of_testbed(machine, inner)
+            if inner == "mtu":
+                paths = MTUS["infiniband"]
+                leaf = paths if machine.mtu in paths.choices else MTUS["ethernet"]
+            elif inner.startswith("trunk."):
+                leaf = leaf_at(f"{_own(machine)}link.{inner.removeprefix('trunk.')}")
+            else:
+                leaf = "says how many there are and how they are connected"
     return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
-
-
-def _leaf_of_testbed(machine: Machine, path: str) -> Leaf | str:
-    if path == "mtu":
-        paths = MTUS["infiniband"]
-        return paths if machine.mtu in paths.choices else MTUS["ethernet"]
-    if path.startswith("trunk."):
-        return leaf_at(f"testbeds.{machine.id}.link.{path.removeprefix('trunk.')}")
-    return "says how many there are and how they are connected"
-
-
-def _names(known: Mapping[str, Parameter[Value]]) -> list[str]:
-    return [one.path for one in known.values()]
 
 
 def _ties(calibration: Calibration | None) -> dict[str, str]:
@@ -219,33 +228,14 @@ def _ties(calibration: Calibration | None) -> dict[str, str]:
     return {path: one.tied_to for fit in every for path, one in fit.entries.items() if one.tied_to}
 
 
-def _matches(pattern: str, path: str, known: Mapping[str, Parameter[Value]]) -> bool:
-    return fnmatchcase(path, pattern) or fnmatchcase(known[path].path, pattern)
-
-
-def _factor(
-    path: str,
-    name: str,
-    parameter: Parameter[Value],
-    leaf: Leaf,
-    given: tuple[int, int] | None,
-    spread: float,
-) -> Factor | str:
-    """Return a parameter with its ends, or why it has none."""
+def _usual(parameter: Parameter[Value], leaf: Leaf, spread: float) -> tuple[int, int] | str:
+    """Return the ends of a parameter without a range, or why it has none."""
     base = parameter.value
     assert isinstance(base, int)
-    origin: Origin = "spread"
-    if given is not None:
-        (low, high), origin = given, "range"
-    elif parameter.interval is not None:
-        (low, high), origin = parameter.interval, "interval"
-    elif base == 0:
+    if parameter.interval is None and base == 0:
         return "is 0, which has no spread"
-    else:
-        low, high = _spread(base, spread, leaf)
-    if low == high == base:
-        return "has no other value within its spread"
-    return Factor(path, name, low, base, high, leaf, parameter.evidence, origin)
+    ends = parameter.interval or _spread(base, spread, leaf)
+    return "has no other value within its spread" if ends == (base, base) else ends
 
 
 def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
@@ -255,7 +245,8 @@ def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
         return min(near, default=base), max(near, default=base)
     step = leaf.step or 1
     if leaf.unit not in (None, SIZE):
-        ends = [_rounded(base / spread), _rounded(base * spread)]
+        # Three digits.
+        ends = [int(float(f"{value:.3g}")) for value in (base / spread, base * spread)]
     elif base & (base - 1) == 0 and base > 2:
         # What is a power of two mostly has to be one.
         times = 2 ** max(1, round(math.log2(spread)))
@@ -268,37 +259,27 @@ def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
     return min(low, base), max(high, base)
 
 
-def _rounded(value: float) -> int:
-    """Return a value with three digits."""
-    return int(float(f"{value:.3g}"))
-
-
-def _read_range(leaf: Leaf | str, text: str) -> tuple[int, int]:
-    assert isinstance(leaf, Leaf)
-    low, _, high = text.partition("..")
-    return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
-
-
-def _range_faults(
-    word: str,
-    text: str,
-    paths: Sequence[str],
-    known: Mapping[str, Parameter[Value]],
-    leaves: Mapping[str, Leaf | str],
-) -> list[str]:
-    where = f"range: {word}"
-    if not paths:
-        close = nearest(word, [*_names(known), *known])
-        return [f"{where}: no parameter of the study; allowed: those that show prints{close}"]
-    for path in paths:
-        leaf, base = leaves[path], known[path].value
+def _ends(
+    word: str, text: str, known: Mapping[str, Parameter[Value]], leaves: Mapping[str, Leaf | str]
+) -> dict[str, tuple[int, int]]:
+    """Return the ends of the parameters that a range is of; a ValueError says why it is none."""
+    found = {}
+    for path, parameter in known.items():
+        if word not in (path, parameter.path):
+            continue
+        leaf, base = leaves[path], parameter.value
         if isinstance(leaf, str) or not isinstance(base, int):
-            return [f"{where}: is no number"]
+            raise ValueError("is no number")
         try:
-            low, high = _read_range(leaf, text)
+            low, high = (int(leaf.read_argument(end.strip())) for end in text.partition("..")[::2])
         except UnitError as error:
-            return [f"{where}: {error}; a range is LOW..HIGH"]
+            raise ValueError(f"{error}; a range is LOW..HIGH") from None
         if not low <= base < high and not low < base <= high:
-            held = f"two ends around its value, {known[path].text}"
-            return [f"{where}: found {text!r}; allowed: {held}"]
-    return []
+            held = f"two ends around its value, {parameter.text}"
+            raise ValueError(f"found {text!r}; allowed: {held}")
+        found[path] = low, high
+    if not found:
+        names = [one.path for one in known.values()]
+        close = nearest(word, [*names, *known])
+        raise ValueError(f"no parameter of the study; allowed: those that show prints{close}")
+    return found

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from hcasim.catalog import Value
+from hcasim.catalog.provenance import Evidence
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import number
 from hcasim.ground.text import brief
+from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
-from hcasim.study.sensitivity.document import (
-    SensitivityDocument,
-    StudiedEffect,
-    StudiedOutput,
-    VariedParameter,
-)
-from hcasim.study.sensitivity.factor import Factor
+from hcasim.study.sensitivity.factor import Factor, Origin
 from hcasim.study.sensitivity.sampling import Index, Spread
 from hcasim.study.sensitivity.subject import Output, Reading
 from hcasim.study.sensitivity.tornado import Effect
@@ -30,6 +29,70 @@ MATTERS = 0.005
 """Share of an output from which on its movement is worth a word."""
 NAMED = 3
 """Most parameters in a sentence."""
+_HELD = {None: "", True: ", which meets the claim", False: ", which misses the claim"}
+
+
+class VariedParameter(Form):
+    """A parameter with the ends between which it was varied."""
+
+    path: str = Field(description="as a fit names it")
+    name: str = Field(description="as --set and --range take it")
+    also: tuple[str, ...] = Field(description="paths of those that follow it")
+    low: Value = Field(description="in base units")
+    base: Value = Field(description="in base units")
+    high: Value = Field(description="in base units")
+    unit: str = Field(description="base unit; empty of a plain number")
+    evidence: Evidence
+    origin: Origin = Field(description="of the ends")
+
+
+class StudiedOutput(Form):
+    """A number that was asked about."""
+
+    name: str
+    unit: str
+    statement: str = Field(description="what a claim states")
+    base: float = Field(description="with the values of the machine")
+    holds: bool | None = Field(description="whether it meets the claim, if there is one")
+    quantiles: tuple[float, float, float] | None = Field(
+        default=None, description="of 5, 50 and 95 % over all samples"
+    )
+    holding: float | None = Field(
+        default=None, description="share of the samples in which the claim holds"
+    )
+
+
+class StudiedEffect(Form):
+    """What a parameter does to an output."""
+
+    parameter: str = Field(description="its path")
+    output: str = Field(description="its name")
+    low: float = Field(description="the output with the parameter at its lower end")
+    high: float = Field(description="and at its upper end")
+    swing: float = Field(description="how far the output moves")
+    elasticity: float | None = Field(
+        description="by how many percent the output changes with one percent of the parameter"
+    )
+    turns: Value | None = Field(
+        description="value at which a claim changes from held to missed or back, in base units"
+    )
+    indices: dict[str, float] | None = Field(
+        default=None, description="of Morris or Sobol, with half widths of intervals of 95 %"
+    )
+
+
+class SensitivityDocument(Head):
+    """On which parameters a result rests."""
+
+    schema_: Literal["hcasim-sensitivity"] = Field(alias="schema")
+    title: str
+    method: Method
+    samples: int = Field(description="machines that were drawn; 0 of a tornado")
+    parameters: tuple[VariedParameter, ...]
+    outputs: tuple[StudiedOutput, ...]
+    effects: tuple[StudiedEffect, ...]
+    fixed: dict[str, str] = Field(description="what was not varied, by path, and why")
+    words: tuple[str, ...] = Field(description="the answer")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +144,6 @@ class Sensitivity(Table):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each parameter and output: with its ends, effects and indices."""
-        indices = {(one.factor.path, one.output): one.numbers for one in self.indices}
         return [
             {
                 "output": one.output.name,
@@ -96,7 +158,7 @@ class Sensitivity(Table):
                 "high": one.high.value,
                 "swing": one.swing,
                 "elasticity": one.elasticity,
-                **indices.get((one.factor.path, one.output), {}),
+                **self._indices(one),
             }
             for one in self.effects
         ]
@@ -108,33 +170,38 @@ class Sensitivity(Table):
             title=self.title,
             method=self.method,
             samples=self.samples,
-            parameters=tuple(_parameter(one) for one in self.factors.values()),
-            outputs=tuple(self._studied(one) for one in self.base),
-            effects=tuple(self._effects()),
+            parameters=tuple(map(_parameter, self.factors.values())),
+            outputs=tuple(map(self._studied, self.base)),
+            effects=tuple(map(self._effect, self.effects)),
             fixed=dict(self.fixed),
             words=tuple(self.words()),
         ).to_dict()
 
     def _studied(self, output: Output) -> StudiedOutput:
-        base = self.base[output]
-        spread = next((one for one in self.spreads if one.output == output), None)
-        drawn = {} if spread is None else {"quantiles": spread.quantiles, "holding": spread.holding}
+        one, base = self._spread(output), self.base[output]
+        drawn = {"quantiles": one.quantiles, "holding": one.holding} if one else {}
         return StudiedOutput(**vars(output), base=base.value, holds=base.holds, **drawn)
 
-    def _effects(self) -> Iterator[StudiedEffect]:
-        indices = {(one.factor.path, one.output): one.numbers for one in self.indices}
-        for one in self.effects:
-            index = indices.get((one.factor.path, one.output))
-            yield StudiedEffect(
-                parameter=one.factor.path,
-                output=one.output.name,
-                low=one.low.value,
-                high=one.high.value,
-                swing=one.swing,
-                elasticity=one.elasticity,
-                turns=one.turns,
-                **({} if index is None else {"indices": index}),
-            )
+    def _effect(self, one: Effect) -> StudiedEffect:
+        index = self._indices(one)
+        return StudiedEffect(
+            parameter=one.factor.path,
+            output=one.output.name,
+            low=one.low.value,
+            high=one.high.value,
+            swing=one.swing,
+            elasticity=one.elasticity,
+            turns=one.turns,
+            **({"indices": index} if index else {}),
+        )
+
+    def _spread(self, output: Output) -> Spread | None:
+        return next((one for one in self.spreads if one.output == output), None)
+
+    def _indices(self, effect: Effect) -> dict[str, float]:
+        key = (effect.factor.path, effect.output)
+        found = (one.numbers for one in self.indices if (one.factor.path, one.output) == key)
+        return next(found, {})
 
     def plot(self) -> Figure:
         """Draw a tornado: how far each parameter moves each output, the widest on top."""
@@ -150,18 +217,15 @@ class Sensitivity(Table):
     def _sentences(self, output: Output) -> Iterator[str]:
         base = self.base[output]
         claim = f" ({output.statement})" if output.statement else ""
-        yield f"{output.name}{claim} is {number(base.value, output.unit)}{_held(base)}."
+        yield f"{output.name}{claim} is {number(base.value, output.unit)}{_HELD[base.holds]}."
         matter = self.matter(output)
         if not matter:
             yield f"It rests on nothing that was varied (parameters: {len(self.factors)})."
         else:
-            named = [
-                f"{one.factor.name} ({_ends(one)} for {_range(one.factor)})"
-                for one in matter[:NAMED]
-            ]
-            more = len(matter) - len(named)
-            others = f", and {more} more" if more else ""
-            yield f"It rests most on {_listed(named)}{others}."
+            *first, last = map(_named, matter[:NAMED])
+            named = f"{', '.join(first)} and {last}" if first else last
+            others = f", and {len(matter) - NAMED} more" if len(matter) > NAMED else ""
+            yield f"It rests most on {named}{others}."
             rest = [one for one in self.of(output) if one not in matter[:NAMED]]
             if rest:
                 values = [v for one in rest for v in (one.low.value, one.high.value, base.value)]
@@ -171,12 +235,11 @@ class Sensitivity(Table):
                 yield f"With each of the other {len(rest)} alone it stays {stays}."
         if base.holds is not None:
             yield self._verdict(output, base)
-        for one in self.spreads:
-            if one.output == output:
-                low, _, high = one.quantiles
-                ends = f"{number(low)} to {number(high, output.unit)}"
-                share = "" if one.holding is None else f"; the claim holds in {one.holding:.0%}"
-                yield f"With all at once, 90 % of {self.samples} samples give {ends}{share}."
+        if spread := self._spread(output):
+            low, _, high = spread.quantiles
+            ends = f"{number(low)} to {number(high, output.unit)}"
+            share = "" if spread.holding is None else f"; the claim holds in {spread.holding:.0%}"
+            yield f"With all at once, 90 % of {self.samples} samples give {ends}{share}."
 
     def _verdict(self, output: Output, base: Reading) -> str:
         turning = [one for one in self.of(output) if one.turns is not None]
@@ -216,20 +279,7 @@ def _cell(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def _held(reading: Reading) -> str:
-    return {None: "", True: ", which meets the claim", False: ", which misses the claim"}[
-        reading.holds
-    ]
-
-
-def _ends(one: Effect) -> str:
-    return f"{number(one.low.value)} to {number(one.high.value, one.output.unit)}"
-
-
-def _range(factor: Factor) -> str:
-    return f"{factor.text(factor.low)} to {factor.text(factor.high)}"
-
-
-def _listed(words: Iterable[str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+def _named(one: Effect) -> str:
+    ends = f"{number(one.low.value)} to {number(one.high.value, one.output.unit)}"
+    factor = one.factor
+    return f"{factor.name} ({ends} for {factor.text(factor.low)} to {factor.text(factor.high)})"

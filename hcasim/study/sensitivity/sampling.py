@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from hcasim.study.sensitivity.tornado import Evaluator
 
 USUAL: Mapping[str, int] = {"morris": 16, "sobol": 64}
 """Trajectories of Morris, and samples of Sobol before they are combined."""
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -76,33 +75,29 @@ def sampled(
     """
     import numpy as np
 
-    sampler, analyse = _salib(method)
-    problem: dict[str, Any] = {
-        "num_vars": len(factors),
-        "names": list(factors),
-        "bounds": [[0.0, 1.0]] * len(factors),
-        "stepped": [place for place, one in enumerate(factors.values()) if not one.continuous],
-    }
+    draw, analyse = _salib(method)
+    number = len(factors)
+    problem = {"num_vars": number, "names": [*factors], "bounds": [[0.0, 1.0]] * number}
+    stepped = [place for place, one in enumerate(factors.values()) if not one.continuous]
     with warnings.catch_warnings():
         # Of a number of samples that is no power of two, and of outputs that stay as they are.
         warnings.simplefilter("ignore")
-        places = sampler(problem, samples, seed)
+        places = draw(problem, stepped, samples, seed)
         values = [
             {path: one.at(share) for (path, one), share in zip(factors.items(), place, strict=True)}
             for place in places
         ]
         readings = evaluate(values)
         indices = []
-        for number, output in enumerate(subject.outputs):
-            column = np.array([one[number].value for one in readings])
-            found = analyse(problem, places, column, seed)
+        for place, output in enumerate(subject.outputs):
+            found = analyse(problem, places, np.array([one[place].value for one in readings]), seed)
             indices += [
-                Index(factor, output, {name: pair[place] for name, pair in found.items()})
-                for place, factor in enumerate(factors.values())
+                Index(factor, output, {name: pairs[n] for name, pairs in found.items()})
+                for n, factor in enumerate(factors.values())
             ]
     spreads = [
-        _spread(output, [one[number] for one in readings])
-        for number, output in enumerate(subject.outputs)
+        _spread(output, [one[place] for one in readings])
+        for place, output in enumerate(subject.outputs)
     ]
     return indices, spreads, len(values)
 
@@ -116,11 +111,8 @@ def _spread(output: Output, readings: Sequence[Reading]) -> Spread:
     return Spread(output, (low, middle, high), share if claimed else None)
 
 
-def _salib(method: str) -> tuple[Any, Any]:
+def _salib(method: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return what draws samples, and what makes indices of them."""
-    import numpy as np
-    from scipy.stats.qmc import Sobol
-
     try:
         from SALib.analyze import morris as of_morris
         from SALib.analyze import sobol as of_sobol
@@ -129,7 +121,7 @@ def _salib(method: str) -> tuple[Any, Any]:
         needs = "needs SALib; allowed: pip install 'hcasim[sensitivity]'"
         raise CatalogError([f"method: {method} {needs}"]) from None
 
-    def draw_morris(problem: Any, samples: int, seed: int) -> Any:
+    def draw_morris(problem: Any, stepped: Any, samples: int, seed: int) -> Any:
         return morris.sample(problem, samples, num_levels=4, seed=seed)
 
     def read_morris(problem: Any, places: Any, column: Any, seed: int) -> Any:
@@ -140,16 +132,6 @@ def _salib(method: str) -> tuple[Any, Any]:
             "deviation": _pairs(found["sigma"]),
         }
 
-    def draw_sobol(problem: Any, samples: int, seed: int) -> Any:
-        number, stepped = problem["num_vars"], problem["stepped"]
-        both = Sobol(2 * number, seed=seed).random(samples)
-        # The first digits of Sobol's sequences may be the same in two dimensions. A parameter of
-        # two values would then have the same in both samples, and seem to do nothing.
-        draw = np.random.default_rng(seed)
-        for column in (*stepped, *(number + one for one in stepped)):
-            both[:, column] = (draw.permutation(samples) + 0.5) / samples
-        return _combined(*np.hsplit(both, 2))
-
     def read_sobol(problem: Any, places: Any, column: Any, seed: int) -> Any:
         if column.min() == column.max():
             return dict.fromkeys(("first", "total"), [(0.0, 0.0)] * problem["num_vars"])
@@ -159,21 +141,26 @@ def _salib(method: str) -> tuple[Any, Any]:
             "total": _pairs(found["ST"], found["ST_conf"]),
         }
 
-    if method == "morris":
-        return draw_morris, read_morris
-    return draw_sobol, read_sobol
+    return (draw_morris, read_morris) if method == "morris" else (_draw_sobol, read_sobol)
 
 
-def _combined(one: Any, other: Any) -> Any:
+def _draw_sobol(problem: Any, stepped: Any, samples: int, seed: int) -> Any:
     """Return two samples as SALib expects them: between each pair of places those of the first with
     one coordinate of the second."""
     import numpy as np
+    from scipy.stats.qmc import Sobol
 
-    places = []
-    for first, second in zip(one, other, strict=True):
-        mixed = np.where(np.eye(len(first), dtype=bool), second, first)
-        places += [first, *mixed, second]
-    return np.array(places)
+    number = problem["num_vars"]
+    both = Sobol(2 * number, seed=seed).random(samples)
+    # The first digits of Sobol's sequences may be the same in two dimensions. A parameter of
+    # two values would then have the same in both samples, and seem to do nothing.
+    draw = np.random.default_rng(seed)
+    for column in (*stepped, *(number + one for one in stepped)):
+        both[:, column] = (draw.permutation(samples) + 0.5) / samples
+    one, own = np.eye(number, dtype=bool), []
+    for first, second in zip(*np.hsplit(both, 2), strict=True):
+        own += [first, *np.where(one, second, first), second]
+    return np.array(own)
 
 
 def _pairs(values: Any, widths: Any = None) -> list[tuple[float, float | None]]:

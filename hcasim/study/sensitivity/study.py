@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -20,9 +21,9 @@ from hcasim.ground.errors import (
     words_fault,
 )
 from hcasim.papers.loader import load_scenario
-from hcasim.runs.executor import Progress, on_scheduler
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.store import usual_store
-from hcasim.study.sensitivity.factor import SPREAD, find_factors
+from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
 from hcasim.study.sensitivity.sampling import USUAL, Index, Spread, sampled
 from hcasim.study.sensitivity.subject import BenchmarkSubject, ScenarioSubject, Subject
@@ -34,8 +35,7 @@ MOST = 12
 """Parameters that are varied all at once, unless the user names them."""
 MOST_MACHINES = 100_000
 """Machines of a study, each a value for every parameter that is varied."""
-_MOVED = ("testbed", "adapter")
-_OF_SCENARIOS = (*_MOVED, "overrides", "size")
+_OF_SCENARIOS = ("testbed", "adapter", "overrides", "size")
 
 
 def sensitivity(
@@ -86,29 +86,39 @@ def sensitivity(
     """
     patterns: Any = [only] if isinstance(only, str) else only
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
+    width: Any = spread
+    texts: Any = ranges if isinstance(ranges, Mapping) else {}
+    above = isinstance(width, int | float) and 1 < width < float("inf")
+    close = f"allowed: {one_of(METHODS)}{nearest(method, METHODS)}"
+    drawn_by = "found with the method tornado, which draws none; allowed: with morris or sobol"
+    no_fit = calibration is not None and not isinstance(calibration, Calibration)
     refuse(
         words_fault("only", patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
-        *_wrong_kinds(ranges, calibration),
+        *(
+            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
+            for path, given in texts.items()
+            if not isinstance(given, str)
+        ),
+        f"calibration: found {calibration!r}; allowed: what hcasim.calibration has read"
+        if no_fit
+        else "",
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
-        "" if method in METHODS else _unknown(method),
-        "" if _above_one(spread) else f"spread: found {spread!r}; allowed: a number above 1",
+        "" if method in METHODS else f"method: found {method!r}; {close}",
+        "" if above else f"spread: found {spread!r}; allowed: a number above 1",
         settings_fault(options.get("overrides")),
         count_fault("samples", samples),
-        "" if samples is None or method != "tornado" else _SAMPLES,
+        "" if samples is None or method != "tornado" else f"samples: {drawn_by}",
         flag_fault("cache", cache),
     )
     asked = _subject(fspath(subject), testbed, quantity, calibration, options)
     found = find_factors(
-        asked.machines,
-        ranges=ranges or {},
-        only=patterns,
-        spread=spread,
-        calibration=calibration,
+        asked.machines, ranges=ranges, only=patterns, spread=spread, calibration=calibration
     )
     store = usual_store() if cache else None
-    evaluate = Evaluator(asked, found.factors, jobs=jobs, progress=progress, store=store)
+    run = partial(run_points, workers=jobs, progress=progress, store=store)
+    evaluate = Evaluator(asked, found.factors, run)
     factors = usable(found, evaluate)
     if not factors:
         raise CatalogError(["only: nothing is left to vary; allowed: a range by path, or others"])
@@ -121,9 +131,14 @@ def sensitivity(
             entering = factors if patterns else _mattering(effects)
             if entering:
                 draws = samples or USUAL[method]
-                _refuse_too_many(method, draws, len(entering))
-                found_all = sampled(method, asked, entering, evaluate, draws, sampling_seed)
-                indices, spreads, drawn = found_all
+                # More would take longer to draw than anybody waits to simulate them.
+                each = len(entering) + (1 if method == "morris" else 2)
+                if draws * each > MOST_MACHINES:
+                    few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
+                    raise CatalogError([f"samples: found {draws}; allowed: {few}"])
+                indices, spreads, drawn = sampled(
+                    method, asked, entering, evaluate, draws, sampling_seed
+                )
     return Sensitivity(
         title=asked.title,
         method=method,
@@ -135,25 +150,6 @@ def sensitivity(
         fixed=found.fixed,
         simulated=evaluate.simulated,
     )
-
-
-def _refuse_too_many(method: str, samples: int, factors: int) -> None:
-    """Refuse what would take longer to draw than anybody waits to simulate it."""
-    each = factors + (1 if method == "morris" else 2)
-    if samples * each > MOST_MACHINES:
-        allowed = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
-        raise CatalogError([f"samples: found {samples}; allowed: {allowed}"])
-
-
-_SAMPLES = "samples: found with the method tornado, which draws none; allowed: with morris or sobol"
-
-
-def _unknown(method: object) -> str:
-    return f"method: found {method!r}; allowed: {one_of(METHODS)}{nearest(method, METHODS)}"
-
-
-def _above_one(spread: object) -> bool:
-    return isinstance(spread, int | float) and 1 < spread < float("inf")
 
 
 def _subject(
@@ -186,27 +182,13 @@ def _subject(
     return ScenarioSubject(scenario, options.get("size"), options.get("overrides"))
 
 
-def _mattering(effects: Iterable[Effect]) -> dict[str, Any]:
+def _mattering(effects: Iterable[Effect]) -> dict[str, Factor]:
     """Return the factors that move any output, those that move one most first."""
-    moved: dict[str, tuple[float, Any]] = {}
+    moved: dict[str, float] = {}
+    factors = {one.factor.path: one.factor for one in effects}
     for one in effects:
         share = one.swing / abs(one.base.value) if one.base.value else one.swing
-        known = moved.get(one.factor.path, (0.0, None))[0]
         if share >= MATTERS:
-            moved[one.factor.path] = (max(share, known), one.factor)
-    order = sorted(moved, key=lambda path: -moved[path][0])[:MOST]
-    return {path: moved[path][1] for path in order}
-
-
-def _wrong_kinds(ranges: object, calibration: object) -> list[str]:
-    faults = []
-    if isinstance(ranges, Mapping):
-        faults += [
-            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
-            for path, given in ranges.items()
-            if not isinstance(given, str)
-        ]
-    if calibration is not None and not isinstance(calibration, Calibration):
-        allowed = "what hcasim.calibration has read"
-        faults.append(f"calibration: found {calibration!r}; allowed: {allowed}")
-    return faults
+            moved[one.factor.path] = max(share, moved.get(one.factor.path, 0.0))
+    order = sorted(moved, key=lambda path: -moved[path])[:MOST]
+    return {path: factors[path] for path in order}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 Settings = Callable[[Machine], Mapping[str, str]]
 """What-if settings of a machine."""
+
+
+Run = Callable[[Iterable[Point]], "dict[Point, Result]"]
+"""Simulates points."""
 
 
 @dataclass(frozen=True)
@@ -57,43 +61,11 @@ class Reading:
     holds: bool | None = None
 
 
-@dataclass(frozen=True)
-class Case:
-    """What is to be simulated of one machine, and how it is read.
-
-    Parameters:
-        points: to simulate.
-        read: returns a reading for each output.
-    """
+class Case(NamedTuple):
+    """The points to simulate on one machine, and what reads the outputs from their results."""
 
     points: Sequence[Point]
     read: Callable[[Mapping[Point, Result]], list[Reading]]
-
-
-class Subject(Protocol):
-    """What a study asks about.
-
-    Attributes:
-        title: in words.
-        outputs: the numbers.
-        machines: on which they are measured.
-    """
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def outputs(self) -> tuple[Output, ...]: ...
-
-    @property
-    def machines(self) -> tuple[Machine, ...]: ...
-
-    def case(self, settings: Settings) -> Case:
-        """Return what to simulate with what-if settings.
-
-        Raises:
-            CatalogError: a machine cannot be so.
-        """
 
 
 class BenchmarkSubject:
@@ -119,21 +91,16 @@ class BenchmarkSubject:
         self._field = quantity or found.fields[0]
         self.machines = (points[0].machine,)
         self.title = f"{found.name} on {points[0].machine.id}, {points[0].machine.adapter.id}"
-        axes = varying([vars(one.options) for one in points])
-        self.outputs = tuple(
-            Output(self._named(one, [axis.name for axis in axes]), unit_of(self._field))
-            for one in points
-        )
-
-    def _named(self, point: Point, axes: Sequence[str]) -> str:
-        shown = [AXES[name] for name in axes] or [AXES["size"]]
-        where = ", ".join(
-            f"{one.title} {one.label(getattr(point.options, one.name))}" for one in shown
-        )
-        return f"{self._field} at {where}"
+        axes = [one.name for one in varying([vars(one.options) for one in points])]
+        names = names_of(points, self._field, axes)
+        self.outputs = tuple(Output(name, unit_of(self._field)) for name in names)
 
     def case(self, settings: Settings) -> Case:
-        """Return the points with what-if settings, which come before those of the user."""
+        """Return what to simulate with what-if settings, which come before those of the user.
+
+        Raises:
+            CatalogError: a machine cannot be so.
+        """
         points = self._asked.with_(overrides=settings(self.machines[0])).benchmark()
         return Case(points, lambda found: [Reading(found[one].row[self._field]) for one in points])
 
@@ -184,7 +151,12 @@ class ScenarioSubject:
 
     def _outputs(self) -> list[Output]:
         if self._claims:
-            return [_claimed(one) for one in self._claims]
+            # Orders and ratios have no unit.
+            units = {
+                one.id: "" if one.kind in ("ordering", "ratio") else one.unit
+                for one in self._claims
+            }
+            return [Output(one.id, units[one.id], one.statement) for one in self._claims]
         axis = self._own.options.axis
         return [
             Output(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
@@ -193,7 +165,11 @@ class ScenarioSubject:
         ]
 
     def case(self, settings: Settings) -> Case:
-        """Return the points of each series with the settings of its machine."""
+        """Return what to simulate with what-if settings of the machine of each series.
+
+        Raises:
+            CatalogError: a machine cannot be so.
+        """
         with each_machine_once():
             lines = {
                 name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
@@ -222,14 +198,21 @@ class ScenarioSubject:
         return readings
 
 
-def _claimed(claim: Claim) -> Output:
-    unit = {"ordering": "", "ratio": ""}.get(claim.kind, claim.unit)
-    return Output(claim.id, unit, claim.statement)
+Subject = BenchmarkSubject | ScenarioSubject
+"""What a study asks about: its title, its outputs, and the machines they are measured on."""
+
+
+def names_of(points: Sequence[Point], field: str, axes: Sequence[str]) -> list[str]:
+    """Return what a field of each point is called, such as "latency_us at Size 8"."""
+    shown = [AXES[name] for name in axes or ("size",)]
+    return [
+        f"{field} at "
+        + ", ".join(f"{one.title} {one.label(getattr(point.options, one.name))}" for one in shown)
+        for point in points
+    ]
 
 
 def unit_of(field: str) -> str:
     """Return the unit of a key of a row."""
     known = {one.field: one.unit for one in QUANTITIES.values()}
-    return known.get(
-        field, title(field).rpartition("(")[2].rstrip(")") if "(" in title(field) else ""
-    )
+    return known.get(field, title(field).partition("(")[2].rstrip(")"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
-from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.point import Point
-from hcasim.runs.store import Store
-from hcasim.study.sensitivity.factor import Factor, Found, settings_of
-from hcasim.study.sensitivity.subject import Case, Output, Reading, Subject
+from hcasim.study.sensitivity.factor import Factor, Found, settings_of, within
+from hcasim.study.sensitivity.subject import Case, Output, Reading, Run, Subject
 
 Values = Mapping[str, int]
 """Of some factors, by path; the others stay as they are."""
@@ -22,29 +21,13 @@ ROUNDS = 6
 class Evaluator:
     """Gives what a subject becomes at values of factors, all that is asked at once in parallel.
 
-    Parameters:
-        subject: what is asked about.
-        factors: what may be varied, by path.
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done.
-        store: knows results of earlier runs, and keeps new ones; or none.
-
     Attributes:
         simulated: different points that were needed.
     """
 
-    def __init__(
-        self,
-        subject: Subject,
-        factors: Mapping[str, Factor],
-        *,
-        jobs: int | None = None,
-        progress: Progress | None = None,
-        store: Store | None = None,
-    ) -> None:
+    def __init__(self, subject: Subject, factors: Mapping[str, Factor], run: Run) -> None:
         self.simulated = 0
-        self._subject, self._factors = subject, factors
-        self._jobs, self._progress, self._store = jobs, progress, store
+        self._subject, self._factors, self._run = subject, factors, run
 
     def fault(self, values: Values) -> str:
         """Say why no machine can have values; empty if one can."""
@@ -59,7 +42,7 @@ class Evaluator:
         with each_file_once():
             cases = [self._case(values) for values in every]
         wanted: dict[Point, None] = dict.fromkeys(job for one in cases for job in one.points)
-        found = run_points(wanted, workers=self._jobs, progress=self._progress, store=self._store)
+        found = self._run(wanted)
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
@@ -105,21 +88,18 @@ class Effect:
 
 def usable(found: Found, evaluator: Evaluator) -> dict[str, Factor]:
     """Return the factors of which the machine can have an end; note the others as fixed."""
-    from dataclasses import replace
+
+    def fault(path: str, end: int) -> str:
+        return evaluator.fault({path: end})
 
     factors = {}
     with each_file_once():
         for path, one in found.factors.items():
-            faults = {}
-            for end in {one.low, one.high} - {one.base}:
-                if fault := evaluator.fault({path: end}):
-                    faults[end] = fault
-            low = one.base if one.low in faults else one.low
-            high = one.base if one.high in faults else one.high
-            if low == high:
-                found.fixed[path] = next(iter(faults.values()))
+            kept, faults = within(one, partial(fault, path))
+            if kept.low == kept.high:
+                found.fixed[path] = faults[0]
             else:
-                factors[path] = replace(one, low=low, high=high)
+                factors[path] = kept
     return factors
 
 
@@ -135,30 +115,29 @@ def tornado(
     base, *moved = evaluate([{}, *({path: end} for path, end in ends)])
     at = dict(zip(ends, moved, strict=True))
     effects = []
-    for path, factor in factors.items():
-        low, high = (at.get((path, end), base) for end in (factor.low, factor.high))
-        for number, output in enumerate(subject.outputs):
-            effects.append(Effect(factor, output, base[number], low[number], high[number]))
-    order = {one.name: place for place, one in enumerate(subject.outputs)}
-    effects.sort(key=lambda one: (order[one.output.name], -one.swing, one.factor.path))
+    for number, output in enumerate(subject.outputs):
+        own = [
+            Effect(
+                factor,
+                output,
+                base[number],
+                at.get((path, factor.low), base)[number],
+                at.get((path, factor.high), base)[number],
+            )
+            for path, factor in factors.items()
+        ]
+        effects += sorted(own, key=lambda one: (-one.swing, one.factor.path))
     return base, _with_turns(subject, effects, evaluate)
 
 
-def _with_turns(
-    subject: Subject,
-    effects: Sequence[Effect],
-    evaluate: Callable[[Sequence[Values]], list[list[Reading]]],
-) -> list[Effect]:
+def _with_turns(subject: Subject, effects: Sequence[Effect], evaluate: Evaluator) -> list[Effect]:
     """Find the value at which a claim changes, of each effect in which it does."""
-    from dataclasses import replace
-
-    order = {one.name: place for place, one in enumerate(subject.outputs)}
     # The nearest value that is like the base, and the nearest that is not.
     between: dict[int, tuple[int, int]] = {}
     for place, one in enumerate(effects):
         for reading, end in ((one.low, one.factor.low), (one.high, one.factor.high)):
-            if reading.holds != one.base.holds and place not in between:
-                between[place] = (one.factor.base, end)
+            if reading.holds != one.base.holds:
+                between.setdefault(place, (one.factor.base, end))
     for _ in range(ROUNDS):
         asked = {
             place: middle
@@ -170,7 +149,7 @@ def _with_turns(
         answers = evaluate([{effects[place].factor.path: one} for place, one in asked.items()])
         for (place, middle), readings in zip(asked.items(), answers, strict=True):
             one, (same, other) = effects[place], between[place]
-            alike = readings[order[one.output.name]].holds == one.base.holds
+            alike = readings[subject.outputs.index(one.output)].holds == one.base.holds
             between[place] = (middle, other) if alike else (same, middle)
     return [
         replace(one, turns=between[place][1]) if place in between else one

@@ -5,32 +5,40 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from simpleeval import InvalidExpression, SimpleEval
 
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UNITS
 
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-}
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
+_LARGEST = 10**30
+"""Numbers beyond are no setting, and may take for ever to work out."""
 _MOST_DIGITS = 30
 """Of a number that is rounded: more could take for ever."""
+_LONGEST = 1000
+"""Characters of an expression."""
+_DEEPEST = 100
+"""Operations inside one another."""
+
+
+def _bounded(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def bounded(one: Any, other: Any) -> Any:
+        for side in (one, other):
+            if isinstance(side, str):
+                raise TypeError(f"{side!r} is a word")
+            if abs(side) > _LARGEST:
+                raise OverflowError("a number is too large")
+        if operate is operator.pow and abs(other) > 100:
+            raise OverflowError("an exponent is too large")
+        found = operate(one, other)
+        if isinstance(found, complex):
+            raise ArithmeticError("a root of a number below 0")
+        return found
+
+    return bounded
 
 
 def _rounded(number: Any, digits: int = 0) -> Any:
@@ -39,6 +47,25 @@ def _rounded(number: Any, digits: int = 0) -> Any:
     return round(number, digits) if digits else round(number)
 
 
+_OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: _bounded(operator.add),
+    ast.Sub: _bounded(operator.sub),
+    ast.Mult: _bounded(operator.mul),
+    ast.Div: _bounded(operator.truediv),
+    ast.FloorDiv: _bounded(operator.floordiv),
+    ast.Mod: _bounded(operator.mod),
+    ast.Pow: _bounded(operator.pow),
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_KNOWN = (*_OPERATORS, ast.And, ast.Or)
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -52,12 +79,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 _UNITS = {
     name: factor for unit in UNITS.values() for name, factor in unit.factors if name.isalpha()
 }
-_LARGEST = 10**30
-"""Numbers beyond are no setting, and may take for ever to work out."""
-_LONGEST = 1000
-"""Characters of an expression."""
-_DEEPEST = 100
-"""Operations inside one another."""
 _ALLOWED = (
     "numbers, names of settings, units such as us and KiB, + - * / // % **, comparisons, "
     f"and, or, not, if ... else, and {one_of(list(_FUNCTIONS))}"
@@ -90,9 +111,12 @@ class Expression:
         Raises:
             ExpressionError: it has no value there.
         """
+        names = {**_UNITS, **settings}
+        worker = SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names=names)
+        worker.nodes[ast.Attribute] = lambda node: names[ast.unparse(node)]
         try:
-            found = _value(self._tree, settings)
-        except (ArithmeticError, ValueError, TypeError) as error:
+            found = worker.eval(self.text, self._tree)
+        except (ArithmeticError, ValueError, TypeError, InvalidExpression) as error:
             raise ExpressionError(f"found {self.text!r}, which has no value: {error}") from None
         if isinstance(found, float) and not math.isfinite(found):
             raise ExpressionError(f"found {self.text!r}, which is no finite number")
@@ -116,7 +140,10 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError(
             f"found {text!r}, which is no expression; allowed: {_ALLOWED}"
         ) from None
-    if _is_deeper(tree, _DEEPEST):
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in ast.iter_child_nodes(one)]
+    if level:
         found = f"found more than {_DEEPEST} operations inside one another"
         raise ExpressionError(f"{found}; allowed: {_DEEPEST}")
     names: dict[str, None] = {}
@@ -124,101 +151,32 @@ def read_expression(text: str) -> Expression:
     return Expression(text, tuple(names), tree)
 
 
-def _is_deeper(tree: ast.AST, most: int) -> bool:
-    level = [tree]
-    for _ in range(most):
-        level = [inner for one in level for inner in ast.iter_child_nodes(one)]
-    return bool(level)
-
-
 def _check(node: ast.expr, text: str, names: dict[str, None]) -> None:
+    """Refuse what is no arithmetic, and note the names of settings."""
+    parts: Sequence[ast.AST] = [*ast.iter_child_nodes(node)]
     match node:
         case ast.Constant(value=bool() | int() | float() | str()):
             return
-        case ast.Name() | ast.Attribute():
-            name = _name(node)
-            if name is None:
-                raise ExpressionError(_refused(node, text))
-            if name not in _UNITS:
+        case ast.Name() | ast.Attribute() if all(map(str.isidentifier, _words(node))):
+            if (name := ast.unparse(node)) not in _UNITS:
                 names[name] = None
             return
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            inner = [left, right]
-        case ast.UnaryOp(operand=operand, op=ast.USub() | ast.UAdd() | ast.Not()):
-            inner = [operand]
-        case ast.BoolOp(values=values):
-            inner = values
-        case ast.Compare(left=left, ops=ops, comparators=others) if {*map(type, ops)} <= {
-            *_COMPARE
-        }:
-            inner = [left, *others]
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            inner = [test, body, orelse]
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
             if name not in _FUNCTIONS:
-                hint = nearest(name, _FUNCTIONS)
-                allowed = one_of(list(_FUNCTIONS))
+                allowed, hint = one_of(list(_FUNCTIONS)), nearest(name, _FUNCTIONS)
                 raise ExpressionError(f"found {name}() in {text!r}; allowed: {allowed}{hint}")
-            inner = args
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp() if all(
+            isinstance(one, ast.expr) or type(one) in _KNOWN for one in parts
+        ):
+            pass
         case _:
-            raise ExpressionError(_refused(node, text))
-    for one in inner:
-        _check(one, text, names)
+            part = ast.unparse(node)
+            where = "" if part == text.strip() else f" in {text!r}"
+            raise ExpressionError(f"found {part!r}{where}; allowed: {_ALLOWED}")
+    for one in parts:
+        if isinstance(one, ast.expr):
+            _check(one, text, names)
 
 
-def _refused(node: ast.expr, text: str) -> str:
-    part = ast.unparse(node)
-    where = "" if part == text.strip() else f" in {text!r}"
-    return f"found {part!r}{where}; allowed: {_ALLOWED}"
-
-
-def _name(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        before = _name(node.value)
-        return None if before is None else f"{before}.{node.attr}"
-    return None
-
-
-def _value(node: ast.expr, settings: Mapping[str, Any]) -> Any:
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name() | ast.Attribute():
-            name = _name(node) or ""
-            return settings[name] if name in settings else _UNITS[name]
-        case ast.BinOp(left=left, op=op, right=right):
-            return _bounded(_BINARY[type(op)], _value(left, settings), _value(right, settings))
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _value(operand, settings)
-        case ast.UnaryOp(op=op, operand=operand):
-            found = _value(operand, settings)
-            return -found if isinstance(op, ast.USub) else +found
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(_value(one, settings) for one in values)
-        case ast.BoolOp(values=values):
-            return any(_value(one, settings) for one in values)
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [_value(one, settings) for one in (left, *others)]
-            pairs = zip(ops, sides, sides[1:], strict=False)
-            return all(_COMPARE[type(op)](one, other) for op, one, other in pairs)
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _value(body if _value(test, settings) else orelse, settings)
-        case ast.Call(func=ast.Name(id=name), args=args):
-            return _FUNCTIONS[name](*(_value(one, settings) for one in args))
-    raise AssertionError(node)
-
-
-def _bounded(operate: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
-    for side in (one, other):
-        if isinstance(side, str):
-            raise TypeError(f"{side!r} is a word")
-        if abs(side) > _LARGEST:
-            raise OverflowError("a number is too large")
-    if operate is operator.pow and abs(other) > 100:
-        raise OverflowError("an exponent is too large")
-    found = operate(one, other)
-    if isinstance(found, complex):
-        raise ArithmeticError("a root of a number below 0")
-    return found
+def _words(node: ast.expr) -> list[str]:
+    return ast.unparse(node).split(".")

@@ -11,13 +11,13 @@ from typing import Any
 from hcasim.catalog import CatalogError
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
-from hcasim.ground.units import UNITS, Unit, UnitError
+from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.launch import LAUNCH, Launch
 from hcasim.runs.machine import CHOICES
 from hcasim.runs.point import Point
 from hcasim.study.sweep.expression import Expression, ExpressionError, read_expression
-from hcasim.study.sweep.values import MOST, Times, several
+from hcasim.study.sweep.values import MOST, Times, several, unit_of
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import OPTIONS
 
@@ -29,20 +29,11 @@ _ENOUGH = 1000
 """Faults after which no other is looked for."""
 _SWITCH = {"false": False, "off": False, "no": False, "none": False, "true": True}
 
+_NOWHERE = "testbed: found none; allowed: an id or a file"
+
 Combination = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A point with the settings that were made for it.
-
-    Parameters:
-        made: by name, as they were worked out.
-        point: what to simulate.
-    """
-
-    made: Mapping[str, Any]
-    point: Point | Launch
+Planned = tuple[Experiment, list[Point | Launch]]
+"""An experiment and its points."""
 
 
 @dataclass
@@ -87,122 +78,8 @@ class Plan:
         others = {name for group in self.zipped for name in group[1:]}
         return prod(len(values) for name, values in self.settings.items() if name not in others)
 
-
-def read_plan(
-    settings: Mapping[str, Any],
-    zipped: Iterable[Sequence[str]] = (),
-    let: Mapping[str, str] | None = None,
-    where: str | None = None,
-) -> Plan:
-    """Read what a sweep varies.
-
-    Parameters:
-        settings: by name or path, a value or several as `several` reads them; those that are None
-            are left out.
-        zipped: groups of names whose values are taken in step.
-        let: expressions by name.
-        where: an expression.
-
-    Raises:
-        CatalogError: every fault.
-    """
-    faults: list[str] = []
-    values: dict[str, list[Any]] = {}
-    groups = tuple(tuple(group) for group in zipped)
-    in_step = {name for group in groups for name in group}
-    for name, given in settings.items():
-        if given is None:
-            continue
-        if "." not in name and name not in SETTINGS:
-            faults.append(_unknown(name, "setting"))
-            continue
-        try:
-            values[name] = several(given, OPTIONS.get(name), again=name in in_step)
-        except ValueError as error:
-            faults += [f"{name}: {line}" for line in str(error).splitlines()]
-        if name == "switch" and name in values:
-            values[name] = [_SWITCH.get(one, one) for one in values[name]]
-    faults += _zip_faults(groups, values)
-    read: dict[str, Expression] = {}
-    condition = None
-    for name, text in (let or {}).items():
-        if "." not in name and name not in SETTINGS:
-            faults.append(_unknown(name, "let"))
-        elif name in settings and settings[name] is not None:
-            faults.append(f"let {name}: contradicts the values of {name}; leave one out")
-        try:
-            read[name] = read_expression(str(text))
-        except ExpressionError as error:
-            faults.append(f"let {name}: {error}")
-    if where is not None:
-        try:
-            condition = read_expression(str(where))
-        except ExpressionError as error:
-            faults.append(f"where: {error}")
-    for name, one in [*read.items(), *([("where", condition)] if condition else [])]:
-        label = name if name == "where" else f"let {name}"
-        faults += [
-            f"{label}: {_unknown(used, 'name')}"
-            for used in one.names
-            if "." not in used and used not in SETTINGS
-        ]
-    plan = Plan(values, groups, read, condition)
-    if not faults and plan.size > MOST:
-        faults.append(f"found {plan.size} combinations; allowed: {MOST}, or several sweeps")
-    if faults:
-        raise CatalogError(dict.fromkeys([*faults, *_further(values)]))
-    return plan
-
-
-def _further(values: Mapping[str, list[Any]]) -> Iterable[str]:
-    """Say what is wrong with the first values of settings, while others cannot be read at all."""
-    if values.keys() >= {"workload", "testbed"}:
-        try:
-            Planner(Plan({name: every[:1] for name, every in values.items()})).points()
-        except CatalogError as error:
-            return error.faults
-    return ()
-
-
-def _unknown(name: str, what: str) -> str:
-    hint = nearest(name, SETTINGS)
-    return f"{what}: found {name!r}; allowed: {one_of(SETTINGS)}, or a path of --set{hint}"
-
-
-def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]) -> list[str]:
-    faults = []
-    seen: set[str] = set()
-    for group in groups:
-        label = f"zip {','.join(group)}"
-        if len(group) < 2:
-            faults.append(f"{label}: allowed: two settings or more")
-        for name in group:
-            if name not in values:
-                hint = nearest(name, values)
-                faults.append(f"{label}: found {name!r}, which has no values here{hint}")
-            elif name in seen:
-                faults.append(f"{label}: found {name!r} twice; allowed: once")
-            seen.add(name)
-        counts = {name: len(values[name]) for name in group if name in values}
-        if len(set(counts.values())) > 1:
-            found = ", ".join(f"{count} of {name}" for name, count in counts.items())
-            faults.append(f"{label}: found {found} values; allowed: as many of each")
-    return faults
-
-
-class Planner:
-    """Makes the points of a plan; machines that are alike are put together once.
-
-    Parameters:
-        plan: what varies.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._parameters: dict[Any, dict[str, Parameter[Value]]] = {}
-
     def points(self) -> list[Planned]:
-        """Return all points.
+        """Return the experiment of each combination, and its points.
 
         Raises:
             CatalogError: every fault, and of how many combinations it is.
@@ -210,17 +87,17 @@ class Planner:
         found: list[Planned] = []
         faults: dict[str, list[Combination]] = {}
         total = 0
-        for combination in self._plan.combinations():
+        for combination in self.combinations():
             if len(faults) >= _ENOUGH:
-                total = self._plan.size
+                total = self.size
                 break
             total += 1
             try:
-                found += self._point(combination)
+                found += self._made(combination)
             except CatalogError as error:
                 for fault in error.faults:
                     faults.setdefault(fault, []).append(combination)
-            except (ExpressionError, UnitError) as error:
+            except UnitError as error:
                 faults.setdefault(str(error), []).append(combination)
         if faults:
             raise CatalogError(self._told(faults, total))
@@ -228,58 +105,47 @@ class Planner:
             raise CatalogError([f"where: no combination of {total} fulfils it"])
         return found
 
-    def again(self, planned: Planned, settings: Mapping[str, str]) -> list[Point | Launch]:
-        """Return the points of a combination with what-if settings before those of its own.
-
-        Raises:
-            CatalogError: there can be no such machine.
-        """
-        return [one.point for one in self._prepared({**settings, **planned.made})]
-
     def _told(self, faults: Mapping[str, list[Combination]], total: int) -> list[str]:
         lines = []
         for fault, where in faults.items():
             if len(where) < total:
-                first = ", ".join(f"{n}={where[0][n]}" for n in self._plan.axes if n in where[0])
+                first = ", ".join(f"{n}={where[0][n]}" for n in self.axes if n in where[0])
                 fault += f" ({len(where)} of {total} combinations, the first with {first})"
             lines.append(fault)
         rest = len(lines) - _TOLD
         known = f"{rest} or" if len(lines) >= _ENOUGH else rest
         return lines if rest <= 0 else [*lines[:_TOLD], f"... and {known} more faults"]
 
-    def _point(self, combination: Combination) -> list[Planned]:
+    def _made(self, combination: Combination) -> list[Planned]:
         made = dict(combination)
         for name, value in combination.items():
             if isinstance(value, Times):
                 made[name] = self._times(made, name, value)
-        for name, expression in self._plan.let.items():
+        for name, expression in self.let.items():
             value = self._value(expression, f"let {name}", made)
-            made[name] = self._written(made, name, value)
-        where = self._plan.where
+            if "." in name and not isinstance(value, str | bool):
+                value = _text(round(value), self._parameter(made, name).unit)
+            made[name] = value
+        where = self.where
         if where is not None and not self._value(where, "where", made):
             return []
-        return self._prepared(made)
-
-    def _prepared(self, made: Combination) -> list[Planned]:
         asked = _asked(made)
         if find_workload(asked.workload) is None and not asked.is_program:
             raise CatalogError([unknown_workload(asked.workload)])
-        if made.get("testbed") is None:
-            raise CatalogError(["testbed: found none; allowed: an id or a file"])
-        return [Planned(made, point) for point in asked.points()]
+        if not asked.testbed:
+            raise CatalogError([_NOWHERE])
+        return [(asked, asked.points())]
 
     def _parameter(self, made: Mapping[str, Any], path: str) -> Parameter[Value]:
         """What the description says of a path, without what-if settings."""
-        if "testbed" not in made:
-            raise CatalogError(["testbed: found none; allowed: an id or a file"])
-        machine = replace(_asked(made), overrides={}).machine()
-        known = self._parameters.setdefault(id(machine), {p.path: p for p in machine.parameters})
+        asked = _asked(made)
+        if not asked.testbed:
+            raise CatalogError([_NOWHERE])
+        machine = replace(asked, overrides={}).machine()
+        known = {one.path: one for one in machine.parameters}
         if path not in known:
-            known |= {p.path: p for p in machine.parameters}
-        if path not in known:
-            raise CatalogError(
-                [f"found {path!r}, which {machine.id} has not{nearest(path, known)}"]
-            )
+            close = nearest(path, known)
+            raise CatalogError([f"found {path!r}, which {machine.id} has not{close}"])
         return known[path]
 
     def _times(self, made: Mapping[str, Any], path: str, times: Times) -> Any:
@@ -321,20 +187,110 @@ class Planner:
         except ValueError:
             return str(made[path])
 
-    def _written(self, made: Mapping[str, Any], name: str, value: Any) -> Any:
-        if "." not in name or isinstance(value, str | bool):
-            return value
-        return _text(round(value), self._parameter(made, name).unit)
+
+def read_plan(
+    settings: Mapping[str, Any],
+    zipped: Iterable[Sequence[str]] = (),
+    let: Mapping[str, str] | None = None,
+    where: str | None = None,
+) -> Plan:
+    """Read what a sweep varies.
+
+    Parameters:
+        settings: by name or path, a value or several as `several` reads them; those that are None
+            are left out.
+        zipped: groups of names whose values are taken in step.
+        let: expressions by name.
+        where: an expression.
+
+    Raises:
+        CatalogError: every fault.
+    """
+    faults: list[str] = []
+    values: dict[str, list[Any]] = {}
+    groups = tuple(tuple(group) for group in zipped)
+    in_step = {name for group in groups for name in group}
+    for name, given in settings.items():
+        if given is None:
+            continue
+        if not _is_setting(name):
+            faults.append(_unknown(name, "setting"))
+            continue
+        try:
+            values[name] = several(given, OPTIONS.get(name), again=name in in_step)
+        except ValueError as error:
+            faults += [f"{name}: {line}" for line in str(error).splitlines()]
+        if name == "switch" and name in values:
+            values[name] = [_SWITCH.get(one, one) for one in values[name]]
+    faults += _zip_faults(groups, values)
+    for name in let or {}:
+        if not _is_setting(name):
+            faults.append(_unknown(name, "let"))
+        elif settings.get(name) is not None:
+            faults.append(f"let {name}: contradicts the values of {name}; leave one out")
+    texts = {f"let {name}": text for name, text in (let or {}).items()}
+    read: dict[str, Expression] = {}
+    for label, text in {**texts, **({} if where is None else {"where": where})}.items():
+        try:
+            read[label] = read_expression(str(text))
+        except ExpressionError as error:
+            faults.append(f"{label}: {error}")
+            continue
+        unknown = (used for used in read[label].names if not _is_setting(used))
+        faults += [f"{label}: {_unknown(used, 'name')}" for used in unknown]
+    condition = read.pop("where", None)
+    named = {label.removeprefix("let "): one for label, one in read.items()}
+    plan = Plan(values, groups, named, condition)
+    if not faults and plan.size > MOST:
+        faults.append(f"found {plan.size} combinations; allowed: {MOST}, or several sweeps")
+    if faults:
+        raise CatalogError(dict.fromkeys([*faults, *_further(values)]))
+    return plan
+
+
+def _further(values: Mapping[str, list[Any]]) -> Iterable[str]:
+    """Say what is wrong with the first values of settings, while others cannot be read at all."""
+    if values.keys() >= {"workload", "testbed"}:
+        try:
+            Plan({name: every[:1] for name, every in values.items()}).points()
+        except CatalogError as error:
+            return error.faults
+    return ()
+
+
+def _is_setting(name: str) -> bool:
+    return "." in name or name in SETTINGS
+
+
+def _unknown(name: str, what: str) -> str:
+    hint = nearest(name, SETTINGS)
+    return f"{what}: found {name!r}; allowed: {one_of(SETTINGS)}, or a path of --set{hint}"
+
+
+def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]) -> list[str]:
+    faults = []
+    seen: set[str] = set()
+    for group in groups:
+        label = f"zip {','.join(group)}"
+        if len(group) < 2:
+            faults.append(f"{label}: allowed: two settings or more")
+        for name in group:
+            if name not in values:
+                hint = nearest(name, values)
+                faults.append(f"{label}: found {name!r}, which has no values here{hint}")
+            elif name in seen:
+                faults.append(f"{label}: found {name!r} twice; allowed: once")
+            seen.add(name)
+        counts = {name: len(values[name]) for name in group if name in values}
+        if len(set(counts.values())) > 1:
+            found = ", ".join(f"{count} of {name}" for name, count in counts.items())
+            faults.append(f"{label}: found {found} values; allowed: as many of each")
+    return faults
 
 
 def _asked(made: Mapping[str, Any]) -> Experiment:
     named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
-    return Experiment.of(made.get("workload", ""), made.get("testbed", ""), **named)
-
-
-def unit_of(base: str) -> Unit | None:
-    """Return the dimension whose values are kept in a unit, if it is one."""
-    return next((unit for unit in UNITS.values() if unit.base == base), None)
+    return Experiment.of(made.get("workload", ""), made.get("testbed") or "", **named)
 
 
 def _text(value: int, base: str) -> Any:

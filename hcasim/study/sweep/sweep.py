@@ -1,29 +1,43 @@
-"""Sweeps from Python."""
+"""Sweeps: from Python, or by a file of TOML that says what varies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from hcasim.catalog import Machine
+from hcasim.catalog import CatalogError, Machine, read_toml
 from hcasim.engine import seldom_collected
 from hcasim.ground.errors import (
     count_fault,
+    display,
     flag_fault,
+    nearest,
+    one_of,
     refuse,
     settings_fault,
     table_fault,
     words_fault,
 )
+from hcasim.ground.faults import shown
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
-from hcasim.study.sweep.plan import Planner, read_plan
-from hcasim.study.sweep.samples import Samples
-from hcasim.study.sweep.table import Sweep, make_table
-from hcasim.study.sweep.trial import Trial
-from hcasim.study.uncertainty.draws import samples_fault
+from hcasim.study.bands import banded, draw, samples_fault
+from hcasim.study.sweep.plan import SETTINGS, read_plan
+from hcasim.study.sweep.table import Sweep, Trial, make_table
+
+ENDING = ".toml"
+_OTHERS = {
+    "title": "text",
+    "zip": "lists of names in a list",
+    "where": "text",
+    "set": "a table",
+    "let": "a table",
+}
+"""Keys of a study beside settings, and what they may hold."""
 
 
 def sweep(
@@ -80,18 +94,83 @@ def sweep(
     plan = read_plan(given, zipped, let, where)
     with on_scheduler(scheduler):
         with each_machine_once(), seldom_collected():
-            planner = Planner(plan)
-            planned = planner.points()
-            samples = Samples(planner, planned, uncertainty) if uncertainty else None
-        trials = [Trial(one.point) for one in planned]
-        every = [*trials, *samples.all] if samples else trials
-        store = usual_store() if cache else None
-        found = run_points(every, workers=jobs, progress=progress, store=store)
-    table = make_table(plan.axes, planned, [found[trial] for trial in trials])
-    return samples.around(table, found) if samples else table
+            planned = plan.points()
+            drawn = draw([one for one, _ in planned], uncertainty) if uncertainty else None
+        points = [point for _, own in planned for point in own]
+        # Of each sample the points in the order of the rows.
+        samples = [[p for own in one for p in own] for one in (drawn.points if drawn else ())]
+        found = run_points(
+            (Trial(point) for one in (points, *samples) for point in one),
+            workers=jobs,
+            progress=progress,
+            store=usual_store() if cache else None,
+        )
+    table = make_table(plan.axes, planned, [found[Trial(point)] for point in points])
+    if drawn is None:
+        return table
+    rows = [
+        banded(row, [found[Trial(point)].row for point in own])
+        for row, own in zip(table.rows, zip(*samples, strict=True), strict=True)
+    ]
+    return replace(table, rows=tuple(rows), drawn=drawn.paths, samples=len(samples))
 
 
 def _zipped_faults(given: object) -> list[str]:
     if not isinstance(given, list | tuple):
         return [f"zipped: found {given!r}; allowed: a list of groups, such as [('qps', 'window')]"]
     return [words_fault("zipped", group) for group in given]
+
+
+def read_study(file: Path) -> dict[str, Any]:
+    """Return the arguments of `sweep` that a file holds.
+
+    Parameters:
+        file: of TOML with settings by name, those of a machine by path in the table `set`, and
+            `zip`, `let` and `where`.
+
+    Raises:
+        CatalogError: every fault of its form.
+    """
+    table = read_toml(file)
+    where = display(file)
+    faults = []
+    for name, value in table.items():
+        if name not in (*SETTINGS, *_OTHERS):
+            hint = nearest(name, (*SETTINGS, *_OTHERS))
+            allowed = one_of([*_OTHERS, *SETTINGS])
+            faults.append(f"{where}: found the key {name!r}; allowed: {allowed}{hint}")
+        elif not _fits(name, value):
+            allowed = _OTHERS.get(name, "a value or a list")
+            told = "a table" if isinstance(value, dict) else shown(value)
+            faults.append(f"{where}: {name}: found {told}; allowed: {allowed}")
+    lets = table.get("let", {})
+    for name, text in _leaves(lets) if isinstance(lets, dict) else ():
+        if isinstance(text, bool) or not isinstance(text, str | int | float):
+            faults.append(f"{where}: let.{name}: found {shown(text)}; allowed: an expression")
+    if faults:
+        raise CatalogError(faults)
+    settings = {name: table[name] for name in SETTINGS if name in table}
+    return settings | {
+        "overrides": dict(_leaves(table.get("set", {}))),
+        "zipped": table.get("zip", []),
+        "let": {name: str(text) for name, text in _leaves(lets)},
+        "where": table.get("where"),
+    }
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "zip":
+        lists = isinstance(value, list) and all(isinstance(one, list) for one in value)
+        return lists and all(isinstance(name, str) for one in value for name in one)
+    if name in ("title", "where"):
+        return isinstance(value, str)
+    return isinstance(value, dict) == (name in ("set", "let"))
+
+
+def _leaves(table: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+    """What a table holds by its path: a dot in a name without quotes is the same as one in it."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{start}{name}.")
+        else:
+            yield f"{start}{name}", value

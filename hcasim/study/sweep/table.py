@@ -4,32 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from hcasim.catalog import Machine
+from pydantic import Field
+
+from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.text import brief
-from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME
 from hcasim.runs.curve import PARTS, measured_with
-from hcasim.runs.point import all_notes
+from hcasim.runs.document import Form, Head, Notes, Rows
+from hcasim.runs.launch import Launch
+from hcasim.runs.point import Point, all_notes
 from hcasim.runs.table import Table, cell
-from hcasim.study.sweep.plan import Planned, unit_of
-from hcasim.study.sweep.trial import ERROR
+from hcasim.study.sweep.plan import Planned
+from hcasim.study.sweep.values import column_of, number_of
 from hcasim.workloads.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLUMNS = {
-    TIME.base: ("ns", 10**3),
-    SIZE.base: ("B", 1),
-    FREQUENCY.base: ("MHz", 10**6),
-    RATE.base: ("MBps", 10**6),
-    OPERATIONS.base: ("Mops", 10**6),
-    LENGTH.base: ("m", 10**3),
-    DELAY.base: ("ns_per_m", 10**3),
-}
-"""By the unit in which a value is kept: the last word of its column, and how many make one."""
+    from hcasim.workloads.registry import Listen
+
+ERROR = "error"
+"""Key of the row of a point that was refused."""
+
+
+class SweepDocument(Head, Form):
+    """The table of a sweep."""
+
+    schema_: Literal["hcasim-sweep"] = Field(alias="schema")
+    axes: tuple[str, ...] = Field(description="columns of what varies")
+    fields: tuple[str, ...] = Field(description="columns of what was measured")
+    rows: Rows
+    notes: Notes = ()
+    drawn: tuple[str, ...] = Field(
+        description="paths of what was drawn at random for bands; empty without bands"
+    )
+    samples: int = Field(description="how many machines the bands of a point are made of")
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,8 +79,6 @@ class Sweep(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON, in the form of the schema `sweep`."""
-        from hcasim.study.sweep.document import SweepDocument
-
         return SweepDocument(
             **SweepDocument.head(),
             axes=self.axes,
@@ -102,57 +110,77 @@ class Sweep(Table):
         Raises:
             CatalogError: a column that is none, or nothing to draw.
         """
-        from hcasim.study.sweep.drawing import Facets, draw
+        from hcasim.study.sweep.drawing import draw
 
-        return draw(self.rows, self.axes, self.fields, Facets(x, y, series, columns, rows))
+        chosen = {"x": x, "y": y, "series": series, "columns": columns, "rows": rows}
+        return draw(self.rows, self.axes, self.fields, chosen)
 
     def lines(self) -> list[tuple[str, ...]]:
-        """What varies and what was measured, in words, a line for each point."""
+        """Return the names of the columns, and the cells of each point as text."""
         names = (*self.axes, *self.fields, *([ERROR] if self.refused else []))
         return [names, *(tuple(cell(row.get(n), n) for n in names) for row in self.rows)]
 
 
 def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequence[Result]) -> Sweep:
-    """Return the table of points and their results.
-
-    Parameters:
-        axes: settings that vary, by name or path.
-        planned: the points, in the order of the rows.
-        results: of each of them.
-    """
+    """Return the table of points and their results, which are in the same order."""
     rows = []
     units: dict[str, str] = {}
-    for one, result in zip(planned, results, strict=True):
-        point = one.point
+    points = [point for _, own in planned for point in own]
+    for point, result in zip(points, results, strict=True):
         same, _ = measured_with([point])
         paths = {}
         known = {parameter.path: parameter for parameter in point.machine.parameters}
         for path, text in point.machine.overrides.items():
             parameter = known.get(path)
             units.setdefault(path, parameter.unit if parameter else "")
-            name = _column(path, units[path])
-            paths[name] = _number(text if parameter is None else parameter.value, units[path])
-        row = dict(result.row)
+            name = column_of(path, units[path])
+            paths[name] = number_of(text if parameter is None else parameter.value, units[path])
         every = {**{name: same[name] for name in PARTS[3:]}, **same, **paths}
-        first = {
-            key: every[key] for axis in axes if (key := _column(axis, units.get(axis, ""))) in every
-        }
-        rows.append({**first, **every, **row})
+        columns = (column_of(axis, units.get(axis, "")) for axis in axes)
+        first = {name: every[name] for name in columns if name in every}
+        rows.append({**first, **every, **result.row})
     # Some benchmarks measure many sizes by themselves.
-    ladder = len({id(one.made) for one in planned}) < len(planned)
-    every_axis = [*axes, "size"] if ladder else axes
-    named = dict.fromkeys(_column(axis, units.get(axis, "")) for axis in every_axis)
-    machines = {one.point.machine.parts: one.point.machine for one in planned[::-1]}
-    notes = all_notes(one.point for one in planned)
-    return Sweep(tuple(named), tuple(rows), tuple(machines.values())[::-1], notes=notes)
+    every_axis = [*axes, "size"] if len(points) > len(planned) else axes
+    named = dict.fromkeys(column_of(axis, units.get(axis, "")) for axis in every_axis)
+    machines: dict[object, Machine] = {}
+    for point in points:
+        machines.setdefault(point.machine.parts, point.machine)
+    return Sweep(tuple(named), tuple(rows), tuple(machines.values()), notes=all_notes(points))
 
 
-def _column(name: str, base: str) -> str:
-    return f"{name}_{_COLUMNS[base][0]}" if unit_of(base) else name
+@dataclass(frozen=True)
+class Trial:
+    """A point whose refusal is a result."""
 
+    point: Point | Launch
 
-def _number(value: Any, base: str) -> Any:
-    if unit_of(base) and isinstance(value, int):
-        exact = Fraction(value, _COLUMNS[base][1])
-        return int(exact) if exact.denominator == 1 else float(exact)
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    @property
+    def weight(self) -> int:
+        """A guess of the effort."""
+        return self.point.weight
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others, in any process."""
+        return f"trial {self.point.key}"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads files, which its key does not tell of."""
+        return self.point.reads
+
+    @property
+    def title(self) -> str:
+        """What it is, in few words."""
+        return self.point.title
+
+    def bare(self) -> Trial:
+        """Return it with no more than its result follows from."""
+        return Trial(self.point.bare())
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        """Simulate it in this process; the row of what is refused says why."""
+        try:
+            return self.point.run(listen, profile)
+        except CatalogError as error:
+            return Result({ERROR: "; ".join(error.faults)})

@@ -1,9 +1,9 @@
-"""The values that a setting takes one after the other, as they are written."""
+"""The values that a setting takes one after the other, as they are written, and their columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -13,7 +13,7 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.ground.faults import shown
 from hcasim.ground.text import plain
-from hcasim.ground.units import UNITS
+from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME, UNITS, Unit
 from hcasim.workloads.option import Option
 
 MOST = 100_000
@@ -29,6 +29,17 @@ _RANGE = re.compile(
     rf"\s*(?:([+*/])\s*({_NUMBER})\s*(\S+)?)?"
 )
 _RANGES = "4..64 by doubling, 0..10+2 by steps, 1..1000*10 by factors or 1..2/5 in equal parts"
+_COLUMNS = {
+    DELAY.base: ("ns_per_m", "ns/m", 10**3),
+    TIME.base: ("ns", "ns", 10**3),
+    SIZE.base: ("B", "B", 1),
+    FREQUENCY.base: ("MHz", "MHz", 10**6),
+    RATE.base: ("MBps", "MB/s", 10**6),
+    OPERATIONS.base: ("Mops", "Mop/s", 10**6),
+    LENGTH.base: ("m", "m", 10**3),
+}
+"""By the unit in which a value is kept: the last word of its column, that unit as --set takes it,
+and how many make one."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +83,12 @@ def several(given: Any, option: Option | None, *, again: bool = False) -> list[A
         faults.append("found no value; allowed: one or more")
     if faults:
         raise ValueError("\n".join(faults))
-    kept: list[Any] = []
-    seen = set()
+    if again:
+        return found
+    kept: dict[Any, Any] = {}
     for value in found:
-        if again or (type(value) is bool, value) not in seen:
-            seen.add((type(value) is bool, value))
-            kept.append(value)
-    return kept
+        kept.setdefault((type(value) is bool, value), value)
+    return [*kept.values()]
 
 
 def _expanded(item: Any, option: Option | None) -> list[Any]:
@@ -118,31 +128,22 @@ def _range(text: str, option: Option | None) -> list[Any]:
     match = _RANGE.fullmatch(text)
     if match is None:
         raise ValueError(f"found the range {text!r}; allowed: {_RANGES}")
-    first, low_unit, last, high_unit, how, by, by_unit = match.groups()
-    if option is not None and how is None:
-        if option.title:
-            values = list(option.read(text))
-            faults = dict.fromkeys(filter(None, map(option.fault, values)))
-            if faults:
-                raise ValueError("\n".join(faults))
-            return values
-        return [_read(_whole(one, text), option) for one in _doubling(text, *_ends(text, option))]
-    if option is not None:
-        low, high = _ends(text, option)
-        step = Fraction(_read(f"{by}{by_unit or ''}", option) if how == "+" else Fraction(by))
-        return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
-    unit = high_unit or low_unit or ""
-    if {low_unit or unit, by_unit or unit} != {unit}:
-        raise ValueError(f"found the range {text!r} with several units; allowed: one")
-    ends = (Fraction(first), Fraction(last))
-    numbers = _steps(text, *ends, how, Fraction(by)) if how else _doubling(text, *ends)
-    return [_written(number, unit) for number in numbers]
-
-
-def _ends(text: str, option: Option) -> tuple[Fraction, Fraction]:
-    first, _, last = text.partition("..")
-    last = re.split(r"[+*/]", last)[0]
-    return Fraction(_read(first.strip(), option)), Fraction(_read(last.strip(), option))
+    first, low_unit, last, high_unit, how, by, by_unit = match.groups(default="")
+    step = Fraction(by or 2)
+    if option is None:
+        unit = high_unit or low_unit
+        if {low_unit or unit, by_unit or unit} != {unit}:
+            raise ValueError(f"found the range {text!r} with several units; allowed: one")
+        numbers = _steps(text, Fraction(first), Fraction(last), how, step)
+        return [_written(number, unit) for number in numbers]
+    if option.title and not how:
+        values = list(option.read(text))
+        if faults := dict.fromkeys(filter(None, map(option.fault, values))):
+            raise ValueError("\n".join(faults))
+        return values
+    low, high = (Fraction(_read(one, option)) for one in (first + low_unit, last + high_unit))
+    step = Fraction(_read(by + by_unit, option)) if how == "+" else step
+    return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
 
 
 def _whole(number: Fraction, text: str) -> int:
@@ -153,34 +154,26 @@ def _whole(number: Fraction, text: str) -> int:
     return int(number)
 
 
-def _doubling(text: str, low: Fraction, high: Fraction) -> Iterator[Fraction]:
-    return _steps(text, low, high, "*", Fraction(2), last=True)
-
-
-def _steps(
-    text: str, low: Fraction, high: Fraction, how: str, by: Fraction, *, last: bool = False
-) -> Iterator[Fraction]:
-    """The numbers of a range; by doubling its end is one of them."""
+def _steps(text: str, low: Fraction, high: Fraction, how: str, by: Fraction) -> list[Fraction]:
+    """Return the numbers of a range; without a way they double, and the end is one of them."""
     if low > high:
         raise ValueError(f"found the range {text!r}, whose end is below its start")
     if how == "/":
         if by.denominator != 1 or not 2 <= by <= MOST:
             raise ValueError(f"found the range {text!r}; allowed: 2 to {MOST} parts behind /")
-        return (low + (high - low) * n / (by - 1) for n in range(int(by)))
-    if (how == "+" and by <= 0) or (how == "*" and (by <= 1 or low <= 0)):
+        return [low + (high - low) * n / (by - 1) for n in range(int(by))]
+    if by <= 0 if how == "+" else by <= 1 or low <= 0:
         allowed = "a step above 0" if how == "+" else "a start above 0 and a factor above 1"
         raise ValueError(f"found the range {text!r}; allowed: {allowed}")
-    if how == "+" and (high - low) / by > MOST:
-        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
-    found = []
-    while low <= high:
+    found: list[Fraction] = []
+    few = how != "+" or (high - low) / by <= MOST
+    while few and low <= high:
         found.append(low)
-        if len(found) > MOST:
-            raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+        few = len(found) <= MOST
         low = low + by if how == "+" else _product(low, by)
-    if last and found[-1] != high:
-        found.append(high)
-    return iter(found)
+    if not few:
+        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+    return found if how or found[-1] == high else [*found, high]
 
 
 def _product(number: Fraction, factor: Fraction) -> Fraction:
@@ -199,3 +192,29 @@ def _written(number: Fraction, unit: str) -> Any:
         number = Fraction(round(number * scale), scale)
     digits = str(int(number)) if number.denominator == 1 else repr(float(number))
     return f"{digits} {unit}"
+
+
+def unit_of(base: str) -> Unit | None:
+    """Return the dimension whose values are kept in a unit, if it is one."""
+    return next((unit for unit in UNITS.values() if unit.base == base), None)
+
+
+def column_of(name: str, base: str) -> str:
+    """Return the column of a setting that is kept in a unit."""
+    return f"{name}_{_COLUMNS[base][0]}" if unit_of(base) else name
+
+
+def number_of(value: Any, base: str) -> Any:
+    """Return what the column of a setting holds of a value that is kept in a unit."""
+    if unit_of(base) and isinstance(value, int):
+        exact = Fraction(value, _COLUMNS[base][2])
+        return int(exact) if exact.denominator == 1 else float(exact)
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def column_unit(column: str) -> tuple[str, str]:
+    """Return the path that a column is of, and its unit; none of other columns."""
+    for word, unit, _ in _COLUMNS.values():
+        if "." in column and column.endswith(f"_{word}"):
+            return column.removesuffix(f"_{word}"), unit
+    return column, ""

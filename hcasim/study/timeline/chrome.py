@@ -66,12 +66,7 @@ class ChromeFile:
         return f'{{"ph":"C","pid":{process},"name":{quoted(name)},"args":{{{quoted(unit)}:'
 
     def slice(self, head: str, name: str, start_ps: int, end_ps: int, operation: int) -> None:
-        """Add a slice.
-
-        Parameters:
-            head: of the track.
-            operation: that it belongs to.
-        """
+        """Add a slice, which belongs to an operation, to a track with a head."""
         start = start_ps // 1000
         self.add(
             f'{head}{name}","ts":{start}e-3,"dur":{end_ps // 1000 - start}e-3,"args":'

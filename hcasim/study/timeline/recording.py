@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import written_through
+from hcasim.runs.benchmark import Benchmark, run_benchmark
+from hcasim.runs.experiment import Experiment
+from hcasim.study.onlooker import written
 from hcasim.study.timeline.choice import Choice, read_choice
 from hcasim.study.timeline.watching import Timeline
-
-if TYPE_CHECKING:
-    from hcasim.runs.benchmark import Benchmark
 
 ENDINGS = (".json", ".json.gz")
 
@@ -24,22 +22,9 @@ def is_timeline(file: Path) -> bool:
     return file.name.lower().endswith(ENDINGS)
 
 
-@contextmanager
-def recorded(file: Path, choice: Choice, run: str) -> Iterator[Timeline]:
-    """Write a timeline while something runs; if it does not end, nothing is left of the file.
-
-    Parameters:
-        file: .json, or .json.gz, which is compressed.
-        choice: the part of the run that is shown.
-        run: what runs, in words.
-
-    Yields:
-        What is to follow the simulator of the run.
-    """
-    with written_through(file) as write:
-        shown = Timeline(write, choice, run)
-        yield shown
-        shown.finish()
+def recorded(file: Path, choice: Choice, run: str) -> AbstractContextManager[Timeline]:
+    """Write a part of a run as a timeline while it runs; `run` says in words what that is."""
+    return written(file, lambda write: Timeline(write, choice, run))
 
 
 def timeline(
@@ -67,9 +52,6 @@ def timeline(
     Raises:
         CatalogError: every fault of the request, or the file cannot be written.
     """
-    from hcasim.runs.benchmark import run_benchmark
-    from hcasim.runs.experiment import Experiment
-
     path, faults = Path(file), list[str]()
     if not is_timeline(path):
         faults.append(f"file: found {str(path)!r}; allowed endings: {' and '.join(ENDINGS)}")

@@ -27,33 +27,12 @@ _OWN: Final = {
 }
 """Work that has a track of its own, apart from other work of its block."""
 
-_ORDER: Final = [
-    re.compile(one)
-    for one in (
-        r"cpu",
-        r"qp ",
-        r"doorbell",
-        r"WQE",
-        r"sqpc",
-        r"rqpc",
-        r"cqc",
-        r"mpt",
-        r"mtt",
-        r"send engine",
-        r"DMA read",
-        r"send pipeline",
-        r"bus upstream",
-        r"bus downstream",
-        r"bus",
-        r"memory|interconnect",
-        r"port\d+ (link|loopback)",
-        r"receive pipeline",
-        r"\w+ responder",
-        r"DMA write",
-        r"completion",
-        r"CQE",
-    )
-]
+_ORDER: Final = re.compile(
+    r"(cpu)|(qp )|(doorbell)|(WQE)|(sqpc)|(rqpc)|(cqc)|(mpt)|(mtt)|(send engine)|(DMA read)"
+    r"|(send pipeline)|(bus upstream)|(bus downstream)|(bus)|(memory|interconnect)"
+    r"|(port\d+ (?:link|loopback))|(receive pipeline)|(\w+ responder)|(DMA write)|(completion)"
+    r"|(CQE)"
+)
 """The way of a message through the parts of a node, from the top."""
 _NUMBER: Final = re.compile(r"\d+")
 _KIND, _MEMBER, _LANES = 10_000, 100, 100
@@ -63,22 +42,16 @@ _FURTHER: Final = 10_000_000
 
 
 def named(block: str) -> tuple[str, str]:
-    """The part of the machine, such as node0, and what a block is called in it."""
+    """Return the part of the machine, such as node0, and what a block is called in it."""
     part, _, rest = block.partition(".")
     words = rest.removeprefix("hca.").replace("_", " ").replace(".", " ")
     return part, words or part
 
 
-def place(block: str, what: str) -> tuple[str, str]:
-    """The part of the machine, and the name of the track in it."""
-    part, name = named(block)
-    return part, _OWN.get(what, name)
-
-
 def order(name: str) -> int:
-    """The number of the first lane of a track: Perfetto shows them in the order of these."""
-    kinds = len(_ORDER)
-    kind = next((place for place, one in enumerate(_ORDER, 1) if one.match(name)), kinds + 1)
+    """Return the number of a track's first lane: Perfetto shows them in the order of these."""
+    found = _ORDER.match(name)
+    kind = found.lastindex if found and found.lastindex else _ORDER.groups + 1
     number = _NUMBER.search(name)
     member = int(number[0]) if number else 0
     return kind * _KIND + member * _MEMBER if member < _KIND // _MEMBER else _FURTHER
@@ -86,9 +59,6 @@ def order(name: str) -> int:
 
 class Track:
     """A track, or several lanes of one, because what overlaps cannot be on the same.
-
-    Parameters:
-        head: makes the begin of the slices of a lane, by its place.
 
     Attributes:
         free_at: of each lane, when its last slice ends, in ps.
@@ -115,11 +85,7 @@ class Track:
 
 
 class Tracks:
-    """All tracks of a file, each named there when it is first needed.
-
-    Parameters:
-        choice: which parts of the machine are shown.
-    """
+    """All tracks of a file, each named there when it is first needed."""
 
     def __init__(self, file: ChromeFile, choice: Choice) -> None:
         self._file = file
@@ -130,11 +96,12 @@ class Tracks:
         self._further = count()
 
     def of(self, block: str, what: str) -> Track | None:
-        """The track of some work of a block; None if it is not to be shown."""
-        return self.track(*place(block, what))
+        """Return the track of some work of a block; None if it is not to be shown."""
+        part, name = named(block)
+        return self.track(part, _OWN.get(what, name))
 
     def track(self, part: str, name: str) -> Track | None:
-        """A track of a part of the machine; None if it is not to be shown."""
+        """Return a track of a part of the machine; None if it is not to be shown."""
         if not self._choice.has_part(part):
             return None
         found = self._tracks.get((part, name))
@@ -155,7 +122,7 @@ class Tracks:
         return found
 
     def counter(self, block: str) -> str:
-        """What the values of a counter begin with; nothing if it is not to be shown.
+        """Return what the values of a counter begin with; nothing if it is not to be shown.
 
         Parameters:
             block: whose it is, and behind a blank what it counts, if not what is free.

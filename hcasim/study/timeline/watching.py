@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Final
@@ -12,8 +13,7 @@ from hcasim.hca.wqe import SendWqe
 from hcasim.study.onlooker import Onlooker
 from hcasim.study.timeline.choice import Choice
 from hcasim.study.timeline.chrome import ChromeFile
-from hcasim.study.timeline.messages import Message, Messages
-from hcasim.study.timeline.operations import Operation, Operations, Stage
+from hcasim.study.timeline.paths import Messages, Operation, Path, is_core
 from hcasim.study.timeline.tracks import Track, Tracks
 
 _PACKETS: Final = 512
@@ -25,6 +25,8 @@ _NOTHING: Final = object()
 _BATCH: Final = 2000
 """What is told before it is written down."""
 _NEVER: Final = 1 << 62
+_LATE: Final = 64
+"""Operations that are over for the adapter, and of which an application may still tell."""
 _TOGETHER: Final = 1_000_000
 """Work of one kind that a server does without a pause is one slice, up to so many ps."""
 
@@ -57,7 +59,8 @@ class Timeline(Onlooker):
         self._kinds: dict[str, dict[str, Track | None]] = {}
         self._counters: dict[str, str] = {}
         self._words: dict[Packet, str] = {}
-        self._operations = Operations()
+        self._operations: dict[int, Operation] = {}
+        self._late: deque[Operation] = deque()
         self._messages = Messages()
         self._in_flight: dict[str, int] = {}
 
@@ -70,16 +73,14 @@ class Timeline(Onlooker):
         """Write what is left: the run is over."""
         while self._told:
             self._show_told()
-        for operation in self._operations.rest():
+        for operation in self._operations.values():
             self._show(operation)
         for message in self._messages.rest():
-            self._show_message(message)
+            self._show(message)
         skipped = getattr(self.sim.forward, "skipped_ps", 0)
         if skipped:
             self._file.instant(f"{skipped} ps behind this were not simulated", self._end)
         self._file.finish()
-
-    # What it is told.
 
     def event(
         self,
@@ -135,8 +136,6 @@ class Timeline(Onlooker):
         if len(self._told) >= _BATCH:
             self._show_told()
 
-    # How it is shown.
-
     def _show_told(self) -> None:
         """Write what has been told down: many at once, because that is quicker."""
         operations, kinds = self._operations, self._kinds
@@ -164,23 +163,24 @@ class Timeline(Onlooker):
                 words = f"{details}"
             else:
                 words = quoted(str(details))
-                if messages.has(block):
-                    marks = operations.marks(operation)
-                    self._show_message(
-                        messages.note(block, what, start, stop, operation, str(details), marks)
-                    )
+                if is_core(block):
+                    marks = known.marks if (known := operations.get(operation)) else ()
+                    if over := messages.note(
+                        block, what, start, stop, operation, str(details), marks
+                    ):
+                        self._show(over)
             if operation:
                 if what == _OVER:
                     self._end_of(block, operation, str(details))
                     continue
                 if what == _POSTED:
-                    operations.begin(operation, block, str(details), start)
+                    operations[operation] = Operation(operation, block, str(details), start)
                     self._count(block, start, 1)
                     bound = f',"bind_id":"{operation:#x}","flow_out":true'
                 elif operation in operations:
                     bound = f',"bind_id":"{operation:#x}","flow_in":true,"flow_out":true'
-                if what != LINK:
-                    operations.mark(operation, stop, what)
+                if what != LINK and (known := operations.get(operation)):
+                    known.marks.append((stop, what))
                 if details is _NOTHING:
                     continue
             elif start == stop:
@@ -236,31 +236,23 @@ class Timeline(Onlooker):
         self._told.append((f"{part}.requests in_flight", "", time_ps, count, None, 0))
 
     def _end_of(self, block: str, operation: int, what: str) -> None:
-        """Show an operation of which nobody will tell any more."""
-        if operation in self._operations:
+        """Note that an operation is over, and show one of which nobody tells any more."""
+        if (found := self._operations.get(operation)) is not None:
             self._count(block, self.sim.now, -1)
-            late = self._operations.end(operation, what)
-            if late is not None:
-                self._show(late)
+            found.what = what
+            self._late.append(found)
+            if len(self._late) > _LATE:
+                self._show(self._operations.pop(self._late.popleft().number))
 
-    def _show(self, operation: Operation) -> None:
-        """Show the critical path of an operation on the track of its queue pair."""
-        what = operation.what or "request"
-        self._show_path(
-            operation.block, operation.queue, what, operation.stages(), operation.number
-        )
-
-    def _show_message(self, message: Message | None) -> None:
-        """Show the critical path of a message of MPI beside its sender."""
-        if message is not None:
-            core = message.block.partition(".")[2]
-            self._show_path(message.block, f"{core} messages", message.what, message.steps, 0)
-
-    def _show_path(
-        self, block: str, name: str, what: str, steps: list[Stage], operation: int
-    ) -> None:
-        """Show what follows each other without a gap, and the whole."""
-        track = self._tracks.track(block.partition(".")[0], name)
+    def _show(self, path: Path) -> None:
+        """Show a path: of an operation on the track of its queue pair, of a message of MPI beside
+        its sender."""
+        part, _, core = path.block.partition(".")
+        name, what, operation = f"{core} messages", path.what, 0
+        if isinstance(path, Operation):
+            path.finish()
+            name, what, operation = path.queue, what or "request", path.number
+        track, steps = self._tracks.track(part, name), path.steps
         if track is None or not steps:
             return
         begin, end = steps[0][0], steps[-1][1]

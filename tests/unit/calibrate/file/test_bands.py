@@ -8,10 +8,11 @@ import pytest
 
 import hcasim.workloads
 from hcasim.calibrate import Calibration
-from hcasim.calibrate.file.bands import chosen_samples, with_bands
+from hcasim.calibrate.file.bands import chosen_samples
 from hcasim.catalog import CatalogError, Machine
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
+from hcasim.study.bands import with_bands
 from hcasim.workloads import Options, Result
 
 SEND = "adapters.mt25208.send.latency"

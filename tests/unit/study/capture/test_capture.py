@@ -15,8 +15,7 @@ from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture import Tap, captured, read_tap
 from hcasim.study.capture.frames import Way
-from hcasim.study.capture.infiniband import InfinibandFrames, _after_zeros, _crc
-from hcasim.study.capture.transport import pause
+from hcasim.study.capture.infiniband import InfinibandFrames, _after_zeros, _crc, pause
 from tests.programs import program
 
 WHOLE = Tap()

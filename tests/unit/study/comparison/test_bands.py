@@ -7,12 +7,12 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.study.comparison.comparison import Pair
+from hcasim.study.comparison.compare import Pair
 
 SMALL = {"size": "8,1K", "jobs": 1}
 
 
-def test_bands_of_a_side_are_those_that_a_sweep_gives() -> None:
+def test_equal_machines_have_the_bands_of_a_sweep_and_a_ratio_of_one_in_every_sample() -> None:
     found = hc.compare("liu2004", "liu2004", "write_lat", uncertainty=6, **SMALL)
     alone = hc.sweep("write_lat", testbed="liu2004", uncertainty=6, **SMALL)
     names = ("latency_us", "latency_p5_us", "latency_p95_us")
@@ -20,10 +20,6 @@ def test_bands_of_a_side_are_those_that_a_sweep_gives() -> None:
         [row[name] for name in names] for row in alone.rows
     ]
     assert found.drawn == alone.drawn
-
-
-def test_equal_machines_have_a_ratio_of_one_in_every_sample() -> None:
-    found = hc.compare("liu2004", "liu2004", "write_lat", uncertainty=6, **SMALL)
     for one in found.pairs:
         assert one.bands == {"latency_us": (1, 1)}
         assert one.is_beyond("latency_us") is False
@@ -78,21 +74,16 @@ def test_bands_without_common_samples_have_to_lie_apart(
 
 
 @pytest.mark.parametrize(
-    ("words", "fault"),
+    ("a", "workload", "samples", "fault"),
     [
-        (("liu2004", "liu2004", None, 5), "uncertainty: found without two testbeds and a workload"),
-        (("liu2004", "liu2004", "write_lat", 1), "uncertainty: found 1; allowed: 2 to"),
-        (("liu2004", "liu2004", "write_lat", True), "uncertainty: found True"),
+        ("liu2004", None, 5, "uncertainty: found without two testbeds and a workload"),
+        ("liu2004", "write_lat", 1, "uncertainty: found 1; allowed: 2 to"),
+        ("liu2004", "write_lat", True, "uncertainty: found True"),
+        (hc.machine("liu2004"), "write_lat", 4, "found with a machine of Python"),
     ],
 )
-def test_bands_of_nothing_are_refused(words: tuple[object, ...], fault: str) -> None:
-    *sides, samples = words
-    with pytest.raises(CatalogError) as found:
-        hc.compare(*sides, uncertainty=samples)
-    assert fault in str(found.value)
-
-
-def test_bands_need_machines_whose_values_can_be_drawn() -> None:
-    machine = hc.machine("liu2004")
-    with pytest.raises(CatalogError, match="found with a machine of Python"):
-        hc.compare(machine, "liu2004", "write_lat", uncertainty=4, **SMALL)
+def test_bands_of_nothing_are_refused(
+    a: object, workload: str | None, samples: int, fault: str
+) -> None:
+    with pytest.raises(CatalogError, match=fault):
+        hc.compare(a, "liu2004", workload, uncertainty=samples)

@@ -6,7 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.study.comparison.answer import Answer
+from hcasim.study.comparison.why import Answer
 
 SMALL = {"size": 8, "jobs": 1}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.study.comparison.shares import shapley
+from hcasim.study.comparison.why import shapley
 
 HOST = {"host.root_port.completion": "128 B", "adapter.bus.read_tags": 4}
 BIDIRECTIONAL = {"size": "1M", "jobs": 1, "iters": 8}

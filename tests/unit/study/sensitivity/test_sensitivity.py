@@ -12,7 +12,7 @@ import hcasim as hc
 import hcasim.workloads
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.papers.loader import load_scenario
-from hcasim.study.sensitivity.factor import VARIED, Factor, find_factors, settings_of
+from hcasim.study.sensitivity.factor import VARIED, find_factors, settings_of
 from hcasim.study.sensitivity.result import Sensitivity
 from hcasim.study.sensitivity.subject import ScenarioSubject
 from hcasim.workloads import Options, Result
@@ -165,30 +165,21 @@ def test_a_scenario_without_claims_is_asked_for_its_curves() -> None:
     assert [one.value for one in case.read(rows)] == list(range(8))
 
 
-@pytest.fixture(scope="module")
-def factors() -> dict[str, Factor]:
-    found = find_factors([resolve("liu2004")], ranges={}, only=[], spread=1.5)
-    return {one.name: one for one in found.factors.values()}
-
-
-def test_ranges_follow_from_the_evidence(factors: dict[str, Factor]) -> None:
+def test_ranges_follow_from_the_evidence_and_what_has_none_stays() -> None:
+    found = find_factors([resolve("liu2004")])
+    factors = {one.name: one for one in found.factors.values()}
     send = factors[SEND]
     assert (send.origin, send.low, send.high) == ("interval", 761_000, 819_000)
     assert "adapters.mt25208.receive.latency" in send.paths
-    assert "adapter.receive.latency" not in factors
-    read = factors[READ]
-    assert (read.origin, read.low, read.base, read.high) == ("spread", 300_000, 450_000, 675_000)
-    entries = factors["adapter.sqpc.entries"]
-    assert (entries.low, entries.base, entries.high) == (32, 64, 128)
+    ends = {name: (one.low, one.base, one.high) for name, one in factors.items()}
+    assert factors[READ].origin == "spread"
+    assert ends[READ] == (300_000, 450_000, 675_000)
+    assert ends["adapter.sqpc.entries"] == (32, 64, 128)
     # A number of few allowed values.
-    completion = factors["host.root_port.completion"]
-    assert (completion.low, completion.base, completion.high) == (64, 64, 128)
-
-
-def test_what_is_published_zero_left_out_or_no_number_stays() -> None:
-    found = find_factors([resolve("liu2004")], ranges={}, only=[], spread=1.5)
-    names = {one.name for one in found.factors.values()}
-    assert not names & {"adapter.bus.lanes", "link.width", "adapter.sqpc.policy"}
+    assert ends["host.root_port.completion"] == (64, 64, 128)
+    # What is tied to another, published, or no number.
+    others = {"adapter.receive.latency", "adapter.bus.lanes", "link.width", "adapter.sqpc.policy"}
+    assert not factors.keys() & others
     assert "no number" in found.fixed["adapters.mt25208.sqpc.policy"]
     assert "0" in found.fixed["stacks.vapi.driver.reserved_srqs"]
     assert found.fixed["adapters.mt25208.send.units"].startswith("not said")
@@ -196,7 +187,7 @@ def test_what_is_published_zero_left_out_or_no_number_stays() -> None:
 
 def test_a_range_comes_before_all_and_frees_what_is_published() -> None:
     ranges = {"adapter.bus.lanes": "4..16", READ: "400 ns..500 ns"}
-    found = find_factors([resolve("liu2004")], ranges=ranges, only=[*ranges], spread=1.5)
+    found = find_factors([resolve("liu2004")], ranges=ranges, only=[*ranges])
     ends = {one.name: (one.origin, one.low, one.high) for one in found.factors.values()}
     assert ends == {
         "adapter.bus.lanes": ("range", 4, 16),
@@ -207,9 +198,8 @@ def test_a_range_comes_before_all_and_frees_what_is_published() -> None:
 def test_each_group_of_nodes_varies_and_what_they_have_alike_in_all_of_them() -> None:
     machine = resolve("fat-tree-64")
     assert [group.name for group in machine.groups] == ["compute", "storage"]
-    factors = find_factors(
-        [machine], ranges={}, only=["*doorbell.latency", "*link.*", "mtu", "trunk.*"], spread=2
-    ).factors
+    only = ["*doorbell.latency", "*link.*", "mtu", "trunk.*"]
+    factors = find_factors([machine], only=only, spread=2).factors
 
     def set_by(path: str) -> dict[str, str]:
         return settings_of(machine, {path: factors[path].low}, factors)
@@ -228,7 +218,7 @@ def test_each_group_of_nodes_varies_and_what_they_have_alike_in_all_of_them() ->
 )
 def test_nothing_that_nobody_has_published_is_left_out_without_a_word(testbed: str) -> None:
     machine = resolve(testbed)
-    found = find_factors([machine], ranges={}, only=(), spread=1.5)
+    found = find_factors([machine])
     settings = settings_of(
         machine, {path: one.low for path, one in found.factors.items()}, found.factors
     )
@@ -245,7 +235,7 @@ def test_nothing_that_nobody_has_published_is_left_out_without_a_word(testbed: s
 
 def test_parameters_of_two_adapters_have_names_of_their_own() -> None:
     machines = [resolve("liu2004"), resolve("liu2004", adapter="mt23108")]
-    found = find_factors(machines, ranges={}, only=["*receive_queue.latency"], spread=1.5)
+    found = find_factors(machines, only=["*receive_queue.latency"])
     assert {one.name for one in found.factors.values()} == {
         "adapters.mt25208.receive_queue.latency",
         "adapters.mt23108.receive_queue.latency",

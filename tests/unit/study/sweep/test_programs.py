@@ -153,17 +153,7 @@ def test_what_cannot_be_known_or_done_again_is_not_kept(
     assert len(simulated) == 2
 
 
-def test_a_file_is_found_by_a_worker_in_another_folder(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(file.parent)
-    launch = Launches().read(file.name, hc.machine("liu2004", mpi=True), {"ranks": 2})
-    assert launch.title == "mine.py with 2 ranks"
-    monkeypatch.chdir("/")
-    assert launch.run().row["run_us"] > 10
-
-
-def test_the_files_of_a_program_are_read_once_for_a_sweep(
+def test_the_files_of_a_program_are_read_once_and_found_from_another_folder(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
@@ -173,6 +163,11 @@ def test_the_files_of_a_program_are_read_once_for_a_sweep(
     for ranks in (2, 3, 4):
         assert launches.read(file, machine, {"ranks": ranks}).key.startswith("app ")
     assert read.count(file) == 1
+    monkeypatch.chdir(file.parent)
+    launch = Launches().read(file.name, machine, {"ranks": 2})
+    assert launch.title == "mine.py with 2 ranks"
+    monkeypatch.chdir("/")
+    assert launch.run().row["run_us"] > 10
 
 
 def test_a_run_that_goes_wrong_is_refused_while_the_others_go_on(file: Path) -> None:

@@ -113,7 +113,6 @@ def test_expressions_are_worked_out(text: str, expected: Any) -> None:
             "f'{qps}'",
             "qps[0]",
         ),
-        *("f'{qps}'", "qps[0]"),
         *("1" * 2000, "(" * 500 + ")" * 500, "max(a=1)", "1 if qps", "qps := 3", "b''", "1 in 2"),
         *("-" * 900 + "1", "x" + "()" * 400, "1" + "+1" * 101),
     ],
@@ -231,11 +230,8 @@ def test_no_more_is_looked_at_when_so_much_is_wrong(monkeypatch: pytest.MonkeyPa
     told = faults(sweep, "write_lat", BED, overrides={"adapter.bus.lanes": "100..199+1"})
     assert told[0].endswith("(1 of 100 combinations, the first with adapter.bus.lanes=100)")
     assert told[20:] == ["... and 1 or more faults"]
-
-
-def test_too_many_combinations_are_refused_before_any_is_made() -> None:
-    (told,) = faults(sweep, "write_lat", BED, size="1..1000+1", qps="1..1000+1")
-    assert told.startswith("found 1000000 combinations")
+    (told_first,) = faults(sweep, "write_lat", BED, size="1..1000+1", qps="1..1000+1")
+    assert told_first.startswith("found 1000000 combinations")
 
 
 def test_a_machine_of_python_may_be_swept_beside_an_id() -> None:
@@ -300,6 +296,8 @@ def test_a_figure_has_a_panel_for_each_value_and_all_points() -> None:
     overrides = {"adapter.bus.lanes": lanes, LATENCY: latencies}
     found = sweep("write_lat", BED, size=sizes, overrides=overrides, jobs=1)
     figure = found.plot(rows="adapter.bus.lanes")
+    assert figure.get_supxlabel() == "Message Size (Bytes)"
+    assert found.plot(x=f"{LATENCY}_ns").get_supxlabel() == f"{LATENCY} (ns)"
     drawn = [[line.get_ydata() for line in panel.get_lines()] for panel in figure.axes]
     expected = [
         [row["latency_us"] for row in found.rows if row["adapter.bus.lanes"] == lane]

@@ -76,6 +76,16 @@ def ways(trace: bytes) -> dict[int, list[Slice]]:
     return {number: [some[0], *sorted(some[1:])] for number, some in found.items()}
 
 
+def followed(whole: Slice, steps: list[Slice]) -> int:
+    """Return how long a path takes, whose steps follow each other from its begin to its end."""
+    now = whole[0]
+    for start, end, _, _ in steps:
+        assert start == now < end
+        now = end
+    assert now == whole[1]
+    return now - whole[0]
+
+
 @pytest.mark.parametrize(
     ("workload", "testbed", "more", "size"),
     [
@@ -92,15 +102,9 @@ def test_the_stages_of_a_round_trip_add_up_to_what_is_measured(
     workload: str, testbed: str, more: dict[str, Any], size: str
 ) -> None:
     trace, found = traced(workload, testbed, size=size, iters=20, warmup=5, **more)
-    whole_ps = 0
     # The last round trip is like all that are reported.
-    for _, (whole, *stages) in sorted(ways(trace).items())[-2:]:
-        now = whole[0]
-        for start, end, _, _ in stages:
-            assert start == now < end
-            now = end
-        assert now == whole[1]
-        whole_ps += now - whole[0]
+    last = sorted(ways(trace).items())[-2:]
+    whole_ps = sum(followed(whole, stages) for _, (whole, *stages) in last)
     assert whole_ps == round(found.curve.rows[0]["latency_us"] * 2e6)
 
 
@@ -124,8 +128,7 @@ def test_the_stages_of_a_read_add_up_to_what_is_measured(workload: str) -> None:
     options = {"size": "64K"} if workload == "read_lat" else {}
     trace, found = traced(workload, "liu2004", iters=20, warmup=5, **options)
     whole, *stages = ways(trace)[max(ways(trace))]
-    assert sum(end - start for start, end, _, _ in stages) == whole[1] - whole[0]
-    assert whole[1] - whole[0] == round(found.curve.rows[0]["latency_us"] * 1e6)
+    assert followed(whole, stages) == round(found.curve.rows[0]["latency_us"] * 1e6)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +140,8 @@ def test_the_steps_of_a_message_of_mpi_add_up_to_what_is_measured(testbed: str, 
     *_, there, back = messages(trace)
     assert there[0][2].startswith("send to rank 1 ")
     assert back[0][2].startswith("send to rank 0 ")
-    now = there[0][0]
-    for start, end, _, _ in there[1:] + back[1:]:
-        assert start == now < end
-        now = end
-    assert now == back[0][1]
-    assert now - there[0][0] == round(found.curve.rows[0]["latency_us"] * 2e6)
+    took_ps = followed((there[0][0], back[0][1], "", {}), there[1:] + back[1:])
+    assert took_ps == round(found.curve.rows[0]["latency_us"] * 2e6)
 
 
 def test_messages_of_collectives_have_paths_without_gaps() -> None:
@@ -150,11 +149,7 @@ def test_messages_of_collectives_have_paths_without_gaps() -> None:
     found = messages(trace)
     assert len(found) > 20
     for whole, *steps in found:
-        now = whole[0]
-        for start, end, _, _ in steps:
-            assert start == now < end
-            now = end
-        assert now == whole[1]
+        followed(whole, steps)
 
 
 @pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])

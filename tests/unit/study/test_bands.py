@@ -1,80 +1,82 @@
 """Bands: what a result is over values that nobody has published."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.study.uncertainty.bands import banded
-from hcasim.study.uncertainty.draws import draw
+from hcasim.runs.experiment import Experiment
+from hcasim.study.bands import banded, draw
 
-
-def build(settings: Any) -> None:
-    hc.machine("liu2004", adapter="mt23108", overrides=settings)
+ASKED = Experiment.of("write_lat", "liu2004", adapter="mt23108")
+SPLITS = "adapter.bus.outstanding_splits"
 
 
 @pytest.mark.check
 def test_only_what_nobody_has_published_is_drawn_and_within_its_ends() -> None:
-    machine = hc.machine("liu2004", adapter="mt23108")
-    draws = draw([(machine, build)], 4)
-    known = {one.path: one for one in machine.parameters}
+    drawn = draw([ASKED], 4)
+    known = {one.path: one for one in ASKED.machine().parameters}
     assert known["adapter.bus.clock"].evidence == "spec"
-    for settings in draws.settings(machine):
+    for (points,) in drawn.points:
+        settings = points[0].machine.overrides
         assert "adapter.bus.clock" not in settings
         assert {known[path].evidence for path in settings} <= {"fitted", "chosen", "assumed"}
-        build(settings)
-    for path, one in draws.factors.items():
-        values = {sample[path] for sample in draws.samples}
+    for path, one in drawn.factors.items():
+        values = {sample[path] for sample in drawn.values}
         assert len(values) > 1
         assert all(one.low <= value <= one.high for value in values)
 
 
 @pytest.mark.check
 def test_the_same_seed_draws_the_same() -> None:
-    machine = hc.machine("liu2004", adapter="mt23108")
-    once, again, other = (draw([(machine, build)], 3, seed) for seed in (1, 1, 2))
-    assert once.samples == again.samples != other.samples
+    once, again, other = (draw([ASKED], 3, seed) for seed in (1, 1, 2))
+    assert once.values == again.values != other.values
 
 
-def test_an_end_that_the_machine_cannot_have_is_left_out() -> None:
-    machine = hc.machine("liu2004", adapter="mt23108")
+Refused = Callable[[Callable[[int, bool], bool]], None]
 
-    def impatient(settings: Any) -> None:
-        if settings.get("adapter.bus.outstanding_splits") == "4":
-            raise CatalogError(["no"])
 
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """Refuse machines of a benchmark by their split transactions, and whether else is drawn."""
+    plain = Experiment.points
+
+    def refuse(which: Callable[[int, bool], bool]) -> None:
+        def points(self: Experiment) -> list[Any]:
+            splits, drawn = int(self.overrides.get(SPLITS, 0)), len(self.overrides) > 1
+            if self.workload == "read_lat" and which(splits, drawn):
+                raise CatalogError(["no"])
+            return plain(self)
+
+        monkeypatch.setattr(Experiment, "points", points)
+
+    return refuse
+
+
+OTHER = Experiment.of("read_lat", "liu2004", adapter="mt23108")
+
+
+def test_an_end_that_the_machine_cannot_have_is_left_out(refused: Refused) -> None:
+    refused(lambda splits, drawn: splits == 4)
     path = "adapters.mt23108.bus.outstanding_splits"
-    assert draw([(machine, build)], 2).factors[path].high == 4
-    assert draw([(machine, impatient)], 2).factors[path].high == 2
+    assert draw([ASKED], 2).factors[path].high == 4
+    assert draw([OTHER], 2).factors[path].high == 2
 
 
-def test_a_sample_that_one_machine_cannot_be_is_left_out_of_all() -> None:
-    machine = hc.machine("liu2004", adapter="mt23108")
-    draws = draw([(machine, build)], 6)
-    path = "adapter.bus.outstanding_splits"
-    patient = [one for one in draws.settings(machine) if int(one[path]) > 1]
-
-    def impatient(settings: Any) -> str:
-        if int(settings[path]) > 1:
-            raise CatalogError(["no"])
-        return str(settings[path])
-
-    assert 0 < len(patient) < 5
-    built = draws.built([(machine, dict), (machine, impatient)])
-    assert len(built) == 6 - len(patient)
-    assert all(settings[path] == splits == "1" for settings, splits in built)
+def test_a_sample_that_one_machine_cannot_be_is_left_out_of_all(refused: Refused) -> None:
+    every = draw([ASKED, OTHER], 6).points
+    patient = [one for one in every if one[0][0].machine.overrides[SPLITS] == "1"]
+    assert 2 <= len(patient) < 5
+    refused(lambda splits, drawn: splits > 1 and drawn)
+    assert draw([ASKED, OTHER], 6).points == tuple(patient)
 
 
-def test_bands_of_fewer_than_two_machines_are_refused() -> None:
-    machine = hc.machine("liu2004", adapter="mt23108")
-    draws = draw([(machine, build)], 3)
-
-    def refused(settings: Any) -> None:
-        raise CatalogError(["no"])
-
+def test_bands_of_fewer_than_two_machines_are_refused(refused: Refused) -> None:
+    refused(lambda splits, drawn: drawn)
     with pytest.raises(CatalogError) as caught:
-        draws.built([(machine, refused)])
+        draw([OTHER], 3)
     fault = "uncertainty: found 3, of which 0 can be machines; allowed: more samples"
     assert caught.value.faults == [fault]
 

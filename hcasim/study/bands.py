@@ -1,0 +1,193 @@
+"""Bands: what a result is over samples of machines, on which nobody has published all values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog.provenance import CHOSEN, SET
+from hcasim.ground.errors import refuse
+from hcasim.ground.quantities import band_fields, measured
+from hcasim.runs.benchmark import Benchmark
+from hcasim.runs.executor import Progress, run_points
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import each_machine_once
+from hcasim.study.sensitivity.factor import Factor, find_factors, settings_of, within
+
+USUAL = 50
+"""Samples unless the user says otherwise."""
+MOST = 10_000
+SEED = 1
+_CERTAIN = ("error_percent",)
+"""Results that say how exact the simulation is, not what the machine does."""
+_WHOLE = (
+    "uncertainty: found with a machine of Python, whose values cannot be drawn; "
+    "allowed: testbeds by id or file"
+)
+
+Points = list[Any]
+"""Of a benchmark, or the launch of a program."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Experiments on samples of their machines.
+
+    Parameters:
+        factors: what was drawn, by path.
+        values: of each sample the values by path, in base units.
+        points: of each sample that all machines can be, the points of each experiment.
+    """
+
+    factors: Mapping[str, Factor]
+    values: tuple[Mapping[str, int], ...]
+    points: tuple[tuple[Points, ...], ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What was drawn."""
+        return tuple(self.factors)
+
+
+def samples_fault(found: object) -> str:
+    """Say what is wrong with a number of samples, if anything is."""
+    fits = isinstance(found, int) and not isinstance(found, bool) and 2 <= found <= MOST
+    return "" if fits or found is None else f"uncertainty: found {found!r}; allowed: 2 to {MOST}"
+
+
+def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:
+    """Draw what nobody has published, evenly over its interval or usual spread.
+
+    What was fitted is drawn from its interval, what was chosen or assumed between 1/1.5 and 1.5
+    times its value, as `hcasim sensitivity` varies them; all at once and independently, each in as
+    many equal parts of its range as there are samples (M. D. McKay, R. J. Beckman and
+    W. J. Conover, Technometrics 21, 1979). What the user has set stays. All machines have the same
+    values in the same sample.
+
+    Parameters:
+        asked: whose values.
+        samples: how many.
+        seed: of the draws.
+
+    Raises:
+        CatalogError: too few samples, or too many; a machine of Python, whose values cannot be
+            drawn; or fewer than two samples that all machines can be.
+    """
+    from scipy.stats.qmc import LatinHypercube
+
+    whole = any(isinstance(one.testbed, Machine) for one in asked)
+    refuse(samples_fault(samples), _WHOLE if whole else "")
+    with each_machine_once():
+        machines = [one.machine() for one in asked]
+        every: dict[object, tuple[Machine, Experiment]] = {}
+        for machine, one in zip(machines, asked, strict=True):
+            every.setdefault((machine.parts, *one.settings, *one.overrides), (machine, one))
+        kinds = [*every.values()]
+        found = find_factors([one for one, _ in kinds]).factors
+        possible = [_possible(one, kinds) for one in found.values() if not _given(one, kinds)]
+        factors = {one.path: one for one in possible if one.low < one.high}
+        rows: Iterable[Any] = [()] * samples
+        if factors:
+            rows = LatinHypercube(len(factors), seed=seed).random(samples)
+        values = tuple(
+            {one.path: one.at(share) for one, share in zip(factors.values(), row, strict=True)}
+            for row in rows
+        )
+        points: list[tuple[Points, ...]] = []
+        for sample in values:
+            with suppress(CatalogError):
+                made = (
+                    one.under(settings_of(machine, sample, factors)).points()
+                    for machine, one in zip(machines, asked, strict=True)
+                )
+                points.append(tuple(made))
+    if len(points) < 2:
+        few = f"found {samples}, of which {len(points)} can be machines"
+        raise CatalogError([f"uncertainty: {few}; allowed: more samples"])
+    return Drawn(factors, values, tuple(points))
+
+
+def _given(one: Factor, kinds: Iterable[tuple[Machine, Experiment]]) -> bool:
+    """Whether the user has said what it is to be."""
+    return any(
+        parameter.path in settings and parameter.source in (SET, CHOSEN)
+        for machine, _ in kinds
+        if (settings := settings_of(machine, {one.path: one.base}, {one.path: one}))
+        for parameter in machine.parameters
+    )
+
+
+def _possible(one: Factor, kinds: Iterable[tuple[Machine, Experiment]]) -> Factor:
+    """Return a factor with those ends only that all machines can have."""
+
+    def fault(value: int) -> str:
+        for machine, asked in kinds:
+            if settings := settings_of(machine, {one.path: value}, {one.path: one}):
+                try:
+                    asked.under(settings).points()
+                except CatalogError as error:
+                    return str(error)
+        return ""
+
+    return within(one, fault)[0]
+
+
+def band(values: Sequence[float], base: float) -> tuple[float, float]:
+    """Return the quantiles of 5 and 95 % over samples, widened to what no sample was drawn for.
+
+    Between them lie 90 % of all further samples on average (R. J. Hyndman and Y. Fan, Sample
+    Quantiles in Statistical Packages, 1996, definition 6); fewer than 19 samples are all between
+    them, and do not suffice.
+
+    Parameters:
+        values: what the samples give.
+        base: what the values as they are give, which is allowed, too, even at the end of what is.
+    """
+    import numpy as np
+
+    low, high = np.quantile(values, (0.05, 0.95), method="weibull").tolist()
+    return min(low, base), max(high, base)
+
+
+def banded(row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a row in which the 5 and 95 % quantiles stand behind each number that was measured.
+
+    Parameters:
+        row: of the machine as it is described.
+        samples: rows of the same point on other machines; those that lack a number do not count.
+    """
+    fields = {*measured(row)} - {*_CERTAIN}
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        values = [one[name] for one in samples if isinstance(one.get(name), int | float)]
+        if name in fields and isinstance(value, int | float) and len(values) > 1:
+            found |= zip(band_fields(name), band(values, value), strict=True)
+    return found
+
+
+def with_bands(
+    result: Benchmark,
+    samples: Sequence[Points],
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Return a benchmark whose rows end with the `band` of each number over samples.
+
+    Parameters:
+        result: with the values as they are.
+        samples: of each sample the points of the benchmark, in its order.
+        jobs: processes to use; all processors without it.
+        progress: is told how many points are done.
+    """
+    found = run_points((job for one in samples for job in one), workers=jobs, progress=progress)
+    rows = []
+    for number, row in enumerate(result.curve.rows):
+        own = {name: row[name] for name in result.fields}
+        others = [found[one[number]].row for one in samples]
+        rows.append({**row, **{n: v for n, v in banded(own, others).items() if n not in row}})
+    return replace(result, curve=replace(result.curve, rows=tuple(rows)))

@@ -1,0 +1,110 @@
+"""Two sides: machines to simulate or results that there are already, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from hcasim.catalog import Machine, Parameter, Value
+from hcasim.ground.errors import refuse
+from hcasim.runs.benchmark import Benchmark
+from hcasim.runs.experiment import Experiment, unknown_settings
+from hcasim.workloads.options import AXES
+
+Given = str | PathLike[str] | Machine | Benchmark
+Key = tuple[tuple[str, int], ...]
+"""What varies from row to row of any benchmark, such as their size, by name."""
+
+
+def requested(
+    given: Given, workload: str, same: Mapping[str, Any], own: Mapping[str, Any], label: str
+) -> Experiment:
+    """Return what a side asks for.
+
+    Parameters:
+        given: a testbed, or a machine.
+        workload: the benchmark; empty if none is run.
+        same: settings of both sides: options, choices and "overrides".
+        own: settings of this side by name or path.
+        label: of the side, for faults.
+
+    Raises:
+        CatalogError: names that are no settings.
+    """
+    refuse(*unknown_settings({**same, **own}, label))
+    assert not isinstance(given, Benchmark)
+    return Experiment.of(workload, given, **same).with_(**own)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared.
+
+    Parameters:
+        machine: its machine.
+        workload: what was measured, if anything was.
+        rows: what that gave.
+    """
+
+    machine: Machine
+    workload: str = ""
+    rows: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def keyed(self) -> dict[Key, Mapping[str, Any]]:
+        """The rows by what varies."""
+        return {tuple((n, row[n]) for n in AXES if n in row): row for row in self.rows}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A parameter that two machines do not have alike.
+
+    Parameters:
+        path: as --set takes it.
+        a: what the first machine has, or None.
+        b: what the second machine has, or None.
+    """
+
+    path: str
+    a: Parameter[Value] | None
+    b: Parameter[Value] | None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both values as they are written; empty where there is none."""
+        a, b = (one.text if one is not None else "" for one in (self.a, self.b))
+        return a, b
+
+
+def differences(a: Machine, b: Machine) -> list[Difference]:
+    """Return the parameters that differ, in the order of the descriptions."""
+    ours, theirs = ({one.path: one for one in machine.parameters} for machine in (a, b))
+    every = [Difference(path, ours.get(path), theirs.get(path)) for path in {**ours, **theirs}]
+    return [one for one in every if not (one.a and one.b and one.a.value == one.b.value)]
+
+
+def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:
+    """Return what two machines are made of, where that differs, by the name of its option.
+
+    Where nodes are of several groups, the name of each stands before what is its own.
+    """
+    ours, theirs = _parts(a), _parts(b)
+    every = {name: (ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}}
+    return {name: pair for name, pair in every.items() if pair[0] != pair[1]}
+
+
+def _parts(machine: Machine) -> dict[str, str]:
+    found = {"testbed": machine.id}
+    for group in machine.groups:
+        start = f"{group.name}." if len(machine.groups) > 1 else ""
+        found |= {
+            f"{start}adapter": group.adapter.id,
+            f"{start}firmware_mode": group.firmware_mode or "",
+            f"{start}host": group.host.id,
+            f"{start}stack": group.stack.id,
+        }
+    found["switch"] = ", ".join(dict.fromkeys(one.id for one in machine.switches.values()))
+    return found | {"mtu": str(machine.mtu)}

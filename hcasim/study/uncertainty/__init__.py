@@ -1,1 +1,0 @@
-"""How far a result may be off: values that nobody has published, drawn at random."""
