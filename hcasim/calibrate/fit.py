@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hcasim.calibrate.intervals.confidence import Confidence, confidence
-from hcasim.calibrate.intervals.estimate import Estimate, compared
-from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
-from hcasim.calibrate.intervals.linear import UNNOTICED
-from hcasim.calibrate.intervals.report import FitReport, Local, method
-from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
-from hcasim.calibrate.search.objective import Objective, Run, simulate
-from hcasim.calibrate.search.observation import Observation, without_repeats
-from hcasim.calibrate.search.parameters import FreeParameter, Space, free_parameters, settings
+from hcasim.calibrate.confidence import Confidence, confidence
+from hcasim.calibrate.descent import USUAL, Search, Solution, searched
+from hcasim.calibrate.estimate import Estimate, compared
+from hcasim.calibrate.identifiability import examine_ties, verdicts
+from hcasim.calibrate.linear import UNNOTICED
+from hcasim.calibrate.objective import Objective, Run, simulate
+from hcasim.calibrate.observation import Observation, without_repeats
+from hcasim.calibrate.parameters import FreeParameter, Space, free_parameters, settings
+from hcasim.calibrate.report import FitReport, Local, method
 from hcasim.catalog import Fit
 
 

@@ -88,9 +88,9 @@ _FOR_TRACES = (
 @click.option("--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware.")
 @click.option(
     "--resume",
-    type=_FILE,
-    metavar="FILE",
-    help="Keep what was simulated here (default: beside the output until the fit is done).",
+    type=click.Path(path_type=Path, file_okay=False, writable=True),
+    metavar="FOLDER",
+    help="Keep simulated points in this folder (default: the user's cache).",
 )
 @click.option(
     "--report", type=_FILE, metavar="FILE.html", help="Also write a page with curves and residuals."
@@ -142,6 +142,7 @@ def _calibrate_paper(
     from hcasim.calibrate.fit import calibrate
     from hcasim.catalog import load_fit
     from hcasim.papers.observations import observations
+    from hcasim.runs.store import usual_store
 
     faults = [
         f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"
@@ -159,7 +160,7 @@ def _calibrate_paper(
         lambda run: calibrate(fit, found, run=run),
         as_json,
         jobs,
-        cache,
+        usual_store() if cache else None,
         [(output, lambda report: report.render())],
         "other bounds",
     )

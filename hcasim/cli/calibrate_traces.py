@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import fit_output, print_fit, target
+from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output, output_faults
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.search.objective import Budget
-    from hcasim.calibrate.traces.request import Prepared
+    from hcasim.calibrate.objective import Budget
+    from hcasim.calibrate.request import Prepared
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
 
@@ -28,32 +28,18 @@ def calibrate_traces(
     given: dict[str, Any],
 ) -> None:
     """Fit a machine to traces as the words of the command say."""
-    from hcasim.calibrate.traces.evaluations import EvaluationCache
-    from hcasim.calibrate.traces.fit import fit_traces
-    from hcasim.calibrate.traces.freeing import RULE
-    from hcasim.calibrate.traces.page import document
-    from hcasim.catalog import CatalogError
-    from hcasim.ground.writing import is_device
+    from hcasim.calibrate.freeing import RULE
+    from hcasim.calibrate.page import document
+    from hcasim.calibrate.trace_fit import fit_traces
     from hcasim.pages import write
+    from hcasim.runs.store import Store, code_digest, usual_store
 
-    kept = given["resume"]
-    if kept is None and output is not None and not is_device(output):
-        beside = target(output)
-        kept = beside.with_name(f"{beside.name}.evaluations")
+    store = usual_store() if cache else None
+    if given["resume"] is not None:
+        store = Store(given["resume"], code_digest())
     traces = [(f"the trace {word}", Path(word)) for word in words]
-    resumed, report = (
-        Output("--resume", kept, kept=True),
-        Output("--report", given["report"], [".html", ".htm"]),
-    )
-    named = [fit_output(output), report, *([resumed] if given["resume"] else [])]
-    faults = [*output_faults(named, traces)] or [*output_faults([resumed], traces)]
-    evaluations = None
-    if kept is not None and not faults:
-        try:
-            evaluations = EvaluationCache(kept)
-        except CatalogError as error:
-            faults += error.faults
-    prepared = _prepared(words, testbed, given, faults)
+    outputs = [fit_output(output), Output("--report", given["report"], [".html", ".htm"])]
+    prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():
@@ -61,35 +47,30 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    if evaluations is not None and evaluations.note:
-        note(evaluations.note)
-    if evaluations is not None and evaluations.known:
-        note(f"Goes on with {evaluations.known} points of {kept}")
     allowed = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
-        goes_on = "" if kept is None else f", with which it goes on from {kept}"
+        goes_on = "" if store is None else f", with which it goes on from {store.folder}"
         allowed = f"a larger --budget{goes_on}"
     print_fit(
-        lambda run: fit_traces(prepared, run if evaluations is None else evaluations.over(run)),
+        lambda run: fit_traces(prepared, run),
         as_json,
         jobs,
-        cache,
+        store,
         [
             (output, lambda found: found.render()),
             (given["report"], lambda found: write(document(found), ".html")),
         ],
         allowed,
     )
-    if evaluations is not None and given["resume"] is None:
-        evaluations.remove()
 
 
 def _prepared(
     words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
 ) -> Prepared:
     """Turn the arguments into a fit, or say every fault, those of the files with them."""
-    from hcasim.calibrate.traces.request import Request, prepare_fit
+    from hcasim.calibrate.request import Request, prepare_fit
     from hcasim.catalog import CatalogError, UnitError, list_ids, one_of, parse_size
+    from hcasim.runs.experiment import Experiment
 
     if testbed is None:
         allowed = one_of(list_ids("testbeds"))
@@ -108,15 +89,20 @@ def _prepared(
             faults.append(f"--mtu: {error}")
     settings = read_settings(given["settings"], faults)
     chosen = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}
-    request = Request(
-        traces=tuple(Path(word) for word in words),
-        testbed=testbed or "",
+    base = Experiment.of(
+        "",
+        testbed or "",
         adapter=given["adapter"],
         stack=given["stack"],
         host=given["host"],
+        mtu=numbers.pop("mtu", None),
+        switch=False if given["no_switch"] else None,
+        overrides=settings,
+    )
+    request = Request(
+        traces=tuple(Path(word) for word in words),
+        base=base,
         free=given["free"],
-        settings=settings,
-        switch=not given["no_switch"],
         holdout=tuple(dict.fromkeys(given["holdout"])),
         allow_mismatch=bool(given["allow_mismatch"]),
         **chosen,
@@ -146,7 +132,7 @@ def _percent(text: str) -> float:
 
 
 def _budget(text: str) -> Budget:
-    from hcasim.calibrate.search.objective import Budget
+    from hcasim.calibrate.objective import Budget
 
     match = _BUDGET.fullmatch(text.strip())
     if match is None or not float(match[1]) or ("." in match[1] and not match[2]):

@@ -15,9 +15,10 @@ from hcasim.cli.tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hcasim.calibrate.intervals.report import FitReport
-    from hcasim.calibrate.search.objective import Run
-    from hcasim.calibrate.traces.report import TraceReport
+    from hcasim.calibrate.objective import Run
+    from hcasim.calibrate.report import FitReport
+    from hcasim.calibrate.trace_report import TraceReport
+    from hcasim.runs.store import Store
 
 
 _T = TypeVar("_T", bound="FitReport | TraceReport")
@@ -27,7 +28,7 @@ def print_fit(
     find: Callable[[Run], _T],
     as_json: bool,
     jobs: int | None,
-    cache: bool,
+    store: Store | None,
     files: Sequence[tuple[Path | None, Callable[[_T], str]]],
     allowed: str,
 ) -> None:
@@ -37,26 +38,23 @@ def print_fit(
         find: searches, with what simulates points.
         as_json: print JSON.
         jobs: processes to use.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        store: knows what earlier runs have simulated, and keeps what is new; or none.
         files: what to write, the fit first, each with its text.
         allowed: what helps a search that does not end.
 
     Raises:
         Faults: the search did not end; then nothing is written.
     """
-    from hcasim.calibrate.search.objective import runner
+    from hcasim.calibrate.objective import runner
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.pool import OutOfTime
-    from hcasim.runs.store import usual_store
 
     unended = f"the search did not end; allowed: {allowed}"
     if files[0][0] is not None:
         unended = f"{files[0][0]}: not written: {unended}"
     try:
         with progress_bar("Fitting") as progress:
-            found = find(
-                runner(jobs=jobs, progress=progress, store=usual_store() if cache else None)
-            )
+            found = find(runner(jobs=jobs, progress=progress, store=store))
     except OutOfTime:
         raise Faults([unended]) from None
     if as_json:
@@ -74,11 +72,6 @@ def print_fit(
         if file is not None:
             write_atomically(file, render(found))
             note(f"Wrote {file}")
-
-
-def target(output: Path) -> Path:
-    """Return the file that a link leads to, which is written in its place."""
-    return output.resolve() if output.is_symlink() else output
 
 
 def fit_output(file: Path | None) -> Output:

@@ -23,13 +23,11 @@ class Output:
         option: such as "--plot".
         file: to be written; None if the option was not given.
         endings: those that are allowed; any without them. Devices and pipes may have any.
-        kept: the command reads what it has written there before.
     """
 
     option: str
     file: Path | None
     endings: Sequence[str] = ()
-    kept: bool = False
 
     def faults(self) -> Iterator[str]:
         """Say why it cannot be written."""
@@ -126,7 +124,7 @@ def output_faults(
         same = next((known for known, other in seen if _is_same(output.file, other)), None)
         if same is not None and not is_device(output.file):
             yield f"{name}: found the same file as {same}; allowed: one of its own"
-        elif guard and not output.kept and (fault := guard.add(output)):
+        elif guard and (fault := guard.add(output)):
             yield fault
         else:
             yield from output.faults()

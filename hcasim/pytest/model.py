@@ -10,10 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hcasim.calibrate.search.objective import Objective, runner
-from hcasim.calibrate.traces.mismatch import mismatches
-from hcasim.calibrate.traces.observations import gather
-from hcasim.calibrate.traces.request import Request, find_base, is_mpi
+from hcasim.calibrate.objective import Objective, runner
+from hcasim.calibrate.mismatch import mismatches
+from hcasim.calibrate.gathering import gather
+from hcasim.calibrate.request import Request, find_base, is_mpi
 from hcasim.catalog import CatalogError
 from hcasim.catalog.folders import is_path
 from hcasim.catalog.machine import Machine

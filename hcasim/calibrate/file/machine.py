@@ -17,14 +17,13 @@ from hcasim.ground.units import UnitError
 
 PARTS = {"testbed": "testbeds", "adapter": "adapters", "stack": "stacks", "host": "hosts"}
 """What a fit to traces names of the machine, and the kind of each."""
-_Machine = tuple[str, str, str | None, bool, str | None]
+_Machine = tuple[str, str, str | None, str | None]
 """Ids of a testbed and its adapter, and its stack and its host if those are others."""
 _SETTING = re.compile(rf"(?<![\w.])(?:{'|'.join(PREFIXES)})\.(?=[a-z])")
 
 
 def _fit_path(machine: _Machine, path: str) -> str:
-    testbed, adapter, stack, _, host = machine
-    return fit_path(testbed, adapter, path, stack, host)
+    return fit_path(*machine[:2], path, *machine[2:])
 
 
 def setting_faults(where: str, table: Mapping[str, Any]) -> Iterator[str]:
@@ -104,7 +103,7 @@ def _contradictions(where: str, machine: _Machine, table: Mapping[str, Any]) -> 
             )
             continue
         changed[names[0]], keys[names[0]] = text, key
-    testbed, adapter, stack, _, host = machine
+    testbed, adapter, stack, host = machine
     try:
         resolve(
             testbed,
@@ -147,4 +146,4 @@ def _machine(made: Mapping[str, Any]) -> _Machine | None:
     stack, host = made.get("stack", ""), made.get("host", "")
     if (stack and not is_known(stack, "stacks")) or (host and not is_known(host, "hosts")):
         return None
-    return str(testbed), str(adapter), str(stack) or None, False, str(host) or None
+    return str(testbed), str(adapter), str(stack) or None, str(host) or None

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.observation import Observation
 from hcasim.catalog import Fit, FittedValue
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.workloads import Options
 from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting
 
 BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
@@ -60,10 +60,10 @@ def observe() -> Observe:
     """Make an observation of a workload; its id is the workload's name unless one is given."""
 
     def make(workload: str, published: str, **changes: Any) -> Observation:
-        setup = Setup(workload, "liu2004", "mt25208", Options())
+        setup = Experiment.of(workload, "liu2004", adapter="mt25208")
         fields: dict[str, Any] = {
             "id": workload,
-            "setups": (setup,),
+            "experiments": (setup,),
             "field": "latency_us",
             "published": Decimal(published),
             "unit": "us",

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hcasim.calibrate import descent
+from hcasim.calibrate.descent import searched
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.intervals.report import FitReport
-from hcasim.calibrate.search import descent
-from hcasim.calibrate.search.descent import searched
-from hcasim.calibrate.search.objective import simulate
-from hcasim.calibrate.search.observation import Observation, Setup
-from hcasim.calibrate.search.parameters import free_parameters
+from hcasim.calibrate.objective import simulate
+from hcasim.calibrate.observation import Observation
+from hcasim.calibrate.parameters import free_parameters
+from hcasim.calibrate.report import FitReport
 from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, load_fit, resolve
 from hcasim.papers.observations import observations
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.workloads import Options
 
@@ -63,8 +64,8 @@ def test_known_parameters_of_the_simulator_come_back(make_fit: MakeFit, observe:
     for name in ("write_lat", "read_lat"):
         (row,) = simulate([Point(name, machine, quick)])
         printed = f"{row['latency_us']:.6f}"
-        setup = Setup(name, "liu2004", machine.adapter.id, quick)
-        seen.append(observe(name, printed, setups=(setup,)))
+        setup = Experiment.of(name, "liu2004", iters=20, warmup=2)
+        seen.append(observe(name, printed, experiments=(setup,)))
     report = calibrate(make_fit({SEND: (0, 2000), RESPONDER: (0, 9000)}), seen)
     assert values(report) == {SEND: 412, RESPONDER: 1733}
     for one in report.parameters:
@@ -179,14 +180,7 @@ def test_a_search_that_does_not_end_is_no_fit(
 def test_the_shipped_fit_is_that_of_this_simulator() -> None:
     """If this fails, the model has changed: hcasim calibrate liu2004 -o calibration/fits/..."""
     for one in observations(load_fit("liu2004")):
-        trials = [
-            Point(
-                setup.workload,
-                resolve(setup.testbed, adapter=setup.adapter, mtu=setup.mtu),
-                setup.options,
-            )
-            for setup in one.setups
-        ]
+        trials = [point for asked in one.experiments for point in asked.benchmark()]
         assert one.read(simulate(trials)) == pytest.approx(float(one.published), rel=1e-3), one.id
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.traces.request import Request
+from hcasim.calibrate.request import Request
 from tests.unit.cli.fits import FREE, LINEAR
 
 Hcasim = Callable[..., Any]
@@ -21,7 +21,7 @@ def refused(hcasim_: Hcasim, *words: str) -> list[str]:
     return faults
 
 
-def test_nothing_is_kept_beside_a_pipe(hcasim_: Hcasim, words: list[str]) -> None:
+def test_a_pipe_takes_the_fit_and_is_left(hcasim_: Hcasim, words: list[str]) -> None:
     os.mkfifo("pipe")
     # Without a reader, a writer would wait.
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -29,12 +29,6 @@ def test_nothing_is_kept_beside_a_pipe(hcasim_: Hcasim, words: list[str]) -> Non
     assert found.code == 0
     assert os.read(reader, 100).startswith(b"# Written by hcasim")
     assert [path.name for path in Path().iterdir()] == ["pipe"]
-    # What a search leaves that did not end is kept where the user says.
-    short = [*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "pipe"]
-    assert hcasim_(*short).code == 2
-    assert [path.name for path in Path().iterdir()] == ["pipe"]
-    assert hcasim_(*short, "--resume", "kept").code == 2
-    assert sorted(path.name for path in Path().iterdir()) == ["kept", "pipe"]
     os.close(reader)
 
 
@@ -47,15 +41,7 @@ def test_nothing_is_kept_for_a_device_that_is_full(hcasim_: Hcasim, words: list[
     assert [path.name for path in Path().iterdir()] == ["cal.toml"]
 
 
-def test_what_a_link_leads_to_is_what_evaluations_are_kept_beside(
-    hcasim_: Hcasim, words: list[str]
-) -> None:
-    Path("folder").mkdir()
-    Path("cal.toml").symlink_to("folder/fit.toml")
-    assert hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml").code == 2
-    assert [path.name for path in Path("folder").iterdir()] == ["fit.toml.evaluations"]
-    assert sorted(path.name for path in Path().iterdir()) == ["cal.toml", "folder"]
-    Path("cal.toml").unlink()
+def test_a_link_that_leads_nowhere_is_refused(hcasim_: Hcasim, words: list[str]) -> None:
     Path("cal.toml").symlink_to("nowhere/fit.toml")
     (fault,) = refused(hcasim_, *words, *FREE[:2], "-o", "cal.toml")
     assert fault.startswith("-o cal.toml: cannot be written: there is no folder ")

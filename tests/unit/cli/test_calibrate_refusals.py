@@ -24,7 +24,6 @@ def test_all_faults_of_a_request_are_said_at_once(hcasim_: Hcasim, words: list[s
         *(*words, "bad.jsonl", "nowhere.jsonl", "--free", "adapter.sent.latency"),
         *("--intervals", "profil", "--loss", "cauchy", "--floor", "many", "--budget", "0"),
         *("--seed", "x", "--report", "no/page.pdf", "-o", "nowhere/cal.toml", "--mtu", "1000"),
-        *("--resume", "bad.jsonl"),
     )
     text = "\n".join(faults)
     for part in (
@@ -39,7 +38,6 @@ def test_all_faults_of_a_request_are_said_at_once(hcasim_: Hcasim, words: list[s
         "--report: found 'no/page.pdf'",
         "no/page.pdf: cannot be written: there is no folder no",
         "nowhere/cal.toml: cannot be written: there is no folder nowhere",
-        "--resume bad.jsonl: found the same file as the trace bad.jsonl",
         "--mtu: found 1000; allowed: 256 B, 512 B, 1024 B, 2048 B or 4096 B",
     ):
         assert part in text
@@ -59,12 +57,11 @@ def test_a_larger_mtu_than_the_adapters_is_a_fault_of_the_option(
     assert fault.startswith("--mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B")
 
 
-def test_a_file_that_holds_no_evaluations_is_said_with_the_rest(
-    hcasim_: Hcasim, words: list[str]
-) -> None:
+def test_points_are_kept_in_a_folder_only(hcasim_: Hcasim, words: list[str]) -> None:
     Path("notes").write_text("mine\n")
-    faults = refused(hcasim_, *words, *FREE, "--resume", "notes", "--seed", "x")
-    assert [fault.partition(":")[0] for fault in faults] == ["notes", "--seed"]
+    found = hcasim_(*words, *FREE, "--resume", "notes")
+    assert found.code == 2
+    assert "'--resume': Directory 'notes' is a file" in found.messages
     assert Path("notes").read_text() == "mine\n"
 
 
@@ -107,11 +104,8 @@ def test_a_fit_that_makes_no_sense_is_refused(
         (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
         (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
         (("./a.jsonl",), "a.jsonl: found the same trace as a.jsonl; allowed: once"),
-        (("--resume", "a.jsonl"), "--resume a.jsonl: found the same file as the trace a.jsonl"),
-        (("-o", "c.toml", "--resume", "./c.toml"), "--resume c.toml: found the same file as -o"),
         (("-o", "r.toml", "--report", "r.html"), "--report r.html: found the same file as -o"),
-        (("-o", "n.toml", "--resume", "x/../n.toml"), "--resume x/../n.toml: found the same file"),
-        (("c.toml.evaluations", "-o", "c.toml"), "found the same file as the trace c.toml"),
+        (("-o", "r.toml", "--report", "x/../r.html"), "--report x/../r.html: found the same file"),
         (("-o", "x.json"), "-o: found 'x.json'; allowed endings: .toml"),
     ],
 )
@@ -121,7 +115,6 @@ def test_no_file_is_written_over_another(
     trace = (exact / "write_lat.jsonl").read_bytes()
     Path("a.jsonl").write_bytes(trace)
     Path("r.html").symlink_to("r.toml")
-    Path("c.toml.evaluations").write_bytes((exact / "read_lat.jsonl").read_bytes())
     Path("link.toml").symlink_to("a.jsonl")
     os.link("a.jsonl", "hard.toml")
     Path("x").mkdir()

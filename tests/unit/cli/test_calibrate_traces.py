@@ -1,6 +1,7 @@
 """calibrate fits a machine to traces, and says what they do not tell."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,13 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.search import descent
+from hcasim.calibrate import descent
 from hcasim.runs.benchmark import bench
+from hcasim.runs.point import Work
 from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.runs.store import Store
 from hcasim.traces import read_trace, render
+from hcasim.workloads import Result
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 
 Hcasim = Callable[..., Any]
@@ -53,27 +57,25 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
     hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [*words, *FREE[:2], *LINEAR, "--seed", "3"]
-    assert hcasim_(*few, "-o", "one.toml").code == 0
-    from hcasim.calibrate.traces import evaluations
+    assert hcasim_(*few, "-o", "one.toml", "--resume", "kept").code == 0
+    every = len([*Path("kept").iterdir()])
+    keep, count = Store.keep, 0
 
-    monkeypatch.setattr(evaluations, "BATCH", 5)
-    add, batches = evaluations.EvaluationCache._add, 0
-
-    def interrupted(memory: Any, rows: Any) -> None:
-        nonlocal batches
-        add(memory, rows)
-        batches += 1
-        if batches == 6:
+    def interrupted(store: Store, point: Work, result: Result) -> None:
+        nonlocal count
+        keep(store, point, result)
+        count += 1
+        if count == every // 2:
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(evaluations.EvaluationCache, "_add", interrupted)
-        assert hcasim_(*few, "-o", "two.toml").code == 130
+    monkeypatch.setattr(Store, "keep", interrupted)
+    asked = [*few, "-o", "two.toml", "--resume", "again"]
+    assert hcasim_(*asked).code == 130
     assert not Path("two.toml").exists()
-    again = hcasim_(*few, "-o", "two.toml")
-    assert " points of two.toml.evaluations" in again.messages
+    assert hcasim_(*asked).code == 0
+    # What was simulated is not simulated again.
+    assert count == len([*Path("again").iterdir()]) == every
     assert Path("one.toml").read_bytes() == Path("two.toml").read_bytes()
-    assert sorted(path.name for path in Path().iterdir()) == ["one.toml", "two.toml"]
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "linear"])
@@ -111,7 +113,7 @@ def test_a_search_that_finds_no_end_is_no_fit(
 
 
 def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str]) -> None:
-    found = hcasim_(*words, *FREE, "--budget", "3", "--report", "r.html")
+    found = hcasim_(*words, *FREE, "--budget", "3", "--report", "r.html", "--no-cache")
     assert found.code == 2
     assert "Error: the search did not end; allowed: a larger --budget\n" in found.messages
     assert not Path("r.html").exists()
@@ -124,10 +126,10 @@ def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str])
     short = hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml")
     assert short.code == 2
     assert "cal.toml: not written: the search did not end" in short.messages
-    assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
-    again = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
-    assert "Goes on with" in again.messages
-    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
+    assert [*Path().iterdir()] == []
+    kept = hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "--resume", "kept")
+    assert "a larger --budget, with which it goes on from kept\n" in kept.messages
+    assert [path.name for path in Path().iterdir()] == ["kept"]
 
 
 # Python looks for it when it starts, in workers too.
@@ -152,11 +154,15 @@ hcasim.workloads.run_point = run
 
 @pytest.mark.check
 def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
-    hcasim_: Hcasim, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hcasim_: Hcasim,
+    words: list[str],
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(ENDLESS)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("HCASIM_CACHE", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{root}")
+    monkeypatch.setenv("HCASIM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     trace = next(word for word in words if word.endswith("write_lat.jsonl"))
@@ -165,7 +171,8 @@ def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
     monkeypatch.setenv("LONGEST", str(longest))
     found = hcasim_(*asked, "--budget", "6s")
     assert found.faults[-1].startswith("cal.toml: not written: the search did not end; allowed: ")
-    assert [path.name for path in Path().iterdir()] == ["cal.toml.evaluations"]
+    assert [*(tmp_path / "cache" / "points").iterdir()]
+    assert [*Path().iterdir()] == []
     monkeypatch.setenv("LONGEST", "0")
     assert hcasim_(*asked).code == 0
     assert [path.name for path in Path().iterdir()] == ["cal.toml"]

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import load
 from hcasim.ground import reading
 from hcasim.ground.errors import CatalogError
@@ -27,7 +26,6 @@ READERS: list[Callable[[Path], object]] = [
     read_toml,
     read_trace,
     read_calibration,
-    EvaluationCache,
     lambda file: load(str(file), "adapters"),
 ]
 

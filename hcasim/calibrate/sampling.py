@@ -1,0 +1,213 @@
+"""Values that the data allow: what a question to a fitted machine is asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hcasim.calibrate.linear import Around
+from hcasim.calibrate.loss import Array
+from hcasim.calibrate.profile import Profile
+from hcasim.calibrate.report import FitReport
+
+PROPOSALS = 50
+"""Places at which samples are looked for at once."""
+ENOUGH = 30.0
+"""So many places of equal weight are enough for quantiles of 5 and 95 %."""
+ROUNDS = 6
+"""Most times that more places are looked for to have enough."""
+EARLY = 2
+"""So many times they are looked for along the profiles alone, which reach every end."""
+STATIONS = 4
+"""Places on the way to each end of a profile around which proposals are drawn."""
+WIDER = 1.2
+"""Proposals scatter by so many times what the first order says: what they leave out is lost,
+what they have in excess gets little weight."""
+TAIL = 4
+"""Degrees of freedom of their distribution, whose long tail finds what the profiles missed."""
+MOST = 100
+"""Most attempts to find proposals within the bounds."""
+HALVINGS = 20
+"""Most times that roots of weights are taken."""
+TRIAL = 4096
+"""Draws that tell which share of a distribution is within the bounds."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Values that the data allow.
+
+    Parameters:
+        values: draws by parameters, in base units.
+        support: how many places of equal weight they are worth (the effective sample size of
+            L. Kish, Survey Sampling, 1965, section 11.7); infinite if they do not come from
+            weights.
+        cheaper: a place that meets the data better than the fit, by path in base units, if one
+            was come upon.
+    """
+
+    values: Array
+    support: float = math.inf
+    cheaper: Mapping[str, int] | None = None
+
+    @property
+    def poor(self) -> bool:
+        """Whether few places carry the weight, so that bands are rough."""
+        return self.support < ENOUGH
+
+
+def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> Samples:
+    """Draw values as likely as the simulator makes them, anywhere within the bounds.
+
+    Places are proposed around the fit and along the way to the ends of its profiles, the cost of
+    each is simulated, and samples are drawn from them: with the weight exp(-rise of the cost)
+    over the density with which they were proposed (sampling, importance resampling: D. B. Rubin,
+    in Bayesian Statistics 3, 1988, pages 395 to 402). If few places carry the weight, more are
+    proposed, later half of them around what carries it, and all count with the density of all
+    proposals together (J.-M. Cornuet and others, Adaptive Multiple Importance Sampling,
+    Scandinavian Journal of Statistics 39, 2012, pages 798 to 812).
+
+    Parameters:
+        profile: of the fit.
+        rng: source of chance.
+        count: how many.
+    """
+    space = Around(profile.report)
+    usual = _Mixture.around(space, profile.ends)
+    proposals: list[_Mixture] = []
+    mixture = usual
+    # The fit itself is always one of them, so that there is one at all.
+    places, costs = space.start[None, :], [space.local.loss.cost(space.local.residuals)]
+    for _ in range(ROUNDS):
+        proposals.append(mixture)
+        found = mixture.draw(rng, PROPOSALS)
+        costs += [space.local.loss.cost(one) for one in space.residuals(list(found))]
+        places = np.concatenate([places, found])
+        density = np.sum([one.density(places) for one in proposals], axis=0)
+        logs = -(np.array(costs) - min(costs)) / space.scale - np.log(density)
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        support = float(1 / np.sum(weights**2))
+        if support >= ENOUGH:
+            break
+        if len(proposals) >= EARLY:
+            mixture = usual.and_around(places, weights)
+    # One draw from each of equal parts of the whole weight, in any order.
+    parts = (np.arange(count) + rng.uniform(size=count)) / count
+    drawn = np.minimum(np.searchsorted(np.cumsum(weights), parts), len(places) - 1)
+    values = space.lows + places[rng.permutation(drawn)] * space.widths
+    return Samples(values, support, space.cheaper)
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Student's distributions about several middles, all in widths of the bounds.
+
+    Each has a share, together 1, and a root: the lower triangle of the Cholesky factors of its
+    spread.
+    """
+
+    middles: Array
+    roots: Array
+    shares: Array
+
+    @classmethod
+    def around(cls, space: Around, ends: Array) -> _Mixture:
+        """Return one part about the fit, and others along the ways to the ends of its profiles."""
+        # A floor, so that a parameter that the data fix exactly does not make the mixture flat.
+        core = WIDER**2 * space.spread + 1e-10 * np.eye(len(space.start))
+        middles, spreads = [space.start], [core]
+        for way in ends - space.start:
+            for station in range(1, STATIONS + 1):
+                middles.append(space.start + way * station / STATIONS)
+                spreads.append(core + np.outer(way, way) / STATIONS**2)
+        roots = np.array([np.linalg.cholesky(one) for one in spreads])
+        # Of one half the fit has as many as all ways together; the other goes by how much room
+        # each has, most of which is where the data leave a parameter open.
+        shares = np.ones(len(middles))
+        shares[0] = max(1, len(middles) - 1)
+        room = np.prod(np.diagonal(roots, axis1=1, axis2=2), axis=1)
+        shares = (shares / shares.sum() + room / room.sum()) / 2
+        return cls(np.array(middles), roots, shares)
+
+    def and_around(self, places: Array, weights: Array) -> _Mixture:
+        """Return a mixture half of which is around what carries the weight, together 1.
+
+        If few places carry it, the roots of the weights are taken.
+        """
+        size = places.shape[1]
+        for _ in range(HALVINGS):
+            weights = np.sqrt(weights)
+            weights /= weights.sum()
+            if 1 / np.sum(weights**2) >= 2 * size + 2:
+                break
+        middle = weights @ places
+        off = places - middle
+        spread = WIDER**2 * (weights * off.T) @ off + 1e-10 * np.eye(size)
+        return _Mixture(
+            np.concatenate([self.middles, middle[None]]),
+            np.concatenate([self.roots, np.linalg.cholesky(spread)[None]]),
+            np.append(self.shares / 2, 0.5),
+        )
+
+    @cached_property
+    def inside(self) -> float:
+        """Which share of it is within the bounds, an integral by draws of its own."""
+        return max(1, len(self._within(np.random.default_rng(0), TRIAL))) / TRIAL
+
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Return so many places within the bounds, or fewer if hardly any are."""
+        kept = np.empty((0, self.middles.shape[1]))
+        for _ in range(MOST):
+            kept = np.concatenate([kept, self._within(rng, 4 * count)])
+            if len(kept) >= count:
+                break
+        return kept[:count]
+
+    def _within(self, rng: np.random.Generator, count: int) -> Array:
+        """Return those of so many draws that are within the bounds."""
+        chosen = rng.choice(len(self.middles), size=count, p=self.shares)
+        tail = np.sqrt(TAIL / rng.chisquare(TAIL, (count, 1)))
+        off = tail * rng.standard_normal((count, self.middles.shape[1]))
+        drawn = self.middles[chosen] + np.einsum("nij,nj->ni", self.roots[chosen], off)
+        found: Array = drawn[np.all((drawn >= 0) & (drawn <= 1), axis=1)]
+        return found
+
+    def density(self, places: Array) -> Array:
+        """Return the density of what is drawn, up to a factor that is the same for all mixtures."""
+        size = places.shape[1]
+        found = np.zeros(len(places))
+        for middle, root, share in zip(self.middles, self.roots, self.shares, strict=True):
+            off = np.linalg.solve(root, (places - middle).T)
+            fall = (1 + np.sum(off**2, axis=0) / TAIL) ** (-0.5 * (TAIL + size))
+            found += share * fall / np.prod(np.diag(root))
+        return found / self.inside
+
+
+def _room(place: Array, direction: Array) -> tuple[float, float]:
+    """Return how far one may go back and forth before a parameter is at a bound."""
+    moving = np.abs(direction) > 1e-9
+    ends = np.stack([-place[moving], 1 - place[moving]]) / direction[moving]
+    return float(ends.min(axis=0).max()), float(ends.max(axis=0).min())
+
+
+def straight_samples(report: FitReport, rng: np.random.Generator, count: int) -> Samples:
+    """Draw values that the data allow: normal around the fit, and anything that they do not see.
+
+    Parameters:
+        report: to first order.
+        rng: source of chance.
+        count: how many.
+    """
+    space = Around(report)
+    found = space.local.confidence
+    places = rng.multivariate_normal(space.start, found.covariance, count, method="eigh")
+    places = np.clip(places, 0, 1)
+    for place in places:
+        for direction in found.undetermined.T:
+            place += direction * rng.uniform(*_room(place, direction))
+    return Samples(space.lows + np.clip(places, 0, 1) * space.widths)
