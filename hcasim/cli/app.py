@@ -47,6 +47,7 @@ COMMANDS = {
         "Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.",
     ),
     "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),
+    "check": ("check", "Check whether the model agrees with what was measured."),
     "calibrate": (
         "calibrate",
         "Fit parameters to the claims of a paper, or to traces of a machine.",

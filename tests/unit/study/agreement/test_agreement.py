@@ -5,8 +5,8 @@ from math import inf, nan
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.pytest.agreement import Agreement, Compared, Disagreement, checked, share
 from hcasim.pytest.model import processes
+from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, checked, share
 
 
 def compared(simulated: float, published: float | tuple[float, float] = 4.0) -> Compared:

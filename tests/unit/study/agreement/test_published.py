@@ -7,8 +7,8 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.pytest.model import Disagreement, Model
-from hcasim.pytest.published import Published, opened, read_published
 from hcasim.runs.curve import Curve
+from hcasim.study.agreement.published import Published, opened, read_published
 
 ROWS = ({"size": 8, "latency_us": 3.8}, {"size": 1024, "latency_us": 6.5})
 WRITE = ("write_lat", "size", ("latency_us",))
