@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hcasim.calibrate.confidence import NORMAL_95
 from hcasim.calibrate.entries import Verdict
+from hcasim.calibrate.loss import Array
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
+
+ENOUGH = 30.0
+"""So many places of equal weight are enough for quantiles of 5 and 95 %."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,29 @@ class Estimate:
             "claims": list(self.claims),
             "correlation": {path: round(r, 4) for path, r in self.correlation.items()},
         }
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Values that the data allow.
+
+    Parameters:
+        values: draws by parameters, in base units.
+        support: how many places of equal weight they are worth (the effective sample size of
+            L. Kish, Survey Sampling, 1965, section 11.7); infinite if they do not come from
+            weights.
+        cheaper: a place that meets the data better than the fit, by path in base units, if one
+            was come upon.
+    """
+
+    values: Array
+    support: float = math.inf
+    cheaper: Mapping[str, int] | None = None
+
+    @property
+    def poor(self) -> bool:
+        """Whether few places carry the weight, so that bands are rough."""
+        return self.support < ENOUGH
 
 
 @dataclass(frozen=True)

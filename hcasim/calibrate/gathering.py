@@ -36,14 +36,10 @@ class Observations:
 
     Parameters:
         observations: one for each point that is simulated.
-        measurements: what each was made of, by its id.
-        floor: relative error that the model may have at each.
         notes: what was left out, and why.
     """
 
     observations: tuple[Observation, ...]
-    measurements: Mapping[str, Measurement]
-    floor: float
     notes: tuple[str, ...]
 
     def workloads(self) -> list[str]:
@@ -81,13 +77,10 @@ def gather(
             for reading, one in _readings(point, trace, base, machine, left):
                 taken.setdefault(reading, []).append(one)
     found: dict[str, Observation] = {}
-    measurements: dict[str, Measurement] = {}
     for reading, several in taken.items():
-        together = pooled(several)
-        observation = reading.observation(together, floor)
+        observation = reading.observation(pooled(several), floor)
         identifier = unique(observation.id, found)
         found[identifier] = replace(observation, id=identifier)
-        measurements[identifier] = together
     notes = []
     for reason, counts in left.items():
         points = "1 point" if counts.total() == 1 else f"{counts.total()} points"
@@ -103,7 +96,7 @@ def gather(
     for name, trace in traces.items():
         if trace.end is None or not trace.end.complete:
             notes.append(f"{name}: was interrupted; what it holds counts")
-    return Observations(tuple(found.values()), measurements, floor, tuple(notes))
+    return Observations(tuple(found.values()), tuple(notes))
 
 
 def unique(name: str, taken: Container[str]) -> str:

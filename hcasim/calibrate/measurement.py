@@ -9,9 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from hcasim.calibrate.loss import Array
 from hcasim.traces import Measured
 
 QUARTILES = 1.348980
@@ -30,15 +27,11 @@ class Measurement:
         sampling: standard error of the value that the spread of the samples gives; 0 if the
             spread is not known.
         rounding: half a unit of the last digit that was printed; 0 if samples were kept.
-        values: the samples, rising.
-        counts: how often each was seen.
     """
 
     value: float
     sampling: float
     rounding: float
-    values: tuple[float, ...] = ()
-    counts: tuple[int, ...] = ()
 
     def deviation(self, floor: float) -> float:
         """Return the standard deviation of the value as an image of what a model can give.
@@ -48,29 +41,6 @@ class Measurement:
                 measurement are independent.
         """
         return math.hypot(self.sampling, self.rounding / math.sqrt(3), floor * self.value)
-
-    def draws(self, rng: np.random.Generator, count: int, floor: float) -> Array:
-        """Return values that might as well have been measured, less the one that was.
-
-        The median of resampled samples is that sample whose rank is the median of as many
-        uniform ranks, which has a beta distribution; so nothing needs to be resampled.
-
-        Parameters:
-            rng: source of chance.
-            count: how many.
-            floor: relative error of the model.
-        """
-        seen = sum(self.counts)
-        if seen > 1:
-            ranks = rng.beta((seen + 1) / 2, (seen + 1) / 2, count)
-            reached = np.cumsum(self.counts)
-            places = np.searchsorted(reached, ranks * seen, side="left")
-            drawn = np.asarray(self.values)[np.minimum(places, len(self.values) - 1)] - self.value
-        else:
-            drawn = self.sampling * rng.standard_normal(count)
-        rounding = rng.uniform(-self.rounding, self.rounding, count)
-        found: Array = drawn + rounding + floor * self.value * rng.standard_normal(count)
-        return found
 
 
 def measurement(one: Measured) -> Measurement:
@@ -87,7 +57,7 @@ def measurement(one: Measured) -> Measurement:
     low, middle, high = (_quantile(values, counts, part) for part in (0.25, 0.5, 0.75))
     seen = sum(counts)
     error = MEDIAN * (high - low) / QUARTILES / math.sqrt(seen) if seen > 1 else 0.0
-    return Measurement(middle, error, _rounding(one.printed, middle), values, counts)
+    return Measurement(middle, error, _rounding(one.printed, middle))
 
 
 def pooled(repeats: Sequence[Measurement]) -> Measurement:

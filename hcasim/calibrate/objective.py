@@ -134,6 +134,10 @@ class Objective:
             self._values[key] = np.array(read)
         return [self._values[key] for key in keys]
 
+    def known(self) -> list[tuple[dict[str, int], Array]]:
+        """Return all points that were computed, with what the model gives there."""
+        return [(dict(key), values) for key, values in self._values.items()]
+
     def residuals(self, point: Mapping[str, int]) -> Array:
         """Return the relative errors at a point, in tolerances."""
         published = np.array([float(one.published) for one in self.observations])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate import report
 from hcasim.calibrate.estimate import Residual
-from hcasim.calibrate.trace_report import TraceReport
-from hcasim.pages import Code, Column, Document, Section, Table, Text
+from hcasim.calibrate.report import FitReport, Traced
+from hcasim.pages import Code, Document, Section, Text
 from hcasim.pages import Figure as Drawing
 from hcasim.runs.drawing import mark_axis, new_figure, plain
 from hcasim.workloads.options import AXES
@@ -19,32 +18,33 @@ if TYPE_CHECKING:
 _Pairs = Sequence[tuple[Residual, Residual | None]]
 
 
-def document(fit: TraceReport) -> Document:
-    """Return the document; it is the same for the same fit."""
-    found, traces = fit.report, fit.prepared.traces
-    machine = fit.prepared.machine
-    parameters, curves, correlations = fit.tables()
+def document(fit: FitReport) -> Document:
+    """Return the document of a fit to traces; it is the same for the same fit."""
+    traced = fit.traced
+    assert traced is not None
+    traces, machine = traced.prepared.traces, traced.prepared.machine
+    parameters, curves, correlations, *_ = fit.tables()
     ended = "The search ended by itself."
-    if not found.converged:
+    if not fit.converged:
         ended = "The search did not end by itself: these values are not a fit."
     shas = (f"{name}: sha256 {trace.sha256}" for name, trace in traces.items())
     return Document(
         f"{machine.id} with {machine.adapter.id}, fitted to {', '.join(traces)}",
         [
-            Text(f"{ended} Points fitted: {len(found.residuals)}; held out: {len(fit.held)}."),
-            Code(fit.prepared.request.command),
-            Section("What the traces determine", [_table(parameters), *map(Text, _verdicts(fit))]),
-            Section("Correlation", [_table(correlations)]),
-            Section("Curves", [_table(curves), *_figures(fit)]),
-            Section("Points", [_table(fit.points())]),
+            Text(f"{ended} Points fitted: {len(fit.residuals)}; held out: {len(traced.held)}."),
+            Code(traced.prepared.request.command),
+            Section("What the traces determine", [parameters, *map(Text, _verdicts(fit))]),
+            Section("Correlation", [correlations]),
+            Section("Curves", [curves, *_figures(fit, traced)]),
+            Section("Points", [fit.points()]),
             Section("Notes", [*map(Text, fit.closing_lines())]),
             Section("Traces", [*map(Text, shas)]),
         ],
     )
 
 
-def _verdicts(fit: TraceReport) -> Iterable[str]:
-    for one in fit.report.parameters:
+def _verdicts(fit: FitReport) -> Iterable[str]:
+    for one in fit.parameters:
         path, verdict = one.path, one.verdict
         if not verdict.ended:
             yield f"{path} is unknown: the search did not end."
@@ -60,11 +60,11 @@ def _verdicts(fit: TraceReport) -> Iterable[str]:
             yield f"{path} is not determined at all: within its bounds everything fits."
 
 
-def _figures(fit: TraceReport) -> Iterable[Drawing]:
+def _figures(fit: FitReport, traced: Traced) -> Iterable[Drawing]:
     groups: dict[str, list[tuple[Residual, Residual | None]]] = {}
-    for after, before in zip(fit.report.residuals, fit.before, strict=True):
+    for after, before in zip(fit.residuals, traced.before, strict=True):
         groups.setdefault(after.observation.curve, []).append((after, before))
-    for one in fit.held:
+    for one in traced.held:
         groups.setdefault(f"{one.observation.curve} (held out)", []).append((one, None))
     for name, points in groups.items():
         points.sort(key=lambda pair: pair[0].observation.size)
@@ -97,8 +97,3 @@ def _draw(name: str, points: _Pairs) -> Figure:
     mark_axis(lower, AXES["size"], sizes)
     lower.set_xlabel("Message Size (Bytes)")
     return figure
-
-
-def _table(table: report.Table) -> Table:
-    columns = [Column(name, right=name in table.right) for name in table.columns]
-    return Table(table.title, columns, table.rows)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 from hcasim.calibrate.entries import identifier, path_in_fit
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import FLOOR, Observations, gather, unique
-from hcasim.calibrate.linear import KINDS
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget
 from hcasim.calibrate.parameters import free_parameters
@@ -24,6 +24,7 @@ from hcasim.catalog import (
     nearest,
     one_of,
 )
+from hcasim.catalog.fits import IntervalKind
 from hcasim.catalog.link import LANES
 from hcasim.ground.errors import display
 from hcasim.ground.text import command_line, printable
@@ -50,7 +51,7 @@ class Request:
         holdout: workloads that are compared and not fitted.
         loss: one of `LOSSES`.
         floor: relative error that the model may have at any point.
-        intervals: one of `KINDS`.
+        intervals: one of `IntervalKind`.
         budget: of the search; without end if None.
         seed: of bootstraps and samples.
         allow_mismatch: go on though a trace was taken on another adapter or link.
@@ -230,7 +231,10 @@ def find_base(asked: Experiment, mpi: bool) -> tuple[Experiment, Machine]:
 
 
 def _word_faults(request: Request) -> Iterable[str]:
-    words = {"loss": (request.loss, list(LOSSES)), "intervals": (request.intervals, list(KINDS))}
+    words = {
+        "loss": (request.loss, list(LOSSES)),
+        "intervals": (request.intervals, list(get_args(IntervalKind))),
+    }
     for name, (word, allowed) in words.items():
         if word not in allowed:
             yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from hcasim.calibrate.linear import Around
+from hcasim.calibrate.estimate import ENOUGH, Samples
+from hcasim.calibrate.intervals import Around, Profile
 from hcasim.calibrate.loss import Array
-from hcasim.calibrate.profile import Profile
 from hcasim.calibrate.report import FitReport
 
 PROPOSALS = 50
 """Places at which samples are looked for at once."""
-ENOUGH = 30.0
-"""So many places of equal weight are enough for quantiles of 5 and 95 %."""
 ROUNDS = 6
 """Most times that more places are looked for to have enough."""
 EARLY = 2
@@ -33,43 +30,25 @@ MOST = 100
 """Most attempts to find proposals within the bounds."""
 HALVINGS = 20
 """Most times that roots of weights are taken."""
+TRIED = 8
+"""Places at which a bent model is compared with the simulator before it takes its place."""
+TRUSTED = 0.05
+"""Largest error of the weight of a place, 1 at the fit, that such a model may have there."""
 TRIAL = 4096
 """Draws that tell which share of a distribution is within the bounds."""
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Values that the data allow.
-
-    Parameters:
-        values: draws by parameters, in base units.
-        support: how many places of equal weight they are worth (the effective sample size of
-            L. Kish, Survey Sampling, 1965, section 11.7); infinite if they do not come from
-            weights.
-        cheaper: a place that meets the data better than the fit, by path in base units, if one
-            was come upon.
-    """
-
-    values: Array
-    support: float = math.inf
-    cheaper: Mapping[str, int] | None = None
-
-    @property
-    def poor(self) -> bool:
-        """Whether few places carry the weight, so that bands are rough."""
-        return self.support < ENOUGH
 
 
 def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> Samples:
     """Draw values as likely as the simulator makes them, anywhere within the bounds.
 
     Places are proposed around the fit and along the way to the ends of its profiles, the cost of
-    each is simulated, and samples are drawn from them: with the weight exp(-rise of the cost)
-    over the density with which they were proposed (sampling, importance resampling: D. B. Rubin,
-    in Bayesian Statistics 3, 1988, pages 395 to 402). If few places carry the weight, more are
-    proposed, later half of them around what carries it, and all count with the density of all
-    proposals together (J.-M. Cornuet and others, Adaptive Multiple Importance Sampling,
-    Scandinavian Journal of Statistics 39, 2012, pages 798 to 812).
+    each is simulated, or follows from a model of second order if that stands a trial, and samples
+    are drawn from them: with the weight exp(-rise of the cost) over the density with which they
+    were proposed (sampling, importance resampling: D. B. Rubin, in Bayesian Statistics 3, 1988,
+    pages 395 to 402). If few places carry the weight, more are proposed, later half of them around
+    what carries it, and all count with the density of all proposals together (J.-M. Cornuet and
+    others, Adaptive Multiple Importance Sampling, Scandinavian Journal of Statistics 39, 2012,
+    pages 798 to 812).
 
     Parameters:
         profile: of the fit.
@@ -82,10 +61,12 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     mixture = usual
     # The fit itself is always one of them, so that there is one at all.
     places, costs = space.start[None, :], [space.local.loss.cost(space.local.residuals)]
+    bent = _bent(space, usual, rng)
     for _ in range(ROUNDS):
         proposals.append(mixture)
         found = mixture.draw(rng, PROPOSALS)
-        costs += [space.local.loss.cost(one) for one in space.residuals(list(found))]
+        residuals = space.residuals(list(found)) if bent is None else bent(found)
+        costs += [space.local.loss.cost(one) for one in residuals]
         places = np.concatenate([places, found])
         density = np.sum([one.density(places) for one in proposals], axis=0)
         logs = -(np.array(costs) - min(costs)) / space.scale - np.log(density)
@@ -101,6 +82,51 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     drawn = np.minimum(np.searchsorted(np.cumsum(weights), parts), len(places) - 1)
     values = space.lows + places[rng.permutation(drawn)] * space.widths
     return Samples(values, support, space.cheaper)
+
+
+def _bent(
+    space: Around, mixture: _Mixture, rng: np.random.Generator
+) -> Callable[[Array], Iterable[Array]] | None:
+    """Return a model of the residuals that is bent around the fit, if it stands a trial.
+
+    Its bends are the smallest that meet what was simulated so far. Where the effect of a parameter
+    may have steps there is none.
+    """
+    if any(one.stepped for one in space.free):
+        return None
+    local, deviations = space.local, np.sqrt(np.diag(space.spread)) + 1e-9
+    first, second = np.triu_indices(len(space.start))
+
+    def products(places: Array) -> Array:
+        off = (places - space.start) / deviations
+        return off[:, first] * off[:, second]
+
+    def straight(places: Array) -> Array:
+        return local.residuals + (places - space.start) @ space.slopes.T
+
+    published = np.array([float(one.published) for one in local.objective.observations])
+    known = local.objective.known()
+    places = np.array([space.place(point) for point, _ in known])
+    seen = np.array([(values - published) / local.objective.scales() for _, values in known])
+    # What was simulated far from where the data allow anything says little.
+    rises = np.array([local.loss.cost(one) for one in seen]) - local.loss.cost(local.residuals)
+    weight = 1 / (1 + np.maximum(rises, 0)[:, None] / space.scale)
+    bends = np.linalg.lstsq(
+        weight * products(places), weight * (seen - straight(places)), rcond=1e-6
+    )[0]
+
+    def model(places: Array) -> Array:
+        found: Array = straight(places) + products(places) @ bends
+        return found
+
+    tried = mixture.draw(rng, TRIED)
+    pairs = zip(space.residuals(list(tried)), model(tried), strict=True)
+    floor = local.loss.cost(local.residuals)
+    for pair in pairs:
+        weights = [np.exp(min(0, floor - local.loss.cost(one)) / space.scale) for one in pair]
+        if abs(weights[0] - weights[1]) > TRUSTED:
+            return None
+    return model
 
 
 @dataclass(frozen=True)

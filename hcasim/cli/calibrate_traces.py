@@ -3,42 +3,63 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output, output_faults
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.objective import Budget
+    from collections.abc import Callable, Sequence
+
+    from hcasim.calibrate.objective import Budget, Run
+    from hcasim.calibrate.report import FitReport
     from hcasim.calibrate.request import Prepared
+    from hcasim.runs.store import Store
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
 
 
-def calibrate_traces(
+@dataclass(frozen=True)
+class Asked:
+    """A fit that has no faults and was not begun.
+
+    Parameters:
+        find: searches, with what simulates points.
+        files: what to write, the fit first, each with its text.
+        remedy: what helps a search that does not end.
+    """
+
+    find: Callable[[Run], FitReport]
+    files: Sequence[tuple[Path | None, Callable[[FitReport], str]]]
+    remedy: str
+
+
+def of_traces(
     words: tuple[str, ...],
     testbed: str | None,
-    as_json: bool,
-    output: Path | None,
-    jobs: int | None,
-    cache: bool,
+    output: Output,
     given: dict[str, Any],
-) -> None:
-    """Fit a machine to traces as the words of the command say."""
+    store: Store | None,
+) -> Asked:
+    """Return the search that traces and the words of the command ask for.
+
+    Parameters:
+        words: files.
+        testbed: id or file.
+        output: the fit.
+        given: the other options by name.
+        store: what is kept of a search that is cut off.
+    """
+    from hcasim.calibrate.fit import fit_traces
     from hcasim.calibrate.freeing import RULE
     from hcasim.calibrate.page import document
-    from hcasim.calibrate.trace_fit import fit_traces
     from hcasim.pages import write
-    from hcasim.runs.store import Store, code_digest, usual_store
 
-    store = usual_store() if cache else None
-    if given["resume"] is not None:
-        store = Store(given["resume"], code_digest())
     traces = [(f"the trace {word}", Path(word)) for word in words]
-    outputs = [fit_output(output), Output("--report", given["report"], [".html", ".htm"])]
+    outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
     prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
     for text in prepared.notes:
         note(text)
@@ -47,20 +68,17 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    allowed = "narrower bounds or fewer free parameters"
+    remedy = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
-        allowed = f"a larger --budget{goes_on}"
-    print_fit(
+        remedy = f"a larger --budget{goes_on}"
+    return Asked(
         lambda run: fit_traces(prepared, run),
-        as_json,
-        jobs,
-        store,
         [
-            (output, lambda found: found.render()),
+            (output.file, lambda found: found.to_toml()),
             (given["report"], lambda found: write(document(found), ".html")),
         ],
-        allowed,
+        remedy,
     )
 
 

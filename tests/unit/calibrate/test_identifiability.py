@@ -101,7 +101,7 @@ def test_nearly_collinear_parameters_are_named(
     report = calibrate(fit, seen, run=run)
     lines = [line for line in report.closing_lines() if "collinear" in line]
     assert lines == [f"{SEND} and {QUEUE} are nearly collinear: correlation -1.00"]
-    assert lines[0] in "\n".join(report.render().splitlines())
+    assert lines[0] in "\n".join(report.to_toml().splitlines())
 
 
 def test_the_simulator_does_not_tell_sending_from_receiving(

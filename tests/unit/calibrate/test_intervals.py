@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate import profile
+from hcasim.calibrate import intervals
 from hcasim.calibrate.descent import TRACES, Search, Solution
 from hcasim.calibrate.fit import _kept, calibrate
-from hcasim.calibrate.linear import with_bootstrap, with_linear
+from hcasim.calibrate.intervals import profiled, with_bootstrap, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget, Objective
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
-from hcasim.calibrate.profile import profiled
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.sampling import straight_samples
 from hcasim.catalog import Fit
@@ -215,7 +214,7 @@ def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
 def test_a_profile_goes_on_where_the_cost_hardly_rises(
     pair: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile, "ROUNDS", 5)
+    monkeypatch.setattr(intervals, "ROUNDS", 5)
     # These errors make the fit end beyond the valley, whose floor then lies above the fit.
     seen = in_a_valley(2, 0.3047, 0.6953)
     found = profiled(calibrate(pair, seen, run=valley, search=TRACES)).report

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.entries import Verdict
+from hcasim.calibrate.fit import fit_traces
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import gather
 from hcasim.calibrate.page import document
+from hcasim.calibrate.report import FitReport, Traced
 from hcasim.calibrate.request import Prepared, Request, find_base
-from hcasim.calibrate.trace_fit import fit_traces
-from hcasim.calibrate.trace_report import TraceReport
 from hcasim.pages import Code, Document, Figure, Section, Table, Text, write
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
 
-Make = Callable[..., TraceReport]
+Make = Callable[..., FitReport]
 SIZES = (8, 64, 512)
 
 
@@ -52,7 +52,7 @@ def made() -> Make:
         name: str = "a.jsonl",
         run: Any = run_curved,
         **asked: Any,
-    ) -> TraceReport:
+    ) -> FitReport:
         if points is None:
             points = measured("write_lat", 1.7, SIZES) + measured("read_lat", 4.0, SIZES)
         free = asked.pop("free", ("adapter.send.latency",))
@@ -83,7 +83,12 @@ class Page:
         return "\n".join(self.lines)
 
 
-def page(fit: TraceReport) -> Page:
+def traced(fit: FitReport) -> Traced:
+    assert fit.traced is not None
+    return fit.traced
+
+
+def page(fit: FitReport) -> Page:
     return Page(document(fit))
 
 
@@ -112,7 +117,7 @@ def test_the_lines_of_a_drawing_are_those_of_the_fit(
     fit = made()
     upper, lower = page(fit).figures["write_lat"].axes
     lines = {one.get_label(): one for one in upper.lines}
-    after, before = fit.report.residuals[:3], fit.before[:3]
+    after, before = fit.residuals[:3], traced(fit).before[:3]
     assert [*lines["fitted"].get_xdata()] == [*SIZES]
     assert [*lines["fitted"].get_ydata()] == [one.simulated for one in after]
     assert [*lines["base description"].get_ydata()] == [one.simulated for one in before]
@@ -133,20 +138,20 @@ def test_the_lines_of_a_drawing_are_those_of_the_fit(
 def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     fit = made(holdout=("read_lat",))
     found = page(fit)
-    (value,) = (str(one.raw(one.value)) for one in fit.report.parameters)
+    (value,) = (str(one.raw(one.value)) for one in fit.parameters)
     parameters, correlations, curves, points = found.tables.values()
     assert [(row[1], row[2]) for row in parameters.rows] == [(SEND, value)]
     assert [*correlations.rows] == [("1", "+1.00")]
     assert [row[1] for row in curves.rows] == ["fitted", "held out"]
     assert [(row[2], row[3], row[5]) for row in points.rows] == [
         (role, str(one.published), f"{100 * one.error:+.2f} %")
-        for role, several in (("fitted", fit.report.residuals), ("held out", fit.held))
+        for role, several in (("fitted", fit.residuals), ("held out", traced(fit).held))
         for one in several
     ]
     numbers = {column.title for column in points.heads if column.right}
     assert numbers == {"measured", "simulated", "error", "in deviations"}
     assert "The search ended by itself. Points fitted: 3; held out: 3." in found.lines
-    assert fit.prepared.request.command in found.lines
+    assert traced(fit).prepared.request.command in found.lines
     assert "a.jsonl: sha256 " + "0f" * 32 in found.lines
     assert {*fit.closing_lines()} <= {*found.lines}
     assert document(fit).title.endswith(", fitted to a.jsonl")
@@ -177,14 +182,14 @@ def test_each_verdict_is_said_in_words(made: Make) -> None:
 )
 def test_verdicts_that_leave_an_end_open_are_said(verdict: Verdict, words: str, made: Make) -> None:
     fit = made()
-    judged = tuple(replace(one, verdict=verdict) for one in fit.report.parameters)
-    shown = replace(fit, report=replace(fit.report, parameters=judged))
+    judged = tuple(replace(one, verdict=verdict) for one in fit.parameters)
+    shown = replace(fit, parameters=judged)
     assert f"{SEND} {words}" in page(shown).text
 
 
 def test_a_search_that_did_not_end_is_no_fit(made: Make) -> None:
     fit = made()
-    stopped = replace(fit, report=replace(fit.report, converged=False))
+    stopped = replace(fit, converged=False)
     assert "The search did not end by itself: these values are not a fit." in page(stopped).text
 
 
@@ -202,7 +207,7 @@ def test_a_point_far_off_is_within_its_drawing(made: Make) -> None:
         return [{"latency_us": 50.0 if one.options.size == 8 else 2.0} for one in trials]
 
     fit = made(measured("write_lat", 1.7, SIZES), run=wrong)
-    worst = max(abs(one.error / one.observation.tolerance) for one in fit.report.residuals)
+    worst = max(abs(one.error / one.observation.tolerance) for one in fit.residuals)
     assert worst > 100
     limits = page(fit).figures["write_lat"].axes[1].get_ylim()
     assert limits == (pytest.approx(-1.1 * worst), pytest.approx(1.1 * worst))

@@ -35,7 +35,7 @@ def report(make_fit: MakeFit, observe: Observe, run: Any) -> FitReport:
 
 
 def test_the_file_reads_back_as_the_result(report: FitReport) -> None:
-    text = report.render()
+    text = report.to_toml()
     assert parse_fit("invented", Path("invented.toml"), tomllib.loads(text)) == report.result
     entry = report.result.entries[RECEIVE]
     assert (entry.value, entry.tied_to) == ("800 ns", SEND)
@@ -49,7 +49,7 @@ def test_the_file_keeps_what_was_set_by_hand(report: FitReport) -> None:
 
 
 def test_the_head_of_the_file_says_how_it_came_about(report: FitReport) -> None:
-    head = [line for line in report.render().splitlines() if line.startswith("#")]
+    head = [line for line in report.to_toml().splitlines() if line.startswith("#")]
     text = "\n".join(head)
     assert f"hcasim {__version__}" in head[0]
     assert "#     hcasim calibrate invented -o calibration/fits/invented.toml" in head

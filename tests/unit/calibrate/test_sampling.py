@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hcasim.calibrate import sampling
 from hcasim.calibrate.descent import TRACES
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.profile import Profile, profiled
+from hcasim.calibrate.intervals import Profile, profiled
 from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
 from hcasim.calibrate.sampling import _Mixture as Mixture
 from hcasim.catalog import Fit

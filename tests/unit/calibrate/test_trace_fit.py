@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate import trace_fit as trace_search
+from hcasim.calibrate import fit as trace_search
+from hcasim.calibrate.fit import SEARCHES, fit_traces
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import gather
+from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.request import Prepared, Request, find_base
-from hcasim.calibrate.trace_fit import SEARCHES, fit_traces
-from hcasim.calibrate.trace_report import TraceReport
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
@@ -55,9 +55,7 @@ def test_the_entries_of_a_cache_are_found_wherever_the_search_sets_out(
     truth: int, kind: str
 ) -> None:
     points = [point(full(truth, qps), qps=qps) for qps in QPS]
-    found = fit_traces(
-        prepared(points, "adapter.sqpc.entries=8..256", intervals=kind), run_full
-    ).report
+    found = fit_traces(prepared(points, "adapter.sqpc.entries=8..256", intervals=kind), run_full)
     assert found.cost == 0
     if kind == "linear":
         return  # a straight model has no interval for this
@@ -87,7 +85,7 @@ def test_entries_are_found_together_with_what_a_miss_costs(
     asked = prepared(
         points, "adapter.sqpc.entries=8..256", "adapter.icm.latency=0ns..9us", intervals=kind
     )
-    found = fit_traces(asked, run).report
+    found = fit_traces(asked, run)
     assert found.cost < 0.01
     low, high = found[MISS].interval
     assert low <= 1e6 * miss <= high
@@ -114,7 +112,7 @@ def test_a_search_sets_out_again_from_a_better_place(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(trace_search, "profiled", better_once)
     points = (point(1.8), point(1.864, qps=2))
     asked = prepared(points, "adapter.send.latency", "adapter.ack.latency")
-    found = fit_traces(asked, run_curved).report
+    found = fit_traces(asked, run_curved)
     assert starts == [None, cheaper]
     assert found.converged
     assert found.evaluations > found.local.objective.evaluations
@@ -134,7 +132,7 @@ def test_a_search_sets_out_again_from_a_better_sample(monkeypatch: pytest.Monkey
     monkeypatch.setattr(trace_search, "weighed_samples", better_once)
     found = fit_traces(straight(), run_curved)
     assert len(times) == 2
-    assert found.report.converged
+    assert found.converged
 
 
 def test_no_samples_are_drawn_around_what_is_bettered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +161,7 @@ def test_what_is_always_bettered_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> N
         return replace(around(report), cheaper={SEND: 1000 * len(times)})
 
     monkeypatch.setattr(trace_search, "profiled", always_better)
-    found: TraceReport = fit_traces(straight(), run_curved)
+    found: FitReport = fit_traces(straight(), run_curved)
     assert len(times) == SEARCHES
-    assert not found.report.converged
-    assert str(found.report[SEND].verdict) == "unknown: the search did not end"
+    assert not found.converged
+    assert str(found[SEND].verdict) == "unknown: the search did not end"
