@@ -11,6 +11,7 @@ import numpy as np
 from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss, straight_fit
 from hcasim.calibrate.objective import Budget, BudgetSpent, Objective
 from hcasim.calibrate.parameters import FreeParameter, Space, settings
+from hcasim.runs.pool import OutOfTime
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""
@@ -90,6 +91,12 @@ def searched(
         settles = strides if settled else place.descend(inside, "trf")
     except BudgetSpent:
         return Solution(place.rounded(place.best), place.errors, converged=False)
+    except OutOfTime as error:
+        if place.errors.size:
+            best = place.rounded(place.best)
+            found = ", ".join(f"{one.path} {one.leaf.format(best[one.path])}" for one in place.free)
+            error.add_note(f"the best so far, which is no fit: {found}")
+        raise
     result = min(strides, settles, key=lambda one: one.cost)
     place.best = result.x
     return Solution(place.rounded(place.best), place.residuals(result.x), bool(result.status > 0))

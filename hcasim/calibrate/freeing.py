@@ -77,7 +77,10 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
             multiple=step,
         )
     if not (wanted or faults):
-        faults.append("--free: found none; allowed: the paths that show prints, one or more")
+        faults.append(
+            "--free: found none; allowed: the paths that show prints, one or more; "
+            "`hcasim sensitivity WORKLOAD --testbed ID` says which matter"
+        )
     fit = Fit.at(Path("--free"), {"id": f"{machine.id}-{machine.adapter.id}", "entries": entries})
     if entries:
         faults += _bound_faults(machine, free_parameters(fit), settings)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
 from hcasim import __version__
 from hcasim.calibrate.confidence import Confidence, Tie
 from hcasim.calibrate.document import CalibrateDocument
@@ -338,6 +340,7 @@ class FitReport(Table):
             if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
                 yield f"{one.path} is at a bound of what was allowed: {why}"
         yield from missed
+        yield from self._unmoved()
         if self.inflation > OPAQUE:
             yield (
                 "the model does not describe these curves: its parameters say little of the machine"
@@ -347,6 +350,19 @@ class FitReport(Table):
                 f"the samples rest on {traced.samples.support:.0f} places, which is few: bands of "
                 "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
             )
+
+    def _unmoved(self) -> Iterator[str]:
+        """Name the points that would be the same with any value of what was fitted."""
+        widths = np.array([one.parameter.width for one in self.parameters], dtype=float)
+        moved = np.abs(self.local.slopes) @ widths
+        seen = [one.observation for one in self.residuals]
+        still = [one for one, far in zip(seen, moved, strict=True) if far < one.deviation]
+        curves: dict[str, list[str]] = {}
+        for one in still:
+            curves.setdefault(one.curve, []).append(one.id.removeprefix(one.curve).strip())
+        for curve, points in curves.items():
+            where = ", ".join(filter(None, points))
+            yield f"{curve}: what was fitted does not move {where}: something else limits them"
 
     def _correlated(self) -> Iterator[str]:
         for n, one in enumerate(self.parameters):

@@ -167,6 +167,11 @@ def prepare_fit(request: Request) -> Prepared:
             faults.append("the traces were taken on another machine; see also --allow-mismatch")
         # Points without an error would be another fault of a floor that is wrong.
         floor = request.floor if _is_share(request.floor) else FLOOR
+        notes += (
+            f"{name}: {device} is software: what is fitted says nothing of an adapter"
+            for name, trace in traces.items()
+            if (device := software(trace.header))
+        )
         gathered = gather(traces, base, machine, floor)
         notes += gathered.notes
         if len(traces) == len(request.traces):
@@ -262,6 +267,13 @@ def _holdout_faults(request: Request, gathered: Observations) -> Iterable[str]:
         if one.error is None or not one.error > 0:
             yield f"{one.id}: its error is not known; allowed: a --floor above 0"
             break
+
+
+def software(header: Header) -> str:
+    """Return the name of the device if it is software, such as rxe; empty if it is not."""
+    words = header.device.driver, header.device.name
+    found = any(word.removeprefix("rdma_").startswith(("rxe", "siw")) for word in words)
+    return header.device.name or header.device.driver if found else ""
 
 
 def mismatches(header: Header, machine: Machine) -> Iterator[str]:

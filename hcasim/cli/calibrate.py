@@ -188,7 +188,9 @@ def _print(
     try:
         with progress_bar("Fitting") as progress:
             found = asked.find(runner(jobs=jobs, progress=progress, store=store))
-    except OutOfTime:
+    except OutOfTime as error:
+        for text in getattr(error, "__notes__", ()):
+            note(text)
         raise Faults([unended]) from None
     if as_json:
         print_json(found.to_dict())

@@ -10,7 +10,7 @@ from typing import Any
 
 from hcasim.calibrate.gathering import gather
 from hcasim.calibrate.objective import Objective, runner
-from hcasim.calibrate.request import find_base, is_mpi, mismatches
+from hcasim.calibrate.request import find_base, is_mpi, mismatches, software
 from hcasim.catalog import Machine
 from hcasim.ground.errors import name_fault, refuse
 from hcasim.ground.quantities import result, title
@@ -117,6 +117,8 @@ def _repeated(
         refuse("published: no point of the trace can be simulated", *gathered.notes)
     for note in gathered.notes:
         warnings.warn(f"hcasim: {note}", stacklevel=4)
+    if device := software(trace.header):
+        warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
     run = runner(jobs=jobs, progress=progress, store=store)
     simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
     return Agreement(

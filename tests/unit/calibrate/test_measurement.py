@@ -68,14 +68,6 @@ def test_printed_digits_say_how_exact_a_number_is_in_any_unit() -> None:
     assert coarse.rounding == pytest.approx(50)
 
 
-def test_draws_scatter_as_the_error_says() -> None:
-    samples = np.random.default_rng(5).normal(1000.0, 20.0, 101).tolist()
-    found = measurement(latency(samples=samples, printed="1.00 us"))
-    draws = found.draws(np.random.default_rng(6), 4000, 0.005)
-    assert np.std(draws) == pytest.approx(found.deviation(0.005), rel=0.15)
-    assert abs(np.mean(draws)) < found.deviation(0.005)
-
-
 def test_repeats_with_known_errors_are_weighted_by_them() -> None:
     found = pooled([Measurement(100.0, 1.0, 0.0), Measurement(101.0, 2.0, 0.0)])
     assert found.value == pytest.approx(100.2)
