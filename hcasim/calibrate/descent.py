@@ -18,6 +18,10 @@ ROUNDS = 50
 PLACES = 16
 """Values of a number that is no time, such as the entries of a cache, that are tried before a
 search: its effect may be flat here and steep there, where slopes do not find the way."""
+JUMPS = 4
+"""Most straight models whose best places are tried before a search goes on in steps."""
+BETTER = 0.9
+"""What a place must lower the cost to for another straight model to be made there."""
 INSIDE = 1e-3
 """How far from the bounds the second search sets out, in widths of the bounds."""
 
@@ -34,6 +38,7 @@ class Search:
         budget: what it may take; without end if None.
         twice: search again from where the first search ended, even if that is not a bound.
         scan: look for numbers that are no times, whose effect may have steps, over their range.
+        jump: first go to where straight models are met best, as long as that is much better.
         keep: leave what the data do not tell as it was at the start, as far as the cost allows.
         begin: where to set out instead of at the start, in base units by path.
     """
@@ -44,13 +49,16 @@ class Search:
     budget: Budget | None = None
     twice: bool = True
     scan: bool = False
+    jump: bool = False
     keep: bool = False
     begin: Mapping[str, int] | None = None
 
 
 USUAL = Search()
 """The search of a fit to published numbers: to the last digit that is written."""
-TRACES = Search(loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, scan=True, keep=True)
+TRACES = Search(
+    loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, scan=True, jump=True, keep=True
+)
 """The search of a fit to traces: a fraction of what their noise can tell."""
 
 
@@ -85,6 +93,8 @@ def searched(
     try:
         if how.scan and how.begin is None:
             place.scan()
+        if how.jump:
+            place.jump()
         strides = place.descend(place.best, "dogbox")
         inside = strides.x.clip(INSIDE, 1 - INSIDE)
         settled = strides.status > 0 and not how.twice and bool((inside == strides.x).all())
@@ -160,6 +170,15 @@ class _Places(Space):
             at = known.index(self.best[column])
             near, far = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
             self._column(column, [near + (far - near) * n / (PLACES - 1) for n in range(PLACES)])
+
+    def jump(self) -> None:
+        """Go to where a model that is straight from the best place on is met best, and again."""
+        for _ in range(JUMPS):
+            self.residuals(self.best)
+            before = self._lowest
+            self.residuals(self._followed(self.best, range(len(self.free))))
+            if self._lowest > BETTER * before:
+                break
 
     def _column(self, column: int, values: Sequence[float]) -> list[Array]:
         """Try several values of one parameter, the others as they are at the best place."""

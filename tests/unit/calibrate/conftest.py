@@ -1,6 +1,5 @@
 """A model that takes no time: latencies that are sums of parameters, as on a real machine."""
 
-from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,7 @@ from hcasim.calibrate.observation import Observation
 from hcasim.catalog import Fit, FittedValue
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting
-
-BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
+from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, MakeFit, Observe, Run, starting
 
 
 def formula(trial: Point) -> float:

@@ -1,6 +1,5 @@
 """Intervals follow from the rounding of the published numbers."""
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -9,15 +8,8 @@ import pytest
 
 from hcasim.calibrate.confidence import confidence
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
-from hcasim.catalog import Fit
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-SEND = "adapters.mt25208.send.latency"
-QUEUE = "adapters.mt25208.receive_queue.latency"
-RESPONDER = "adapters.mt25208.responder.latency"
+from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, MakeFit, Observe
 
 
 def test_one_number_gives_its_own_rounding(make_fit: MakeFit, observe: Observe, run: Any) -> None:
@@ -30,17 +22,6 @@ def test_one_number_gives_its_own_rounding(make_fit: MakeFit, observe: Observe, 
     assert one.value - reach - 1000 < low <= one.value - reach
     assert one.value + reach <= high < one.value + reach + 1000
     assert low % 1000 == high % 1000 == 0
-
-
-def test_more_printed_digits_give_a_narrower_interval(
-    make_fit: MakeFit, observe: Observe, run: Any
-) -> None:
-    fit = make_fit({SEND: (0, 2000)})
-    coarse, fine = (
-        calibrate(fit, [observe("write_lat", text)], run=run)[SEND] for text in ("2.4", "2.400")
-    )
-    assert coarse.value == fine.value
-    assert coarse.deviation == pytest.approx(100 * fine.deviation)
 
 
 def test_a_floor_widens_the_interval_by_the_share_of_the_number(

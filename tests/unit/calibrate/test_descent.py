@@ -1,6 +1,6 @@
 """A search looks where slopes do not lead, and sets out where it is told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,12 +11,11 @@ from hcasim.calibrate.descent import PLACES, TRACES, searched
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
-from hcasim.catalog import Fit, FittedValue
+from hcasim.catalog import FittedValue
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from tests.unit.calibrate.toys import SEND, measured, run_curved
+from tests.unit.calibrate.toys import SEND, MakeFit, measured, run_curved
 
-MakeFit = Callable[..., Fit]
 ENTRIES = "adapters.mt25208.sqpc.entries"
 
 

@@ -1,23 +1,13 @@
 """What the data cannot tell is said, not split at will."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hcasim.calibrate.fit import calibrate
 from hcasim.calibrate.objective import simulate
-from hcasim.calibrate.observation import Observation
-from hcasim.catalog import Fit
 from hcasim.runs.experiment import Experiment
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-SEND = "adapters.mt25208.send.latency"
-RECEIVE = "adapters.mt25208.receive.latency"
-QUEUE = "adapters.mt25208.receive_queue.latency"
-RESPONDER = "adapters.mt25208.responder.latency"
-BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
+from tests.unit.calibrate.toys import QUEUE, RECEIVE, RESPONDER, SEND, MakeFit, Observe
 
 
 def test_of_a_pair_only_the_sum_is_known(make_fit: MakeFit, observe: Observe, run: Any) -> None:
@@ -47,14 +37,6 @@ def test_an_effect_smaller_than_the_rounding_is_none(
 ) -> None:
     report = calibrate(make_fit({SEND: (0, 40)}), [observe("write_lat", "1.8")], run=run)
     assert str(report[SEND].verdict) == "not at all"
-
-
-def test_two_effects_of_one_number_are_not_told_apart(
-    make_fit: MakeFit, observe: Observe, run: Any
-) -> None:
-    fit = make_fit({SEND: (0, 2000), QUEUE: (0, 2000)})
-    report = calibrate(fit, [observe("send_lat", "3.3")], run=run)
-    assert str(report[SEND].verdict) == f"only in combination with {QUEUE}"
 
 
 def test_a_needed_tie_shows_the_move_that_goes_unnoticed(

@@ -27,6 +27,7 @@ from tests.unit.calibrate.toys import (
     RECEIVE,
     SEND,
     TRUTH,
+    MakeFit,
     in_a_valley,
     measured,
     run_curved,
@@ -35,7 +36,6 @@ from tests.unit.calibrate.toys import (
 )
 
 LONG = pytest.mark.check
-MakeFit = Callable[..., Fit]
 
 
 def holds(report: FitReport) -> list[bool]:

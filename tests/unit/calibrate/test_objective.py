@@ -7,19 +7,12 @@ import numpy as np
 import pytest
 
 from hcasim.calibrate.objective import Objective, runner, simulate
-from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
-from hcasim.catalog import Fit, resolve
+from hcasim.catalog import resolve
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.workloads import Options
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
-SEND = "adapters.mt25208.send.latency"
-QUEUE = "adapters.mt25208.receive_queue.latency"
-BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
+from tests.unit.calibrate.toys import BRIDGE, QUEUE, SEND, MakeFit, Observe, Run
 
 
 def test_points_of_one_batch_are_simulated_together_and_once(

@@ -1,12 +1,9 @@
 """A published number knows how finely it was printed, and counts once."""
 
-from collections.abc import Callable
-
 import pytest
 
-from hcasim.calibrate.observation import Observation, without_repeats
-
-Observe = Callable[..., Observation]
+from hcasim.calibrate.observation import without_repeats
+from tests.unit.calibrate.toys import Observe
 
 
 @pytest.mark.parametrize(

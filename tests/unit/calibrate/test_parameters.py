@@ -1,16 +1,12 @@
 """The free parameters of a fit have bounds, and take those along that are tied to them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import CatalogError, Fit, FittedValue, list_ids, load_fit
-
-MakeFit = Callable[..., Fit]
-SEND = "adapters.mt25208.send.latency"
-RECEIVE = "adapters.mt25208.receive.latency"
+from tests.unit.calibrate.toys import RECEIVE, SEND, MakeFit
 
 
 def faults(fit: Fit) -> list[str]:

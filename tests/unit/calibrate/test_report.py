@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,9 @@ import pytest
 
 from hcasim import __version__
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.report import FitReport
-from hcasim.catalog import Fit
 from hcasim.catalog.fits import parse_fit
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-SEND = "adapters.mt25208.send.latency"
-RECEIVE = "adapters.mt25208.receive.latency"
-QUEUE = "adapters.mt25208.receive_queue.latency"
+from tests.unit.calibrate.toys import QUEUE, RECEIVE, SEND, MakeFit, Observe
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Samples of a fit are as likely as the data make them, and bands of them hold the truth."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +19,7 @@ from tests.unit.calibrate.toys import (
     RECEIVE,
     SEND,
     TRUTH,
+    MakeFit,
     in_a_valley,
     measured,
     run_curved,
@@ -27,7 +27,6 @@ from tests.unit.calibrate.toys import (
     valley,
 )
 
-MakeFit = Callable[..., Fit]
 Array = NDArray[np.float64]
 
 

@@ -121,20 +121,6 @@ def test_a_search_sets_out_again_from_a_better_place(monkeypatch: pytest.MonkeyP
     assert str(found[ACK].verdict) == "not at all"
 
 
-def test_a_search_sets_out_again_from_a_better_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, times = trace_search.weighed_samples, []
-
-    def better_once(*given: Any) -> Any:
-        times.append(1)
-        found = usual(*given)
-        return replace(found, cheaper={SEND: 123_000}) if len(times) == 1 else found
-
-    monkeypatch.setattr(trace_search, "weighed_samples", better_once)
-    found = fit_traces(straight(), run_curved)
-    assert len(times) == 2
-    assert found.converged
-
-
 def test_no_samples_are_drawn_around_what_is_bettered(monkeypatch: pytest.MonkeyPatch) -> None:
     around, usual, order = trace_search.profiled, trace_search.weighed_samples, []
 

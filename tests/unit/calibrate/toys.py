@@ -1,6 +1,6 @@
 """Models that take no time, and what would be measured of them with errors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,11 @@ SEND = "adapters.mt25208.send.latency"
 RECEIVE = "adapters.mt25208.receive.latency"
 QUEUE = "adapters.mt25208.receive_queue.latency"
 RESPONDER = "adapters.mt25208.responder.latency"
+BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
 TRUTH = {SEND: 700_000, QUEUE: 300_000, RESPONDER: 2_000_000}
+MakeFit = Callable[..., Fit]
+Observe = Callable[..., Observation]
+Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
 NO_QUEUE = {"adapter.receive_queue.latency": "0 ns"}
 WORKLOADS = ("write_lat", "send_lat", "read_lat")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.file.reading import read_calibration
 from hcasim.calibrate import descent
+from hcasim.calibrate.file.reading import read_calibration
 from hcasim.runs.benchmark import bench
 from hcasim.runs.point import Work
 from hcasim.runs.simulated_trace import to_trace, with_noise
