@@ -116,6 +116,13 @@ class Prepared:
     gathered: Observations
     notes: tuple[str, ...]
 
+    @property
+    def evaluations(self) -> int:
+        """About how many evaluations the fit takes if its model is nearly straight."""
+        count = len(self.fit.entries)
+        search = 4 + 5 * count
+        return search if self.request.intervals == "linear" else search + 4 * count + 8
+
 
 def prepare_fit(request: Request) -> Prepared:
     """Read traces and check a fit to them.

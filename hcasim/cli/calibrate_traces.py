@@ -68,6 +68,10 @@ def of_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
+    note(
+        f"{len(prepared.gathered.observations)} points at each evaluation; about "
+        f"{prepared.evaluations} evaluations are expected"
+    )
     remedy = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
