@@ -50,8 +50,8 @@ def root() -> Path:
 def no_worker_is_left() -> Iterator[None]:
     """End the processes of a test, which do not know what the next one replaces."""
     yield
-    if "hcasim.runs.pool" in sys.modules:
-        from hcasim.runs import pool, processes
+    if "hcasim.runs.executor" in sys.modules:
+        from hcasim.runs import executor
 
-        processes.end_kept()
-        pool._alone = 0.0
+        executor.end_workers()
+        executor._alone = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hcasim.engine import Event
@@ -15,6 +16,7 @@ PROGRAM = "program"
 _Returned = TypeVar("_Returned")
 
 
+@dataclass(slots=True)
 class Use:
     """How often something was called, and for how long.
 
@@ -23,11 +25,8 @@ class Use:
         duration_ps: of all together.
     """
 
-    __slots__ = ("calls", "duration_ps")
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.duration_ps = 0
+    calls: int = 0
+    duration_ps: int = 0
 
 
 class Account:
@@ -72,9 +71,7 @@ class Account:
         before = path.turn_to(COMPUTING if call == "compute" else call, begin) if path else ""
         returned = yield from steps
         now = self._sim.now
-        use = self.uses.get(call)
-        if use is None:
-            use = self.uses[call] = Use()
+        use = self.uses.setdefault(call, Use())
         use.calls += 1
         use.duration_ps += now - begin
         if path is not None:

@@ -34,12 +34,14 @@ class Program:
         make: what each process runs.
         file: it is read from, if its lines are to be told of.
         beside: modules that a file of Python imports.
+        counted: whether it counts what it computes, which then takes time by a rate.
     """
 
     name: str
     make: Make
     file: Path | None = None
     beside: Beside | None = None
+    counted: bool = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -76,15 +78,24 @@ def find_program(
     Raises:
         CatalogError: it is none, or cannot be read.
     """
+    found = _find(program, arguments, rate)
+    if rate is not None and not found.counted:
+        name = program if isinstance(program, str | PathLike) else "a function"
+        allowed = "with a trace that counts operations, as those of SimGrid do"
+        raise CatalogError([f"rate: has no meaning for {Path(name).name}; allowed: {allowed}"])
+    return found
+
+
+def _find(
+    program: str | PathLike[str] | Main, arguments: Sequence[str], rate: float | None
+) -> Program:
     if isinstance(program, str) and _KERNEL.fullmatch(program):
-        _without_rate(rate, program)
         return _kernel(program, arguments)
     if isinstance(program, str) and program in LEARNING:
-        _without_rate(rate, program)
-        return _learning(program, arguments)
+        request = LEARNING[program].read(arguments)
+        return Program(request.label, lambda machine, ranks, show: request.main(machine, ranks))
     if isinstance(program, str | PathLike):
         return _file(Path(fspath(program)), arguments, rate)
-    _without_rate(rate, "a function")
     if not callable(program):
         allowed = "a file, a kernel such as 'is.B', or a function of a communicator"
         raise CatalogError([f"program: found {program!r}; allowed: {allowed}"])
@@ -94,7 +105,6 @@ def find_program(
 
 def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
     if file.suffix == PYTHON:
-        _without_rate(rate, file.name)
         main, beside = load(file, arguments)
         return Program(file.stem, lambda machine, ranks, show: main, file, beside)
     from hcasim.apps.replay import RATE, read_schedule
@@ -110,8 +120,6 @@ def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
             [f"program: found {str(file)!r}, which is no file; allowed: {allowed}"]
         ) from None
     _without_arguments(arguments)
-    if not trace.counted:
-        _without_rate(rate, file.name)
 
     def make(machine: Machine, ranks: int, show: Show | None) -> Main:
         if ranks != trace.ranks:
@@ -120,13 +128,7 @@ def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
             )
         return trace.program(show, RATE if rate is None else rate)
 
-    return Program(file.stem, make)
-
-
-def _without_rate(rate: float | None, name: str) -> None:
-    if rate is not None:
-        allowed = "with a trace that counts operations, as those of SimGrid do"
-        raise CatalogError([f"rate: has no meaning for {name}; allowed: {allowed}"])
+    return Program(file.stem, make, counted=trace.counted)
 
 
 def _without_arguments(arguments: Sequence[str]) -> None:
@@ -163,8 +165,3 @@ def _kernel(name: str, arguments: Sequence[str]) -> Program:
         return kernel.program(class_, float(rate), show)
 
     return Program(name, make)
-
-
-def _learning(name: str, arguments: Sequence[str]) -> Program:
-    request = LEARNING[name].read(arguments)
-    return Program(request.label, lambda machine, ranks, show: request.main(machine, ranks))

@@ -11,7 +11,7 @@ import numpy as np
 from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss, straight_fit
 from hcasim.calibrate.objective import Budget, BudgetSpent, Objective
 from hcasim.calibrate.parameters import FreeParameter, Space, settings
-from hcasim.runs.pool import OutOfTime
+from hcasim.runs.executor import OutOfTime
 
 ROUNDS = 50
 """Most steps of a search before it is given up."""

@@ -28,8 +28,8 @@ from hcasim.calibrate.report import FitReport, Local, Traced, method
 from hcasim.calibrate.request import Prepared
 from hcasim.calibrate.sampling import straight_samples, weighed_samples
 from hcasim.catalog import Fit
+from hcasim.runs.executor import time_limit
 from hcasim.runs.machine import each_machine_once
-from hcasim.runs.pool import time_limit
 
 SAMPLES = 200
 """Samples that a file keeps."""

@@ -12,10 +12,10 @@ from hcasim.calibrate.entries import prefixes_of, renamed
 from hcasim.calibrate.loss import Array
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
+from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
 
 STEP = 0.01

@@ -31,7 +31,6 @@ from hcasim.ground.text import command_line, printable
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import find_machine
 from hcasim.traces import TRANSPORTS, Header, Point, Trace, read_trace
-from hcasim.traces.source import few
 from hcasim.workloads import find_workload
 
 PARTS = {"adapter": "adapters", "stack": "stacks", "host": "hosts"}
@@ -136,7 +135,7 @@ def prepare_fit(request: Request) -> Prepared:
         try:
             trace = read_trace(file)
         except CatalogError as error:
-            faults += few(display(file), error.faults)
+            faults += error.faults
             continue
         same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
         if same is not None:

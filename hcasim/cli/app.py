@@ -139,9 +139,9 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     prepare_process()
     words = sys.argv[1:] if args is None else list(args)
     code = _run(words, prog_name)
-    if processes := sys.modules.get("hcasim.runs.processes"):
+    if executor := sys.modules.get("hcasim.runs.executor"):
         # The interpreter would wait for those that are still starting.
-        processes.end_kept()
+        executor.end_workers()
     try:
         sys.stderr.flush()
     except OSError:

@@ -15,11 +15,10 @@ from hcasim.cli.command import (
     Faults,
     profile_option,
     read_pairs,
-    read_settings,
     settings_option,
     timing_option,
 )
-from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.output import note, print_line, print_notes, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.profiles import print_profile
@@ -83,7 +82,6 @@ _FEW = 32
 def command(
     program: str,
     arguments: tuple[str, ...],
-    settings: tuple[str, ...],
     goal: Path | None,
     timing: bool,
     **given: Any,
@@ -105,11 +103,9 @@ def command(
 
     tracing = Tracing.take(given)
     wanted = Wanted.take(given)
-    faults = [*wanted.faults(), *switch_faults(given), *tracing.faults()]
-    overrides = read_settings(settings, faults)
+    faults = [*wanted.faults(), *tracing.faults()]
+    choices = read_experiment(given, faults)
     algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
-    switch = switch_choice(given)
-    del given["no_switch"], given["switch"]
     outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
     faults += output_faults(outputs)
     if faults:
@@ -121,16 +117,15 @@ def command(
     ):
         found = app(
             program,
-            given.pop("testbed"),
-            given.pop("ranks"),
+            given["testbed"],
+            given["ranks"],
             arguments=arguments,
             algorithms=algorithms,
-            overrides=overrides,
-            switch=switch,
             progress=progress,
             record=goal is not None,
             listen=listen if tracing.wanted else None,
-            **given,
+            **{name: given[name] for name in ("ppn", "map_by", "rate", "exact", "profile")},
+            **choices,
         )
     found = found if timing else replace(found, wall_seconds=None)
     if goal is not None:

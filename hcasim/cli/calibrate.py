@@ -183,7 +183,7 @@ def _print(
     """Search, print what was found as JSON or as tables, and write it if it is a fit."""
     from hcasim.calibrate.objective import runner
     from hcasim.ground.writing import write_atomically
-    from hcasim.runs.pool import OutOfTime
+    from hcasim.runs.executor import OutOfTime
 
     try:
         with progress_bar("Fitting") as progress:

@@ -6,30 +6,18 @@ from typing import Any
 
 import click
 
-from hcasim.cli.bench import benchmark_options
-from hcasim.cli.command import (
-    Command,
-    Faults,
-    jobs_option,
-    no_cache_option,
-    read_settings,
-    settings_option,
-)
-from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option
+from hcasim.cli.experiment import experiment_options, read_experiment
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
-from hcasim.workloads.options import OPTIONS
-
-_CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu")
 
 
 @click.command("check", cls=Command)
 @click.argument("file", metavar="FILE")
-@machine_options
-@settings_option
+@experiment_options
 @click.option(
     "--workload",
     metavar="W",
@@ -45,7 +33,6 @@ _CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu")
 @click.option("--quantity", metavar="Q", default="", help="Of a table with several: latency.")
 @click.option("--unit", metavar="U", default="", help="Of a table, if it is not that of bench.")
 @click.option("--allow-mismatch", is_flag=True, help="Also a trace of other hardware.")
-@benchmark_options
 @no_cache_option
 @jobs_option
 @result_options
@@ -63,15 +50,10 @@ def command(ctx: click.Context, /, file: str, testbed: str, **given: Any) -> Non
     from hcasim.study.agreement.checking import check
 
     wanted = Wanted.take(given)
-    faults = [*wanted.faults(), *switch_faults(given)]
-    settings = {name: given[name] for name in (*_CHOICES, *OPTIONS) if given[name] is not None}
-    if given["no_switch"] or given["switch"] is not None:
-        settings["switch"] = switch_choice(given)
+    faults = [*wanted.faults()]
+    settings = read_experiment(given, faults)
     if given["workload"] is None and given["allow_mismatch"]:
         settings["allow_mismatch"] = True
-    overrides = read_settings(given["settings"], faults)
-    if overrides:
-        settings["overrides"] = overrides
     within = given["within"]
     if within is not None:
         within = f"{within.strip().removesuffix('%').strip()} %"

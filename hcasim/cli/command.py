@@ -118,7 +118,7 @@ def jobs_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
     if address is not None and not ctx.resilient_parsing:
-        from hcasim.runs.pool import on_scheduler
+        from hcasim.runs.executor import on_scheduler
 
         ctx.with_resource(on_scheduler(address))
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults
+from hcasim.cli.command import Faults
+from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
+from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import TEXT, Wanted, result_options
-from hcasim.cli.sides import read_sides, side_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from hcasim.study.comparison.comparison import Comparison
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=ExperimentCommand)
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.argument("workload", required=False)
+@click.argument("workload", required=False, type=Workload())
 @side_options
 @uncertainty_option
 @click.option("--sources", is_flag=True, help="Also where each value that differs comes from.")

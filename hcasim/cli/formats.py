@@ -1,4 +1,4 @@
-"""The forms in which a benchmark's result is printed."""
+"""A benchmark's result as text."""
 
 from __future__ import annotations
 
@@ -7,108 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.breakdowns import print_breakdown
-from hcasim.cli.output import print_lines, print_notes
+from hcasim.cli.output import print_notes
 from hcasim.cli.profiles import print_profile
-from hcasim.cli.results import FORMS, print_form
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from hcasim.runs.benchmark import Benchmark
-    from hcasim.runs.point import Point
-    from hcasim.workloads import Workload
 
     Row = Mapping[str, Any]
 
-FORMATS = ("text", "json", "csv", "perftest", "osu", "imb", "netpipe")
-BANDED = ("text", "json", "csv")
-"""Those of them that also have the quantiles of --uncertainty."""
-_BUS_ALONE = ("bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd")
 
-
-def format_faults(form: str, workload: str, explain: bool, profile: bool) -> Iterator[str]:
-    """Say why a result cannot be printed in a form, before anything is simulated."""
-    from hcasim.catalog import nearest, one_of
-    from hcasim.workloads import WORKLOADS
-
-    if form not in FORMATS:
-        yield f"format: found {form!r}; allowed: {one_of(FORMATS)}{nearest(form, FORMATS)}"
-    elif explain and form not in ("text", "json"):
-        yield f"--explain: found with format {form}; allowed: text or json"
-    elif profile and form not in ("text", "json"):
-        yield f"--profile: found with format {form}; allowed: text or json"
-    known = WORKLOADS.get(workload)
-    if known is None or form not in FORMATS[len(BANDED) :]:
-        return
-    fitting = [one for one in FORMATS if _has_test(one, known)]
-    if form not in fitting:
-        what = "test of the bus alone" if workload in _BUS_ALONE else f"test like {workload}"
-        yield f"format: {form} has no {what}; allowed: {one_of(fitting)}"
-
-
-def _has_test(form: str, workload: Workload) -> bool:
-    """Whether the results of a workload can be printed in the layout of a tool."""
-    from hcasim.cli.layouts import perftest
-    from hcasim.traces.imb import titles as imb
-    from hcasim.traces.osu import titles as osu
-
-    if form in BANDED:
-        return True
-    if form == "netpipe":
-        return "throughput_Mbps" in workload.fields
-    titles = {"perftest": perftest.TITLES, "osu": osu.TITLES, "imb": imb.TITLES}[form]
-    return workload.name in titles
-
-
-def untold(form: str, points: Iterable[Point]) -> Iterator[str]:
-    """Say which options perftest's output does not: it would be that of another experiment."""
-    from hcasim.cli.layouts import perftest
-    from hcasim.workloads import WORKLOADS
-
-    if form != "perftest":
-        return
-    found = (WORKLOADS[one.workload].changed(one.options) for one in points)
-    for name in sorted({name for one in found for name in one} - perftest.TOLD):
-        option = name.replace("_", "-")
-        yield (
-            f"--{option}: found with format perftest, which does not say it; "
-            "allowed: text, json or csv"
-        )
-
-
-def print_benchmark(result: Benchmark, form: str) -> None:
-    """Print a result.
-
-    Parameters:
-        result: what was measured.
-        form: one of FORMATS.
-    """
-    if form in FORMS and form != "text":
-        print_form(result, form)
-    elif form == "text":
-        _print_text(result)
-    else:
-        print_lines("\n".join(_layout(result, form)))
-
-
-def _layout(result: Benchmark, form: str) -> Iterator[str]:
-    """What a tool would print of a result."""
-    from hcasim.cli.layouts import imb, netpipe, osu, perftest
-    from hcasim.cli.layouts.comments import machine_lines, settings
-    from hcasim.cli.layouts.runs import runs
-
-    if form == "netpipe":
-        yield from machine_lines(result.machine)
-        yield from settings(result.changed, ("size", "iters"))
-        yield from netpipe.terminal_lines(result.curve.rows, result.options.iters)
-        return
-    of_run = {"perftest": perftest.lines, "osu": osu.lines, "imb": imb.lines}[form]
-    for rows, changed in runs(result):
-        yield from of_run(result, rows, changed)
-
-
-def _print_text(result: Benchmark) -> None:
+def print_text(result: Benchmark) -> None:
+    """Print a benchmark as a table, with what it explains and what it cost."""
     from hcasim.ground.quantities import heading, written
     from hcasim.workloads import WORKLOADS
     from hcasim.workloads.options import AXES

@@ -58,7 +58,6 @@ _UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
 )
 @click.option("--processes", metavar="N", help="Its processes on each of them.")
 @click.option("--algorithm", metavar="WORD", default="", help="That its collective used.")
-@click.option("--partial", is_flag=True, help="Take what there is of an output that was cut short.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     files: tuple[str, ...], output: str | None, form: str, as_json: bool, **given: Any
@@ -72,7 +71,6 @@ def command(
     """
     from hcasim.catalog import CatalogError
     from hcasim.traces import Source, import_trace, merge
-    from hcasim.traces.source import few
 
     hints, faults = _hints(given)
     faults += _option_faults(files, output, form)
@@ -83,8 +81,7 @@ def command(
         try:
             traces.append((name, import_trace(Source(_shown(name), _read(name)), form, hints)))
         except CatalogError as error:
-            # A program that asks for JSON can use all of them.
-            faults += error.faults if as_json else few(_shown(name), error.faults)
+            faults += error.faults
     if faults:
         raise Faults(dict.fromkeys(faults))
     written: list[tuple[str, Trace]] = []
@@ -108,7 +105,8 @@ def command(
 def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
     from hcasim.catalog import nearest, one_of
     from hcasim.traces import Hints
-    from hcasim.traces.printed import Unreadable, count
+    from hcasim.traces.figures import count
+    from hcasim.traces.source import Unreadable
 
     faults = []
     for option, allowed in (("unit", _UNITS), ("transport", _TRANSPORTS)):

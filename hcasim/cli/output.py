@@ -13,7 +13,7 @@ import click
 from hcasim.ground.text import printable, printable_lines
 
 if TYPE_CHECKING:
-    from hcasim.runs.pool import Progress
+    from hcasim.runs.executor import Progress
 
 
 def print_line(text: str, *, err: bool = False) -> None:

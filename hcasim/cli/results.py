@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +33,11 @@ FORMS = {
 
 
 def result_options(
-    command: Decorated | None = None, *, forms: Collection[str] = FORMS, folder: str = ""
+    command: Decorated | None = None,
+    *,
+    forms: Collection[str] = FORMS,
+    folder: str = "",
+    more: str = "",
 ) -> Decorated:
     """Give a command the options that say what becomes of its result.
 
@@ -40,9 +45,10 @@ def result_options(
         command: which; without it, what gives a command such options is returned.
         forms: those in which it prints.
         folder: what --output writes into a folder, if it names one.
+        more: which endings of --output there are beside those of all results.
     """
     if command is None:
-        return lambda one: result_options(one, forms=forms, folder=folder)
+        return lambda one: result_options(one, forms=forms, folder=folder, more=more)
     for option in (
         click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
@@ -66,7 +72,7 @@ def result_options(
             metavar="FILE",
             help=folder
             or "Also write the result, in the form that the ending says: .json, .jsonl,"
-            " .csv, .parquet, .md, .tex, .html, .txt, or a figure.",
+            f" .csv, .parquet, .md, .tex, .html, .txt{more}, or a figure.",
         ),
     ):
         command = option(command)
@@ -130,6 +136,7 @@ class Wanted:
         found: Table,
         show: Callable[[], None],
         draw: Callable[[], Figure] | None = None,
+        special: Mapping[str, Callable[[], str]] = MappingProxyType({}),
     ) -> None:
         """Write, draw and print a result.
 
@@ -137,13 +144,18 @@ class Wanted:
             found: the result.
             show: prints it as text.
             draw: draws it, if not as the result does.
+            special: what files and forms hold that others do not have, by ending or form.
         """
         from hcasim.ground.writing import write_atomically
         from hcasim.runs.table import figure
 
         try:
             if self.output is not None:
-                found.save(self.output)
+                ending = self.output.suffix.lower()
+                if ending in special:
+                    write_atomically(self.output, special[ending]())
+                else:
+                    found.save(self.output)
                 note(f"Wrote {self.output}")
             if self.plot is not None:
                 drawn = found.plot() if draw is None else draw()
@@ -154,12 +166,12 @@ class Wanted:
             if self.form == TEXT:
                 show()
             else:
-                print_form(found, self.form)
+                ending = FORMS.get(self.form, self.form)
+                text = special[ending]() if ending in special else found.render(ending)
+                _print(text, self.form)
 
 
-def print_form(found: Table, form: str) -> None:
-    """Print a result in one of FORMS for programs and documents."""
-    text = found.render(FORMS[form])
+def _print(text: str | bytes, form: str) -> None:
     assert isinstance(text, str)
     if form == "json":
         click.echo(text, nl=False)

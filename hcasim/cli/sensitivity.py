@@ -7,24 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.bench import benchmark_options
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Command,
     Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
     read_pairs,
-    read_settings,
-    settings_option,
 )
-from hcasim.cli.machines import machine_options, switch_choice, switch_faults
+from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
-from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
     from hcasim.study.sensitivity.result import Method, Sensitivity
@@ -32,11 +27,9 @@ if TYPE_CHECKING:
     from hcasim.study.sensitivity.tornado import Effect
 
 
-@click.command("sensitivity", cls=Command)
+@click.command("sensitivity", cls=ExperimentCommand)
 @click.argument("subject", metavar="WORKLOAD|SCENARIO")
-@machine_options(testbed=False)
-@benchmark_options
-@settings_option
+@experiment_options(testbed=False)
 @calibration_option
 @click.option(
     "--method",
@@ -120,9 +113,9 @@ def command(
     wanted = Wanted.take(given)
     given["workload"] = subject
     known, faults = read_known(calibration, given)
-    faults += switch_faults(given)
     base, _ = calibrated(known, None, given, faults)
-    overrides = {**base, **read_settings(given["settings"], faults)}
+    settings = read_experiment(given, faults)
+    settings["overrides"] = {**base, **settings["overrides"]} or None
     faults += wanted.faults()
     faults += output_faults(wanted.outputs())
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
@@ -130,10 +123,6 @@ def command(
     faults += [f"--range: found {one!r}; allowed: PATH=LOW..HIGH" for one in wrong]
     if faults:
         raise Faults(faults)
-    options = {name: given[name] for name in ("adapter", "host", "stack", "firmware_mode", "mtu")}
-    if given["no_switch"] or given["switch"] is not None:
-        options["switch"] = switch_choice(given)
-    options |= {name: given[name] for name in OPTIONS}
     try:
         with progress_bar("Simulating") as progress:
             found = sensitivity(
@@ -150,8 +139,7 @@ def command(
                 jobs=jobs,
                 progress=progress,
                 cache=not no_cache,
-                overrides=overrides or None,
-                **{name: value for name, value in options.items() if value is not None},
+                **settings,
             )
     except CatalogError as error:
         raise Faults(blamed(error.faults, known, given)) from None

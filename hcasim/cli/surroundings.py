@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-from hcasim.cli.libraries import RoomFirst
 from hcasim.cli.output import note
 
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -24,11 +23,10 @@ _USUAL = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-_ROOM_FIRST = RoomFirst()
 
 
 def prepare_process() -> None:
-    """Give a process streams that take any text, and libraries room, one thread and no display.
+    """Give a process streams that take any text, and libraries one thread and no display.
 
     What is printed to a stream that was closed goes nowhere, and not into a file that is opened
     later under its number.
@@ -45,8 +43,6 @@ def prepare_process() -> None:
         elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
             # Names of files may hold bytes that are no text; terminals may not know all letters.
             stream.reconfigure(errors="backslashreplace")
-    if _ROOM_FIRST not in sys.meta_path:
-        sys.meta_path.insert(0, _ROOM_FIRST)
     os.environ |= _FIXED
     for name, value in _USUAL.items():
         os.environ.setdefault(name, value)

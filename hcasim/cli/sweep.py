@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.bench import benchmark_options
 from hcasim.cli.command import (
     WORDS,
-    Command,
     Faults,
     jobs_option,
     no_cache_option,
     read_pairs,
-    read_settings,
-    settings_option,
 )
-from hcasim.cli.machines import machine_options, switch_faults
+from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
 from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.pages import report_option, report_output, told, write_page
@@ -31,11 +27,9 @@ if TYPE_CHECKING:
     from hcasim.study.sweep.table import Sweep
 
 
-@click.command("sweep", cls=Command)
+@click.command("sweep", cls=ExperimentCommand)
 @click.argument("workload", metavar="WORKLOAD|FILE.toml")
-@machine_options(testbed=False)
-@benchmark_options
-@settings_option
+@experiment_options(testbed=False)
 @click.option("--ranks", metavar="N,N..M", help="Processes of a program of MPI.")
 @click.option("--ppn", metavar="N,N..M", help="Most of them on a node (default: 1).")
 @click.option(
@@ -72,7 +66,6 @@ if TYPE_CHECKING:
 @jobs_option
 def command(
     workload: str,
-    settings: tuple[str, ...],
     over: tuple[str, ...],
     zipped: tuple[str, ...],
     let: tuple[str, ...],
@@ -98,15 +91,16 @@ def command(
     from hcasim.study.sweep.sweep import sweep
 
     wanted = Wanted.take(given)
-    faults = [*wanted.faults(), *switch_faults(given)]
+    faults = [*wanted.faults()]
     facets = {name: given.pop(name) for name in ("x", "y", "series", "columns", "rows")}
     if wanted.plot is None and page is None:
         drawn = "says how to draw; allowed: with --plot or --report"
         faults += [f"--{name}: {drawn}" for name in facets if facets[name]]
-    overrides = read_settings(settings, faults)
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if chosen.pop("no_switch", False):
-        chosen["switch"] = False
+    chosen = read_experiment(given, faults)
+    overrides = chosen.pop("overrides")
+    for name in ("testbed", "ranks", "ppn"):
+        if given[name] is not None:
+            chosen[name] = given[name]
     more = read_pairs("--over", over, faults, "NAME=VALUES")
     faults += [f"--over: found {name} also as --{name}" for name in more if name in chosen]
     lets = read_pairs("--let", let, faults, "NAME=EXPRESSION")

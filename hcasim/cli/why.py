@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults
+from hcasim.cli.command import Faults
+from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.sides import read_sides, side_options
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
     from hcasim.study.comparison.answer import Answer, Why
 
 
-@click.command("why", cls=Command)
+@click.command("why", cls=ExperimentCommand)
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.argument("workload", type=Workload())

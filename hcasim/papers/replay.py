@@ -18,9 +18,9 @@ from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan, plan_all
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve, beside, measured_with, side_by_side, table
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.profile import profile_of
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table

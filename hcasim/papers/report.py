@@ -21,8 +21,8 @@ from hcasim.papers.roles import Role, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.papers.verdict import Verdict, from_context, judge
 from hcasim.runs.curve import Curve
+from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.profile import profile_of
 from hcasim.runs.table import Table
 from hcasim.workloads.cost import Cost

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.apps.replay.graph import Ranks
+from hcasim.apps.replay.operations import Ranks
 from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
@@ -136,7 +136,7 @@ class Application(Table):
         Raises:
             CatalogError: it was not asked for.
         """
-        from hcasim.apps.replay.goal.writer import goal_lines
+        from hcasim.apps.replay.goal import goal_lines
 
         return "\n".join(goal_lines(self._recorded())) + "\n"
 
@@ -146,7 +146,7 @@ class Application(Table):
         Raises:
             CatalogError: it was not asked for, or the file cannot be written.
         """
-        from hcasim.apps.replay.goal.writer import write_goal
+        from hcasim.apps.replay.goal import write_goal
 
         write_goal(self._recorded(), Path(file))
 

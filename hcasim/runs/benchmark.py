@@ -15,10 +15,11 @@ from hcasim.ground.quantities import band_fields
 from hcasim.ground.text import brief
 from hcasim.runs.caches import cache_use
 from hcasim.runs.curve import Curve, measured_with, side_by_side
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.notes import all_notes
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, on_scheduler, run_points
+from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.workloads import find_workload
 from hcasim.workloads.cost import Cost
@@ -170,68 +171,42 @@ def bench(
     workload: str,
     testbed: str | PathLike[str] | Machine,
     *,
-    adapter: str | PathLike[str] | None = None,
-    firmware_mode: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    mtu: int | str | None = None,
-    switch: bool | str | PathLike[str] = True,
-    stack: str | PathLike[str] | None = None,
-    host: str | PathLike[str] | None = None,
-    perturbation: int | str | None = None,
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     profile: bool = False,
-    **options: Any,
+    cache: bool = True,
+    **settings: Any,
 ) -> Benchmark:
     """Run a benchmark, such as `bench("window_bw", "liu2004", size="4..1M", window=16)`.
 
     Parameters:
         workload: its name, such as "write_lat"; `hcasim list workloads` has them all.
         testbed: its id or file; or a machine that `hcasim.machine` put together, which leaves no
-            choice up to `host`.
-        adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.
-        firmware_mode: of the adapter instead of its usual one, such as "memfree".
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}, as numbers of Python
-            or NumPy or as text.
-        mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
-        switch: False connects two hosts back to back; an id or file is that of the switches instead
-            of the testbed's, or of one between hosts that are back to back there.
-        stack: id or file of a software stack instead of the testbed's, in every group of nodes.
-        host: id or file of a host instead of the testbed's, in every group of nodes.
-        perturbation: for netpipe, also measure sizes by so many bytes below and above each; 3
-            without `size`, 0 with it.
+            choice.
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        profile: also measure what simulating each point costs.
-        options: those of `hcasim bench --help` by the same names, as numbers or as its text. Of
-            size (bytes), qps (queue pairs), reuse (percent), clients, nodes and window_bytes there
-            may be several, as a list, an array, "8,64" or "4..1M". The others are window,
-            tx_depth, cq_mod, ports, mode, threshold, processes, client, server, pattern, memory,
-            page_size, buffers, verb, completion, invalidate, cache, iommu, path, depth, algorithm,
-            nas_class, op, iters, warmup, inline, inline_size, post_list, connection, region,
-            access, loopback, client_processes, reply_size, shift, seed, dimensions, exact and
-            explain. Without `size` it is the workload's usual one, and for netpipe all of
-            NetPIPE's.
+        profile: also measure what simulating each point costs; then all is simulated.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
+        settings: choices of the machine: adapter, host and stack (id or file, in every group of
+            nodes), firmware_mode (such as "memfree"), mtu (bytes, or text such as "2K"), switch
+            (False: two hosts back to back; or an id or file) and overrides (what-if settings by
+            path, such as {"adapter.bus.lanes": 4}). Options of the workload are those of
+            `hcasim bench --help` by the same names, as numbers or as its text; of size (bytes),
+            qps (queue pairs), reuse (percent), clients, nodes, processes and window_bytes there may
+            be several, as a list, an array, "8,64" or "4..1M". Without `size` it is the workload's
+            usual one, and for netpipe all of NetPIPE's, each with as many bytes more and less as
+            `perturbation` says (3).
 
     Raises:
         CatalogError: every fault of the request.
     """
-    refuse(flag_fault("profile", profile))
-    chosen = {
-        "adapter": adapter,
-        "firmware_mode": firmware_mode,
-        "overrides": overrides,
-        "mtu": mtu,
-        "switch": switch,
-        "stack": stack,
-        "host": host,
-    }
-    asked = Experiment.of(workload, testbed, **chosen, perturbation=perturbation, **options)
-    prepared = asked.benchmark()
+    refuse(flag_fault("profile", profile), flag_fault("cache", cache))
+    points = Experiment.of(workload, testbed, **settings).benchmark()
+    store = usual_store() if cache else None
     with on_scheduler(scheduler):
-        return run_benchmark(prepared, jobs=jobs, progress=progress, profile=profile)
+        return run_benchmark(points, jobs=jobs, progress=progress, profile=profile, store=store)
 
 
 def run_benchmark(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim.catalog import CatalogError, Machine, nearest, one_of
 from hcasim.ground.errors import refuse, settings_fault
 from hcasim.runs.ladder import add_ladder
-from hcasim.runs.machine import find_machine, known_once
+from hcasim.runs.machine import CHOICES, PLAIN, find_machine, known_once
 from hcasim.runs.point import Point
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.checks import check
@@ -24,9 +24,6 @@ from hcasim.workloads.workload import read_options
 
 if TYPE_CHECKING:
     from hcasim.runs.launch import Launch
-
-CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
-"""What says which machine it is, beside the testbed and what-if settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +154,7 @@ class Experiment:
             faults += error.faults
             # The limits of the machine as it is tell more faults in the same run.
             with suppress(CatalogError):
-                machine = self._plain.machine()
+                machine = self.plain.machine()
         if found is not None:
             if machine is not None:
                 given = found.as_many_as_there_are(machine, given)
@@ -167,12 +164,13 @@ class Experiment:
         return [Point(found.name, machine, one) for one in found.each_point(given)]
 
     @property
-    def _plain(self) -> Experiment:
-        kept = {name: one for name, one in self.settings.items() if name in ("adapter", "host")}
+    def plain(self) -> Experiment:
+        """The same on a machine with no more of its own than adapter and host."""
+        kept = {name: one for name, one in self.settings.items() if name in PLAIN}
         return replace(self, settings=kept, overrides={})
 
 
-def unknown_settings(names: Mapping[str, Any], label: str) -> list[str]:
+def unknown_settings(names: Iterable[str], label: str) -> list[str]:
     """Return a line for each name that is no setting of a benchmark.
 
     Parameters:

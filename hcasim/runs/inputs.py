@@ -21,10 +21,10 @@ from hcasim.apps.file import is_installed
 from hcasim.ground.process import file_read, is_written, tell_read, watched
 
 FILE: Final = "file"
-FOLDER: Final = "names in"
+FOLDER: Final = "folder"
 VARIABLE: Final = "variable"
-EVERY: Final = "every variable"
-CURRENT: Final = "current folder"
+EVERY: Final = "variables"
+CURRENT: Final = "current"
 _NONE: Final = "none"
 _UNKNOWN: Final = (
     *("socket.", "subprocess.", "sqlite3.", "pty."),
@@ -92,14 +92,14 @@ class Inputs:
             # It may have changed since it was opened.
             if _signature(name) != before:
                 return None
-            found[f"{FILE} {name}"] = _now(FILE, name, {})
-        found |= {f"{FOLDER} {name}": _now(FOLDER, name, {}) for name in sorted(self._folders)}
+            found[f"{FILE} {name}"] = _now(FILE, name)
+        found |= {f"{FOLDER} {name}": _now(FOLDER, name) for name in sorted(self._folders)}
         found |= {
             f"{VARIABLE} {name}" if name else f"{EVERY} ": digest
             for name, digest in self._variables.items()
         }
         if self._relative:
-            found[f"{CURRENT} "] = _now(CURRENT, "", {})
+            found[f"{CURRENT} "] = _now(CURRENT, "")
         return found if self.known and "" not in found.values() else None
 
     def _whole(self, name: str) -> str:
@@ -107,24 +107,19 @@ class Inputs:
         return str(Path(name).absolute())
 
 
-class Now:
-    """Compares what was read with what is there now, and looks at each thing once."""
+def unchanged(inputs: Mapping[str, str], now: dict[str, str]) -> bool:
+    """Whether all that a point has read is as it was.
 
-    def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
-
-    def has(self, inputs: Mapping[str, str]) -> bool:
-        """Whether all that a point has read is as it was."""
-        for what, digest in inputs.items():
-            if what not in self._digests:
-                kind = next(one for one in _KINDS if what.startswith(f"{one} "))
-                self._digests[what] = _now(kind, what[len(kind) + 1 :], os.environ)
-            if self._digests[what] != digest:
-                return False
-        return True
-
-
-_KINDS: Final = (FILE, FOLDER, VARIABLE, EVERY, CURRENT)
+    Parameters:
+        inputs: what it has read, as `Inputs.digests` gave it.
+        now: digests of what has been looked at already; others are added.
+    """
+    for what, digest in inputs.items():
+        if what not in now:
+            now[what] = _now(*what.split(" ", 1))
+        if now[what] != digest:
+            return False
+    return True
 
 
 _watching: list[Inputs] = []
@@ -134,36 +129,30 @@ class _Watched(os._Environ[str]):
     """The environment, whose readers are noted."""
 
     def __getitem__(self, key: str) -> str:
+        value = None
         try:
             value = super().__getitem__(key)
-        except KeyError:
-            _take(key, None)
-            raise
-        _take(key, value)
+        finally:
+            for one in _watching:
+                one.take(key, value)
         return value
 
     def __setitem__(self, key: str, value: str) -> None:
-        _leave(key)
+        for one in _watching:
+            one.leave(key)
         super().__setitem__(key, value)
 
     def __delitem__(self, key: str) -> None:
-        _leave(key)
+        for one in _watching:
+            one.leave(key)
         super().__delitem__(key)
 
     def __iter__(self) -> Iterator[str]:
         names = [*super().__iter__()]
-        _take("", _every({name: super(_Watched, self).__getitem__(name) for name in names}))
+        every = _every({name: super(_Watched, self).__getitem__(name) for name in names})
+        for one in _watching:
+            one.take("", every)
         return iter(names)
-
-
-def _take(name: str, value: str | None) -> None:
-    for one in _watching:
-        one.take(name, value)
-
-
-def _leave(name: str) -> None:
-    for one in _watching:
-        one.leave(name)
 
 
 @contextmanager
@@ -188,12 +177,12 @@ def tell_inputs(inputs: Mapping[str, str]) -> None:
             tell_read(what[len(FILE) + 1 :])
 
 
-def _now(kind: str, name: str, environment: Mapping[str, str]) -> str:
+def _now(kind: str, name: str) -> str:
     """Return the digest of a thing as it is; empty if it is not one that stays."""
     if kind == VARIABLE:
-        return _of_text(environment.get(name))
+        return _of_text(os.environ.get(name))
     if kind == EVERY:
-        return _of_text(_every(environment))
+        return _of_text(_every(os.environ))
     try:
         if kind == CURRENT:
             return _of_text(str(Path.cwd()))

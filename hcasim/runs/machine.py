@@ -11,6 +11,10 @@ from typing import Any, TypeVar
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.loader import each_file_once
 
+CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
+"""What says which machine it is, beside the testbed and what-if settings."""
+PLAIN = ("adapter", "host")
+"""Of these, what a machine has at least that is looked at for more faults."""
 T = TypeVar("T")
 _KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known", default=None)
 

@@ -29,7 +29,7 @@ from hcasim.ground.units import OPERATIONS, UnitError
 from hcasim.mpi import DeadlockError, MPIError
 from hcasim.mpi.job import PLACEMENTS
 from hcasim.runs.application import Application
-from hcasim.runs.machine import find_machine
+from hcasim.runs.machine import CHOICES, PLAIN, find_machine
 from hcasim.workloads.cost import Meter
 
 LEAST_RATE: Final = 1
@@ -48,17 +48,11 @@ def app(
     rate: float | str | None = None,
     algorithms: Mapping[str, str] | None = None,
     exact: bool = False,
-    adapter: str | PathLike[str] | None = None,
-    firmware_mode: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    mtu: int | str | None = None,
-    switch: bool | str | PathLike[str] = True,
-    stack: str | PathLike[str] | None = None,
-    host: str | PathLike[str] | None = None,
     progress: Show | None = None,
     profile: bool = False,
     record: bool = False,
     listen: Listen | None = None,
+    **choices: Any,
 ) -> Application:
     """Run a program of MPI, such as `app(main, "liu2004", 4)`.
 
@@ -76,18 +70,13 @@ def app(
             learning the model, and what else is to be known, such as "batch=32".
         algorithms: of collectives, by name, in place of what the stack's rules choose.
         exact: leave out nothing that repeats itself.
-        adapter: id or file of an adapter instead of the testbed's default, in every group of nodes.
-        firmware_mode: of the adapter instead of its usual one, such as "memfree".
-        overrides: what-if settings by path, such as {"adapter.bus.lanes": 4}.
-        mtu: in bytes instead of the testbed's, as a number or as text such as "2K".
-        switch: False connects two hosts back to back; an id or file is that of the switches.
-        stack: id or file of a software stack instead of the testbed's, in every group of nodes.
-        host: id or file of a host instead of the testbed's, in every group of nodes.
         progress: is told what of how much is done: whenever rank 0 calls `comm.progress(...)`, of
             kernels each iteration.
         profile: also measure what simulating it costs.
         record: also keep what its processes do, for `Application.goal` and `save_goal`.
         listen: is given the simulator before anything happens.
+        choices: of the machine, as `hcasim.bench` takes them: adapter, host, stack, firmware_mode,
+            mtu, switch and overrides.
 
     Raises:
         CatalogError: every fault of the request; of a program that is a file also what it does
@@ -95,15 +84,6 @@ def app(
         MPIError: a call of the function cannot be done.
         DeadlockError: no process of it can go on.
     """
-    chosen: dict[str, Any] = {
-        "adapter": adapter,
-        "overrides": overrides,
-        "mtu": mtu,
-        "switch": switch,
-        "firmware_mode": firmware_mode,
-        "stack": stack,
-        "host": host,
-    }
     refuse(flag_fault("profile", profile), flag_fault("exact", exact), flag_fault("record", record))
     refuse(
         count_fault("ranks", ranks),
@@ -112,15 +92,17 @@ def app(
         table_fault("algorithms", algorithms, "{'bcast': 'binomial'}"),
         call_fault("listen", listen),
     )
-    faults: list[str] = []
+    unknown = (one for one in choices if one not in (*CHOICES, "overrides"))
+    refuse(*(f"{one}: no setting; allowed: {one_of(CHOICES)}" for one in unknown))
+    faults = algorithm_faults(algorithms or {})
     machine = None
-    faults += algorithm_faults(algorithms or {})
     try:
-        machine = find_machine(testbed, chosen, mpi=True)
+        machine = find_machine(testbed, choices, mpi=True)
     except CatalogError as error:
         faults += error.faults
+        plain = {name: one for name, one in choices.items() if name in PLAIN}
         with suppress(CatalogError):
-            machine = find_machine(testbed, {"adapter": adapter, "host": host}, mpi=True)
+            machine = find_machine(testbed, plain, mpi=True)
     faults = launch_faults(machine, ranks, ppn, map_by) + faults
     speed = None
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hcasim.ground.errors import CatalogError
 from hcasim.ground.reading import leads_to
@@ -61,7 +61,7 @@ class Store:
         from hcasim.workloads import Result
 
         found: dict[W, Result] = {}
-        now = None
+        now: dict[str, str] = {}
         for point in points:
             key = self._key(point)
             try:
@@ -70,10 +70,9 @@ class Store:
                     continue
                 result = Result(**json.loads(body))
                 if point.reads:
-                    from hcasim.runs.inputs import Now
+                    from hcasim.runs.inputs import unchanged
 
-                    now = now or Now()
-                    if result.inputs is None or not now.has(result.inputs):
+                    if result.inputs is None or not unchanged(result.inputs, now):
                         continue
                 found[point] = result
             except (OSError, ValueError, TypeError, RecursionError):
@@ -86,7 +85,7 @@ class Store:
             return
         try:
             body = json.dumps(vars(result))
-            if not _same(json.loads(body), vars(result)):
+            if json.loads(body) != vars(result):
                 return
             if not self._tidy:
                 self._tidy = True
@@ -182,14 +181,3 @@ def _read(file: Path) -> str:
 
 def _sum(key: str, body: str) -> str:
     return hashlib.sha256(f"{key}\n{body}".encode()).hexdigest()
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal with their types, such as 1 and 1.0 are not."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)

@@ -12,8 +12,7 @@ from hcasim.papers.claim import Claim
 from hcasim.papers.roles import Role
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.document import Chosen, Form, Head
-from hcasim.traces.header import Header
-from hcasim.traces.schema import End, Failure, Point
+from hcasim.traces.schema import End, Failure, Header, Point
 
 Model = Literal["adapters", "hosts", "switches", "stacks", "testbeds"]
 

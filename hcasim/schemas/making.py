@@ -20,8 +20,7 @@ from hcasim.study.agreement.agreement import CheckDocument
 from hcasim.study.comparison.document import CompareDocument, WhyDocument
 from hcasim.study.sensitivity.document import SensitivityDocument
 from hcasim.study.sweep.document import SweepDocument
-from hcasim.traces.header import Header
-from hcasim.traces.schema import RECORDS, End, Failure, Point
+from hcasim.traces.schema import RECORDS, End, Failure, Header, Point
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _KINDS = {

@@ -1,26 +1,31 @@
 """Traces: measurements of real adapters, and of simulated ones, in one form with their units."""
 
-from hcasim.traces.document import Trace, parse_trace, read_trace, render
-from hcasim.traces.header import TRANSPORTS, Clock, Device, Header, Host, Pci, Plan, Port, Tool
-from hcasim.traces.importing import FORMATS, import_trace, merge, sniff
-from hcasim.traces.printed import Hints
-from hcasim.traces.schema import UNITS, End, Failure, Measured, Point, Statistics
+from hcasim.traces.importing import FORMATS, import_trace, merge
+from hcasim.traces.schema import (
+    TRANSPORTS,
+    UNITS,
+    Device,
+    Header,
+    Measured,
+    Pci,
+    Point,
+    Port,
+    Statistics,
+    Tool,
+)
 from hcasim.traces.source import Source
+from hcasim.traces.tool_output import Hints
+from hcasim.traces.trace_file import Trace, parse_trace, read_trace, render
 
 __all__ = [
     "FORMATS",
     "TRANSPORTS",
     "UNITS",
-    "Clock",
     "Device",
-    "End",
-    "Failure",
     "Header",
     "Hints",
-    "Host",
     "Measured",
     "Pci",
-    "Plan",
     "Point",
     "Port",
     "Source",
@@ -32,5 +37,4 @@ __all__ = [
     "parse_trace",
     "read_trace",
     "render",
-    "sniff",
 ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hcasim.catalog.algorithms import NAMES
 from hcasim.ground.errors import nearest, one_of
-from hcasim.traces.printed import Hints, Unreadable
+from hcasim.traces.source import Unreadable
+from hcasim.traces.tool_output import Hints, Options
 
 PAIR = 2
 """Processes of a test between two."""
-Options = dict[str, bool | int | str]
 
 
 def of_pair(hints: Hints) -> Options:
@@ -19,33 +17,14 @@ def of_pair(hints: Hints) -> Options:
     return {"processes": PAIR} if together else {}
 
 
-def of_pairs(workload: str, told: Options, hints: Hints, pairs: int | None) -> Options:
-    """Return nodes and processes on each of a test of several pairs: two nodes unless known
-    otherwise.
-
-    Parameters:
-        workload: such as "osu_mbw_mr".
-        told: what the output says, if hcasim made it.
-        hints: what the user knows.
-        pairs: if the output says it.
-
-    Raises:
-        Unreadable: it is not known, or does not fit together.
-    """
-    if "processes" in told:
-        return of_all(workload, {"nodes": PAIR, **told}, hints)
-    if pairs is None:
-        if hints.processes is None:
-            raise Unreadable(
-                f"{workload}: does not say how many pairs there were; "
-                "--processes says how many processes were on each of two nodes, or of --nodes"
-            )
-        return {"nodes": hints.nodes or PAIR, "processes": hints.processes}
-    nodes = hints.nodes or (PAIR if hints.processes is None else None)
-    return of_all(workload, {}, replace(hints, nodes=nodes), PAIR * pairs)
-
-
-def of_all(workload: str, told: Options, hints: Hints, processes: int | None = None) -> Options:
+def of_all(
+    workload: str,
+    told: Options,
+    hints: Hints,
+    processes: int | None = None,
+    *,
+    in_pairs: bool = False,
+) -> Options:
     """Return nodes and processes on each of a test of all processes, and its algorithm if known.
 
     Parameters:
@@ -53,29 +32,35 @@ def of_all(workload: str, told: Options, hints: Hints, processes: int | None = N
         told: what the output says, if hcasim made it.
         hints: what the user knows.
         processes: in all, if the output says it. Two are taken as on two nodes.
+        in_pairs: whether it is a test of pairs, which are on two nodes unless known otherwise.
 
     Raises:
         Unreadable: it is not known, or does not fit together.
     """
-    nodes, each = told.get("nodes"), told.get("processes")
-    for name, found in (("nodes", nodes), ("processes", each)):
-        wanted = getattr(hints, name)
-        if found is not None and wanted not in (None, found):
-            raise Unreadable(f"found {name} {found}; --{name} says {wanted}")
-    if nodes is None or each is None:
-        nodes, each = _divided(workload, hints, processes)
-    return {"nodes": nodes, "processes": each, **_algorithm(workload, hints)}
+    if "nodes" in told:
+        for name in ("nodes", "processes"):
+            if (wanted := getattr(hints, name)) not in (None, told[name]):
+                raise Unreadable(f"found {name} {told[name]}; --{name} says {wanted}")
+        nodes, each = told["nodes"], told["processes"]
+    else:
+        nodes, each = _divided(workload, hints, processes, in_pairs)
+    return {"nodes": nodes, "processes": each} | _algorithm(workload, hints)
 
 
-def _divided(workload: str, hints: Hints, processes: int | None) -> tuple[int, int]:
+def _divided(workload: str, hints: Hints, processes: int | None, in_pairs: bool) -> tuple[int, int]:
     nodes, each = hints.nodes, hints.processes
+    if in_pairs and nodes is None and None in (processes, each):
+        nodes = PAIR
     if processes is None:
-        if nodes is None or each is None:
-            raise Unreadable(
-                f"{workload}: does not say how many processes took part; "
-                "--nodes says on how many nodes, and --processes how many on each"
-            )
-        return nodes, each
+        if nodes is not None and each is not None:
+            return nodes, each
+        raise Unreadable(
+            f"{workload}: does not say how many pairs there were; "
+            "--processes says how many processes were on each of two nodes, or of --nodes"
+            if in_pairs
+            else f"{workload}: does not say how many processes took part; "
+            "--nodes says on how many nodes, and --processes how many on each"
+        )
     if nodes is None and each is None:
         if processes == PAIR:
             return PAIR, 1
@@ -87,11 +72,8 @@ def _divided(workload: str, hints: Hints, processes: int | None) -> tuple[int, i
         each = processes // nodes if processes % nodes == 0 else 1
     each = min(each or 1, processes)
     if processes % each or (nodes is not None and processes > nodes * each):
-        said = " and ".join(
-            f"--{name} {one}"
-            for name, one in (("nodes", hints.nodes), ("processes", hints.processes))
-            if one is not None
-        )
+        given = {"nodes": hints.nodes, "processes": hints.processes}
+        said = " and ".join(f"--{name} {one}" for name, one in given.items() if one is not None)
         raise Unreadable(f"{workload}: found {processes} processes, which {said} does not divide")
     return processes // each, each
 

@@ -8,15 +8,15 @@ print ends up in this form, too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Mapping
 from itertools import accumulate
 from statistics import median
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hcasim.ground.quantities import QUANTITIES
-from hcasim.traces.header import Count, Header, Number, Record, Text, as_tuple
 
 SCHEMA = "hcasim-trace"
 VERSION = 1
@@ -30,11 +30,166 @@ MPI's collectives; a time is that of another call or of a whole operation that t
 
 LEAST, MOST = 1e-9, 1e15
 """The smallest number but 0 and the largest, in the unit of the quantity: 11 days in ns."""
-NUMBERS = ("minimum", "median", "mean", "maximum", "deviation")
-
 
 Option = bool | Annotated[int, Field(ge=0, lt=2**63)] | str
 """A switch, a count or bytes, or a word."""
+Text = Annotated[str, Field(min_length=1)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+def as_tuple(value: object) -> object:
+    """Return a list of JSON as a record keeps it."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Record(BaseModel):
+    """A line, or a part of one: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Tool(Record):
+    """What measured.
+
+    Parameters:
+        name: "hcasim-probes", "perftest", "osu", "imb", "netpipe" or "hcasim".
+        version: as the tool prints it; empty if it does not.
+        command: the command line, if it is known.
+    """
+
+    name: Literal["hcasim-probes", "perftest", "osu", "imb", "netpipe", "hcasim"]
+    version: str = ""
+    command: str = ""
+
+
+class Device(Record):
+    """The adapter as its driver names it.
+
+    Parameters:
+        name: such as "mlx5_0".
+        vendor_id, part_id: as ibv_query_device gives them.
+        firmware: version.
+        driver: kernel module, such as "rdma_rxe".
+        transport: what it speaks.
+    """
+
+    name: str = ""
+    vendor_id: int | None = None
+    part_id: int | None = None
+    firmware: str = ""
+    driver: str = ""
+    transport: Literal["", "infiniband", "roce", "iwarp"] = ""
+
+
+TRANSPORTS: Mapping[str, Literal["infiniband", "roce", "iwarp"]] = MappingProxyType(
+    {"infiniband": "infiniband", "rocev2": "roce", "iwarp": "iwarp"}
+)
+"""By the kind of the protocol in an adapter's description."""
+
+
+class Port(Record):
+    """The link of the port that was used.
+
+    Parameters:
+        layer: InfiniBand or Ethernet.
+        width: lanes, or None.
+        speed: Gbit/s of a lane, or None.
+        mtu: path MTU of verbs in bytes, or None.
+    """
+
+    layer: Literal["", "infiniband", "ethernet"] = ""
+    width: Count | None = None
+    speed: Number | None = None
+    mtu: Count | None = None
+
+
+class Pci(Record):
+    """The adapter's slot, from sysfs.
+
+    Parameters:
+        generation: of PCI Express.
+        lanes: width of the link.
+        max_payload, max_read_request: bytes, or None where configuration space cannot be read.
+    """
+
+    generation: Annotated[int, Field(ge=1, le=7)] | None = None
+    lanes: Count | None = None
+    max_payload: Count | None = None
+    max_read_request: Count | None = None
+
+
+class Host(Record):
+    """The machine.
+
+    Parameters:
+        cpu: model name.
+        cpus: processors that the system sees, or None.
+        kernel: release.
+    """
+
+    cpu: str = ""
+    cpus: Count | None = None
+    kernel: str = ""
+
+
+class Clock(Record):
+    """How ticks became nanoseconds.
+
+    Parameters:
+        source: "tsc" or "monotonic".
+        hz: ticks per second as fitted, or None if the source gives nanoseconds.
+        error_ppm: how far the fit is off, in parts per million.
+        overhead_ns: what reading the clock takes.
+    """
+
+    source: Text
+    hz: Number | None = None
+    error_ppm: Number | None = None
+    overhead_ns: Number | None = None
+
+
+class Plan(Record):
+    """The list of points that was asked for.
+
+    Parameters:
+        sha256: of the plan file.
+        seed: of its order.
+        points: how many there are.
+    """
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    seed: int
+    points: Count
+
+
+class Header(Record):
+    """The first line of a trace.
+
+    Parameters:
+        tool: what measured.
+        source: the file that was imported and its sha256, as "<name> <sha256>"; empty if the tool
+            wrote the trace itself.
+        device, port, pci, host, clock, plan: as far as the tool tells.
+        notes: what a reader should know, such as a repair of invalid JSON.
+    """
+
+    record: Literal["header"] = "header"
+    # Named so that the key of the file does not hide a method of the base class.
+    schema_: Annotated[Literal["hcasim-trace"], Field(alias="schema")] = "hcasim-trace"
+    version: Literal[1] = 1
+    tool: Tool
+    source: str = ""
+    created: str = ""
+    device: Device = Device()
+    port: Port = Port()
+    pci: Pci | None = None
+    host: Host = Host()
+    clock: Clock | None = None
+    plan: Plan | None = None
+    notes: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
 
 class Statistics(Record):
@@ -87,22 +242,19 @@ class Measured(Record):
 
     @model_validator(mode="after")
     def _is_one(self) -> Measured:
-        faults = []
         if self.unit != UNITS[self.quantity]:
-            faults.append(
-                f"unit: found {self.unit!r} for a {self.quantity}; allowed: {UNITS[self.quantity]}"
-            )
-        given = [bool(self.samples), bool(self.histogram), self.statistics is not None]
-        if sum(given) != 1:
-            faults.append("one of samples, histogram and statistics is needed")
+            allowed = UNITS[self.quantity]
+            raise ValueError(f"unit: found {self.unit!r} for a {self.quantity}; allowed: {allowed}")
+        if sum([bool(self.samples), bool(self.histogram), self.statistics is not None]) != 1:
+            raise ValueError("one of samples, histogram and statistics is needed")
         values = [value for value, _ in self.histogram]
         if values != sorted(set(values)):
-            faults.append("histogram: its values must rise")
-        for one in {found for found in self._extremes(values) if found}:
-            if not LEAST <= one <= MOST:
-                faults.append(f"found {one:g} {self.unit}; allowed: 0, or {LEAST:g} to {MOST:g}")
-        if faults:
-            raise ValueError("; ".join(faults))
+            raise ValueError("histogram: its values must rise")
+        seen = self.statistics or Statistics()
+        named = (seen.minimum, seen.median, seen.mean, seen.maximum, seen.deviation)
+        for one in (*self.samples, *values, *named, *seen.percentiles.values()):
+            if one and not LEAST <= one <= MOST:
+                raise ValueError(f"found {one:g} {self.unit}; allowed: 0, or {LEAST:g} to {MOST:g}")
         return self
 
     @property
@@ -117,15 +269,6 @@ class Measured(Record):
         values = [value for value, _ in self.histogram]
         ranks = list(accumulate(count for _, count in self.histogram))
         return values[bisect_left(ranks, (ranks[-1] + 1) // 2)]
-
-    def _extremes(self, values: list[float]) -> Iterator[float]:
-        """The numbers of which none is allowed unless these are, without what is not known."""
-        if self.statistics is not None:
-            yield from self.statistics.percentiles.values()
-            seen = (getattr(self.statistics, name) for name in NUMBERS)
-            yield from (one for one in seen if one is not None)
-        for several in (self.samples, values):
-            yield from (min(filter(None, several), default=0.0), max(several, default=0.0))
 
 
 class Point(Record):
@@ -177,7 +320,7 @@ class End(Record):
     reason: str = ""
 
 
-RECORDS: dict[str, type[Record]] = {
+RECORDS: dict[str, type[Header | Point | Failure | End]] = {
     "header": Header,
     "point": Point,
     "failure": Failure,

@@ -9,16 +9,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
 
 import pytest
 
 from hcasim.catalog import Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.runs import executor
+from hcasim.runs.point import Point
 from hcasim.verbs import WROpcode
-from hcasim.workloads import Options
+from hcasim.workloads import Options, Result
 from hcasim.workloads.flows.patterns import Pairs, neighbours, permuted
 from hcasim.workloads.perftest.side import join, start
+from hcasim.workloads.registry import Listen
 
 Show = Callable[[str], None]
 BUILT = """
@@ -87,3 +92,29 @@ def test_a_message_among_many_nodes_beside_one_among_few(
             f"{many / few:.2f} times one among 8; "
             f"{calls / few_calls:.2f} times its {few_calls:.0f} calls"
         )
+
+
+@dataclass(frozen=True)
+class Short(Point):
+    """Takes 5 ms of the processor."""
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        end = time.process_time() + 0.005
+        while time.process_time() < end:
+            pass
+        return Result({})
+
+
+def test_a_thousand_short_points_cost_little_more_than_their_own_time(show: Show) -> None:
+    """Two processes are at a point for nearly all of the time, whatever else the machine does."""
+    first = Short("window_bw", resolve("liu2004"), Options())
+    points = [replace(first, options=Options(size=size)) for size in range(1, 1001)]
+    executor.run_points(points, workers=2)
+    ratios = []
+    for _ in range(3):
+        hand_out = executor._HandOut(executor._processes(2, 2), points, lambda *done: None, False)
+        begin = time.perf_counter()
+        hand_out.run()
+        ratios.append((time.perf_counter() - begin) * 2 / hand_out._seconds)
+    show(f"1000 points of 5 ms in two processes: {median(ratios):.2f} of their own time")
+    assert median(ratios) < 1.15

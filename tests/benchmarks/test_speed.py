@@ -19,10 +19,11 @@ from hcasim.engine import Event, Simulator
 from hcasim.mpi import Comm, Job
 from hcasim.runs.benchmark import bench, run_benchmark
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.runs.foreign import to_trace
 from hcasim.study.timeline import Choice, recorded
 from hcasim.traces import render
 from tests.benchmarks.cases import CASES, EVENTS, WINDOW, heap_loop, measured, windows
+from tests.measured import with_noise
 
 Show = Callable[[str], None]
 

@@ -11,16 +11,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import hcasim as hc
-from hcasim.apps.replay.reading import read_schedule
+from hcasim.apps.replay import read_schedule
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.traces.evaluations import EvaluationCache
 from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.folders import VARIABLE
 from hcasim.ground.reading import render_toml
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.point import Point
+from hcasim.runs.store import Store
 from hcasim.traces import FORMATS, Hints, Source, import_trace, parse_trace, render
-from hcasim.workloads import WORKLOADS, Options
+from hcasim.workloads import WORKLOADS, Options, Result
 from hcasim.workloads.checks import check
 from tests.chakra_traces import ALL_REDUCE, COLLECTIVE, COMPUTE, RECV, SEND, encode, node
 from tests.limits import promptly
@@ -119,11 +119,10 @@ def _import(name: str, content: bytes, dice: random.Random, folder: Path) -> Non
         nodes=dice.choice([None, 1, 2, 10**9]),
         processes=dice.choice([None, 1, 3, 10**9]),
         algorithm=dice.choice(["", "", "ring", "x"]),
-        partial=dice.choice([True, False]),
     )
     form = dice.choice(FORMATS)
     if dice.random() < 0.6:
-        form, hints = "", Hints(nodes=2, processes=2, partial=hints.partial)
+        form, hints = "", Hints(nodes=2, processes=2)
     trace = import_trace(Source(name, content), form, hints)
     # What comes out can be written and read.
     again = parse_trace(render(trace).encode(), name)
@@ -190,13 +189,10 @@ def _results() -> dict[str, bytes]:
     return {name: json.dumps(one.to_dict(), indent=2).encode() for name, one in found.items()}
 
 
-def _resume(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
-    file = folder / name
-    file.write_bytes(content)
-    found = EvaluationCache(file).over(lambda points: [{"latency_us": -1.0}] * len(points))(_POINTS)
-    # What was altered is simulated again or refused, and never taken for what was simulated.
-    kept = [one for one in found if one["latency_us"] != -1]
-    assert kept == [row for one, row in zip(found, _ROWS, strict=True) if one["latency_us"] != -1]
+def _find_kept(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
+    (folder / name).write_bytes(content)
+    # What was altered is simulated again, and never taken for what was simulated.
+    assert Store(folder, "").find([_POINT]) in ({}, {_POINT: _KEPT})
 
 
 def _options(name: str, content: bytes, dice: random.Random, folder: Path) -> None:
@@ -215,11 +211,10 @@ def _options(name: str, content: bytes, dice: random.Random, folder: Path) -> No
         raise CatalogError(faults)
 
 
-def _resume_samples() -> dict[str, bytes]:
+def _kept() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kept"
-        EvaluationCache(file).over(lambda points: _ROWS)(_POINTS)
-        return {"kept": file.read_bytes()}
+        Store(Path(folder), "").keep(_POINT, _KEPT)
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def _files(folder: str, pattern: str = "*.toml") -> dict[str, bytes]:
@@ -266,8 +261,8 @@ b irequires a
 }
 """Of each form one that is read as it is."""
 _RESULTS = _results()
-_POINTS = [Point("write_lat", resolve("liu2004"), Options(size=size)) for size in range(1, 6)]
-_ROWS = [{"latency_us": size / 3, "size": size} for size in range(1, 6)]
+_POINT = Point("write_lat", resolve("liu2004"), Options(size=8))
+_KEPT = Result({"latency_us": 1 / 3, "size": 8})
 _WORDS = (
     *("size=4..64K", "qps=1,4", "reuse=100,50", "window=64", "iters=10", "tx_depth=128"),
     *("mode=striping", "verb=write", "completion=memory", "pattern=a", "nodes=2..4"),
@@ -297,7 +292,7 @@ TARGETS = {
     ),
     "schedules": Target(_SCHEDULES, _schedule),
     "results": Target(_RESULTS, _result),
-    "resumed": Target(_resume_samples(), _resume),
+    "kept": Target(_kept(), _find_kept),
     "options": Target({name: _words(name) for name in WORKLOADS}, _options),
 }
 """By name, all that reads files or words of users."""

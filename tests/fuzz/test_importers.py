@@ -44,7 +44,6 @@ HINTS = st.builds(
     nodes=st.sampled_from([None, 1, 2, 10**9]),
     processes=st.sampled_from([None, 1, 3, 10**9]),
     algorithm=st.sampled_from(["", "ring", "x"]),
-    partial=st.booleans(),
 )
 FORMS = st.sampled_from(["", *FORMATS])
 

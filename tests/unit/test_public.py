@@ -13,7 +13,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import data_path
-from hcasim.runs.simulated_trace import to_trace
+from hcasim.runs.foreign import to_trace
 from hcasim.workloads.options import OPTIONS
 
 

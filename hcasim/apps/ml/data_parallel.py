@@ -8,15 +8,24 @@ Source: Li et al., PyTorch Distributed: Experiences on Accelerating Data Paralle
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from hcasim.apps.comm import ProgramComm
 from hcasim.apps.ml import arguments
 from hcasim.apps.ml.arguments import Argument
-from hcasim.apps.ml.buckets import buckets
-from hcasim.apps.ml.model import Model
-from hcasim.apps.ml.program import COMBINING, RATE, TIMES, Given, Learning, Run, assumptions
+from hcasim.apps.ml.model import Layer, Model
+from hcasim.apps.ml.program import (
+    COMBINING,
+    RATE,
+    TIMES,
+    Given,
+    Learning,
+    Run,
+    assumptions,
+    repeated,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,47 @@ class Trained:
     assumed: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Gradients that are added up by one call.
+
+    Attributes:
+        parameters: number of them.
+        operations: of the backward pass up to the last of them, for one sample.
+    """
+
+    parameters: int
+    operations: int
+
+
+def buckets(layers: Sequence[Layer], element: int, first: int, limit: int) -> list[Bucket]:
+    """Divide the gradients of a model, the last ones first.
+
+    Tensors are not divided: one is added to a bucket until that has as many bytes as it may.
+    The backward pass takes twice the operations of the forward one, and the gradients of a layer
+    are there at its end.
+
+    Parameters:
+        element: bytes of a gradient.
+        first: bytes of the first bucket, so that adding up begins early.
+        limit: bytes of the others.
+
+    Source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+    """
+    found: list[Bucket] = []
+    parameters = operations = 0
+    for layer in reversed(layers):
+        operations += 2 * layer.operations
+        for tensor in reversed(layer.tensors):
+            parameters += tensor
+            if parameters * element >= (limit if found else first):
+                found.append(Bucket(parameters, operations))
+                parameters = 0
+    if parameters:
+        found.append(Bucket(parameters, operations))
+    return found
+
+
 def run(comm: ProgramComm, model: Model, given: Given) -> Run:
     """What a process does."""
     batch, shards, element = given["batch"], given["shards"], given["element"]
@@ -54,19 +104,15 @@ def run(comm: ProgramComm, model: Model, given: Given) -> Run:
     computing = 3 * forward
     if not given["overlap"]:
         ready = [computing] * len(made)
-    total = given["warmup"] + given["steps"]
-    start = 0.0
-    for step in range(total):
-        if step == given["warmup"]:
-            yield from comm.barrier()
-            start = comm.Wtime()
+
+    def step(number: int) -> Run:
         begin = comm.Wtime()
         for buffer, at in zip(memory, ready, strict=True):
             yield from comm.compute(max(0.0, begin + at - comm.Wtime()), beside=True)
             yield from comm.allreduce(buffer, buffer)
         yield from comm.compute(max(0.0, begin + computing - comm.Wtime()), beside=True)
-        comm.progress(step + 1, total)
-    taken = (comm.Wtime() - start) / given["steps"]
+
+    taken = yield from repeated(comm, given, step)
     return Trained(
         step_ms=1e3 * taken,
         computing_ms=1e3 * computing,

@@ -15,7 +15,8 @@ from hcasim.apps.comm import ProgramComm
 from hcasim.apps.ml import arguments
 from hcasim.apps.ml.arguments import Argument
 from hcasim.apps.ml.model import Transformer
-from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions
+from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions, repeated
+from hcasim.mpi import Buffer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,38 +89,19 @@ def counts(model: Transformer, given: Given, ranks: int, layer: int) -> list[lis
     return found
 
 
-class _Layer:
-    """The exchange of tokens in one layer, by one process.
-
-    Parameters:
-        sent: bytes to each process.
-        received: and from each.
-    """
-
-    def __init__(
-        self, comm: ProgramComm, sent: Sequence[int], received: Sequence[int], even: bool
-    ) -> None:
-        self._comm = comm
-        self._sent = sent
-        self._received = received
-        self._even = even
-        heap = comm.process.heap
-        self._tokens = heap.temporary(sum(sent), 0)
-        self._here = heap.temporary(sum(received), 1)
-
-    def dispatch(self) -> Run:
-        """Send tokens to their experts."""
-        if self._even:
-            yield from self._comm.alltoall(self._tokens, self._here)
-        else:
-            yield from self._comm.alltoallv(self._tokens, self._sent, self._here, self._received)
-
-    def combine(self) -> Run:
-        """Send back what they have made of them."""
-        if self._even:
-            yield from self._comm.alltoall(self._here, self._tokens)
-        else:
-            yield from self._comm.alltoallv(self._here, self._received, self._tokens, self._sent)
+def _exchange(
+    comm: ProgramComm,
+    given: Given,
+    outgoing: Buffer,
+    sent: Sequence[int],
+    incoming: Buffer,
+    received: Sequence[int],
+) -> Run:
+    """Send tokens to their experts, or back what they have made of them."""
+    if given["seed"] is None:
+        yield from comm.alltoall(outgoing, incoming)
+    else:
+        yield from comm.alltoallv(outgoing, sent, incoming, received)
 
 
 def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
@@ -132,39 +114,34 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
         assert mine is not None
         group = mine
     attention = given["tokens"] * model.attention_operations / given["rate"]
-    total = given["warmup"] + given["steps"]
-    start = 0.0
     spent = [0.0, 0.0, 0.0]
-    for step in range(total):
-        if step == given["warmup"]:
-            yield from comm.barrier()
-            start = comm.Wtime()
-            spent = [0.0, 0.0, 0.0]
-        matrix = counts(model, given, size, step)
+    leaving: list[int] = []
+    coming: list[int] = []
+
+    def step(number: int) -> Run:
+        nonlocal leaving, coming
+        matrix = counts(model, given, size, number)
         leaving, coming = matrix[group.rank], [row[group.rank] for row in matrix]
-        layer = _Layer(
-            group,
-            [width * one for one in leaving],
-            [width * one for one in coming],
-            given["seed"] is None,
-        )
+        sent, received = ([width * one for one in some] for some in (leaving, coming))
+        heap = comm.process.heap
+        tokens, here = heap.temporary(sum(sent), 0), heap.temporary(sum(received), 1)
         yield from comm.compute(attention, beside=True)
         times = [comm.Wtime()]
-        yield from layer.dispatch()
+        computing = sum(coming) * model.one_expert_operations / given["rate"]
+        yield from _exchange(group, given, tokens, sent, here, received)
         times.append(comm.Wtime())
-        yield from comm.compute(
-            sum(coming) * model.one_expert_operations / given["rate"], beside=True
-        )
+        yield from comm.compute(computing, beside=True)
         times.append(comm.Wtime())
-        yield from layer.combine()
+        yield from _exchange(group, given, here, received, tokens, sent)
         times.append(comm.Wtime())
-        for part in range(3):
-            spent[part] += times[part + 1] - times[part]
-        comm.progress(step + 1, total)
-    end = comm.Wtime()
+        if number >= given["warmup"]:
+            for place in range(3):
+                spent[place] += times[place + 1] - times[place]
+
+    taken = yield from repeated(comm, given, step)
     dispatch, experts, combine = (1e3 * one / given["steps"] for one in spent)
     return Routed(
-        layer_ms=1e3 * (end - start) / given["steps"],
+        layer_ms=1e3 * taken,
         attention_ms=1e3 * attention,
         dispatch_ms=dispatch,
         experts_ms=experts,

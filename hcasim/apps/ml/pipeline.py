@@ -15,8 +15,7 @@ from hcasim.apps.comm import ProgramComm, ProgramRequest
 from hcasim.apps.ml import arguments
 from hcasim.apps.ml.arguments import Argument
 from hcasim.apps.ml.model import Transformer
-from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions
-from hcasim.mpi import Buffer
+from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions, repeated
 
 FORWARD: Final = 0
 BACKWARD: Final = 1
@@ -80,20 +79,18 @@ class _Stage:
     def receive(self, way: int, number: int) -> Run:
         """Begin to receive what is needed to compute; return nothing if it is from nobody."""
         source = self._comm.rank + (1 if way else -1)
-        if not 0 <= source < self._comm.size:
-            return None
-        return (yield from self._comm.irecv(self._place(self._coming, way, number), source, way))
+        if 0 <= source < self._comm.size:
+            memory = self._coming[way]
+            return (yield from self._comm.irecv(memory[number % len(memory)], source, way))
+        return None
 
     def send(self, way: int, number: int) -> Run:
         """Begin to send what was computed; return nothing if it is for nobody."""
         dest = self._comm.rank + (-1 if way else 1)
-        if not 0 <= dest < self._comm.size:
-            return None
-        return (yield from self._comm.isend(self._place(self._going, way, number), dest, way))
-
-    @staticmethod
-    def _place(memory: list[list[Buffer]], way: int, number: int) -> Buffer:
-        return memory[way][number % len(memory[way])]
+        if 0 <= dest < self._comm.size:
+            memory = self._going[way]
+            return (yield from self._comm.isend(memory[number % len(memory)], dest, way))
+        return None
 
 
 def _step(
@@ -106,10 +103,9 @@ def _step(
     """
     coming: ProgramRequest | None = yield from stage.receive(*order[0])
     sent: list[ProgramRequest] = []
-    for place, (way, number) in enumerate(order):
+    for (way, number), behind in zip(order, [*order[1:], None], strict=True):
         if coming is not None:
             yield from comm.wait(coming)
-        behind = order[place + 1] if place + 1 < len(order) else None
         coming = (yield from stage.receive(*behind)) if behind and overlap else None
         yield from comm.compute(seconds * (2 if way else 1), beside=True)
         going = yield from stage.send(way, number)
@@ -129,17 +125,13 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     stage = _Stage(comm, size)
     order = schedule(comm.rank, comm.size, microbatches)
     seconds = batch * operations(model, comm.rank, comm.size) / given["rate"]
-    total = given["warmup"] + given["steps"]
-    start = 0.0
-    for step in range(total):
-        if step == given["warmup"]:
-            yield from comm.barrier()
-            start = comm.Wtime()
+
+    def step(number: int) -> Run:
         yield from _step(comm, stage, order, seconds, given["overlap"])
         # A step ends when the weights of all stages can be changed.
         yield from comm.barrier()
-        comm.progress(step + 1, total)
-    taken = (comm.Wtime() - start) / given["steps"]
+
+    taken = yield from repeated(comm, given, step)
     computing = 3 * seconds * microbatches
     return Piped(
         step_ms=1e3 * taken,

@@ -43,14 +43,8 @@ TIMES: Final = {
     "warmup": Argument(arguments.count_or_none, "1", "times before"),
 }
 
-
 MEMORY: Final = 2**36
 """Most bytes of a process's messages; accelerators have 16 to 192 GiB of memory."""
-
-
-def no_faults(model: Model | None, given: Given, ranks: int) -> list[str]:
-    """What a program says that runs on any number of processes."""
-    return []
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Learning:
     models: Callable[[Model], bool] | None
     memory: Callable[[Any, Given, int], int]
     run: Callable[[ProgramComm, Any, Given], Run]
-    faults: Callable[[Any, Given, int], list[str]] = no_faults
+    faults: Callable[[Any, Given, int], list[str]] = lambda model, given, ranks: []
 
     def read(self, words: Sequence[str]) -> Request:
         """Read its arguments.
@@ -142,6 +136,21 @@ class Request:
                 raise CatalogError([f"{program.name}: {error}"]) from None
 
         return main
+
+
+def repeated(
+    comm: ProgramComm, given: Given, step: Callable[[int], Run]
+) -> Generator[Event, Any, float]:
+    """Run the steps before those that are measured, and these; return the seconds of one."""
+    total, start = given["warmup"] + given["steps"], 0.0
+    for number in range(total):
+        if number == given["warmup"]:
+            yield from comm.barrier()
+            start = comm.Wtime()
+        yield from step(number)
+        comm.progress(number + 1, total)
+    each: float = (comm.Wtime() - start) / given["steps"]
+    return each
 
 
 def assumptions(given: Given) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Problem sizes of the NAS Parallel Benchmarks, classes S, W, A, B and C.
 
-Sources: NPB 3.3.1, sys/setparams.c and IS/is.c; CG/cg.f for the values of zeta.
+Source: NPB 3.3.1, sys/setparams.c and IS/is.c.
 """
 
 from __future__ import annotations
@@ -19,18 +19,12 @@ class IsSize:
         keys_log2: binary logarithm of the number of keys.
         max_key_log2: of the bound that all keys are below.
         buckets_log2: of the number of buckets.
-        test_keys: places of the keys whose ranks are checked.
-        test_ranks: their ranks, but for what the iteration adds.
-        test_moves: factor of the iteration, and constant, that are added.
         iterations: timed ones.
     """
 
     keys_log2: int
     max_key_log2: int
     buckets_log2: int
-    test_keys: tuple[int, ...] = ()
-    test_ranks: tuple[int, ...] = ()
-    test_moves: tuple[tuple[int, int], ...] = ()
     iterations: int = 10
 
 
@@ -68,31 +62,16 @@ class CgSize:
         rows: of the matrix.
         nonzeros: of each of the vectors that it is made of.
         iterations: outer ones.
-        shift: of the main diagonal.
-        zeta: result to be found.
     """
 
     rows: int
     nonzeros: int
     iterations: int
-    shift: float
-    zeta: float
 
-
-_UP_DOWN: Final = ((1, 0), (1, 0), (1, 0), (-1, 0), (-1, 0))
 
 IS: Final = {
-    "S": IsSize(
-        16, 11, 9, (48427, 17148, 23627, 62548, 4431), (0, 18, 346, 64917, 65463), _UP_DOWN
-    ),
-    "W": IsSize(
-        20,
-        16,
-        10,
-        (357773, 934767, 875723, 898999, 404505),
-        (1249, 11698, 1039987, 1043896, 1048018),
-        ((1, -2), (1, -2), (-1, 0), (-1, 0), (-1, 0)),
-    ),
+    "S": IsSize(16, 11, 9),
+    "W": IsSize(20, 16, 10),
     "A": IsSize(23, 19, 10),
     "B": IsSize(25, 21, 10),
     "C": IsSize(27, 23, 10),
@@ -119,9 +98,9 @@ LU: Final = {
     "C": LuSize(162, 250),
 }
 CG: Final = {
-    "S": CgSize(1400, 7, 15, 10.0, 8.5971775078648),
-    "W": CgSize(7000, 8, 15, 12.0, 10.362595087124),
-    "A": CgSize(14000, 11, 15, 20.0, 17.130235054029),
-    "B": CgSize(75000, 13, 75, 60.0, 22.712745482631),
-    "C": CgSize(150000, 15, 75, 110.0, 28.973605592845),
+    "S": CgSize(1400, 7, 15),
+    "W": CgSize(7000, 8, 15),
+    "A": CgSize(14000, 11, 15),
+    "B": CgSize(75000, 13, 75),
+    "C": CgSize(150000, 15, 75),
 }

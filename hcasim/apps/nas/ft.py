@@ -8,7 +8,6 @@ Source: NPB 3.3.1, FT/ft.f.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import Final
 
@@ -42,50 +41,24 @@ def _operations(size: FtSize) -> float:
     return points * (_BEGIN + _FORWARD * log(points) + each * size.iterations)
 
 
-@dataclass(frozen=True, slots=True)
-class _Times:
-    """Seconds of computing of a process.
+class _Grid:
+    """The arrays of a process, and their transforms.
 
-    Attributes:
-        planes: of the part of a forward transform that comes before the transpose.
-        lines: of that behind it.
-        back_lines: and of a transform back before it.
-        back_planes: and behind it.
+    Parameters:
+        seconds: of computing in the timed part.
     """
 
-    begin: float
-    planes: float
-    lines: float
-    evolve: float
-    back_lines: float
-    back_planes: float
-
-
-def _times(size: FtSize, seconds: float) -> _Times:
-    points = _points(size)
-    each = seconds * points / _operations(size)
-    # A transform along an axis costs in proportion to the logarithm of its length.
-    lines = log(size.nz) / log(points)
-    forward, back = (each * factor * log(points) for factor in (_FORWARD, _BACK))
-    return _Times(
-        begin=each * _BEGIN,
-        planes=forward * (1 - lines),
-        lines=forward * lines,
-        evolve=each * _EVOLVE,
-        back_lines=back * lines,
-        back_planes=back * (1 - lines),
-    )
-
-
-class _Grid:
-    """The arrays of a process, and their transforms."""
-
-    def __init__(self, comm: Comm, size: FtSize, times: _Times) -> None:
+    def __init__(self, comm: Comm, size: FtSize, seconds: float) -> None:
         self._world = comm
         self._slabs = comm
-        self._times = times
-        own = COMPLEX_BYTES * _points(size) // comm.size
+        points = _points(size)
+        own = COMPLEX_BYTES * points // comm.size
         self._u0, self._u1, self._u2 = (comm.process.heap.allocate(own) for _ in range(3))
+        each = seconds * points / _operations(size)
+        # A transform along an axis costs in proportion to the logarithm of its length.
+        self._lines = log(size.nz) / log(points)
+        self._forward, self._back = (each * factor * log(points) for factor in (_FORWARD, _BACK))
+        self._begin, self._evolve = each * _BEGIN, each * _EVOLVE
 
     def set_up(self) -> Steps:
         """Tell all the layout, and make the communicators of rows and columns."""
@@ -98,29 +71,30 @@ class _Grid:
         self._slabs = slabs
 
     def begin(self) -> Steps:
-        """Compute the initial conditions, and transform them."""
-        yield from self._world.compute(self._times.begin)
-        yield from self._world.compute(self._times.planes)
+        """Compute the initial conditions, and transform them: planes, then lines across them."""
+        compute = self._world.compute
+        yield from compute(self._begin)
+        yield from compute(self._forward * (1 - self._lines))
         yield from self._transpose(self._u0, self._u1)
-        yield from self._world.compute(self._times.lines)
+        yield from compute(self._forward * self._lines)
 
     def advance(self) -> Steps:
         """Evolve, transform back, and add up some points."""
-        comm, times = self._world, self._times
-        yield from comm.compute(times.evolve)
-        yield from comm.compute(times.back_lines)
+        compute = self._world.compute
+        yield from compute(self._evolve)
+        yield from compute(self._back * self._lines)
         yield from self._transpose(self._u2, self._u1)
-        yield from comm.compute(times.back_planes)
-        yield from comm.reduce(COMPLEX_BYTES, COMPLEX_BYTES)
+        yield from compute(self._back * (1 - self._lines))
+        yield from self._world.reduce(COMPLEX_BYTES, COMPLEX_BYTES)
 
     def _transpose(self, outgoing: Buffer, incoming: Buffer) -> Steps:
         if self._world.size > 1:
             yield from self._slabs.alltoall(outgoing, incoming)
 
 
-def run(comm: Comm, size: FtSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: FtSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`. Each has its own time: it is not reduced."""
-    grid = _Grid(comm, size, _times(size, seconds))
+    grid = _Grid(comm, size, seconds)
     yield from grid.set_up()
     yield from grid.begin()
     yield from comm.barrier()
@@ -136,7 +110,6 @@ KERNEL: Final = Kernel(
     name="ft",
     title="three-dimensional Fourier transform",
     sizes=classes.FT,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

@@ -9,7 +9,7 @@ from typing import Final
 
 from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import IsSize
-from hcasim.apps.nas.is_keys import Contents, Sizes
+from hcasim.apps.nas.is_keys import Keys
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Comm
@@ -30,13 +30,13 @@ def _operations(size: IsSize) -> float:
     return float(size.iterations << size.keys_log2)
 
 
-def _rank(comm: Comm, keys: Sizes, iteration: int, seconds: float) -> Steps:
+def _rank(comm: Comm, keys: Keys, iteration: int, seconds: float) -> Steps:
     """One iteration.
 
     Parameters:
         seconds: that it computes.
     """
-    keys.sort(iteration)
+    keys.compute("sort", iteration)
     yield from comm.compute(BEFORE * seconds)
     yield from comm.allreduce(keys.own, keys.totals)
     leaving = keys.leaving(iteration)
@@ -44,14 +44,14 @@ def _rank(comm: Comm, keys: Sizes, iteration: int, seconds: float) -> Steps:
     coming = keys.coming(iteration)
     yield from comm.alltoallv(keys.outgoing, leaving, keys.incoming, coming)
     yield from comm.compute((1 - BEFORE) * seconds)
-    keys.check(iteration)
+    keys.compute("check", iteration)
 
 
-def run(comm: Comm, size: IsSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: IsSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`."""
-    from numpy import maximum, zeros
+    from numpy import maximum
 
-    keys = Contents(comm, size) if data else Sizes(comm, size)
+    keys = Keys(comm, size)
     each = seconds / size.iterations
     yield from comm.bcast(4)
     yield from _rank(comm, keys, 1, each)
@@ -60,25 +60,22 @@ def run(comm: Comm, size: IsSize, seconds: float, watch: Stopwatch, data: bool) 
         yield from _rank(comm, keys, iteration, each)
     watch.stop()
     yield from comm.reduce(8, 8, maximum)
-    neighbour = keys.least()
-    greatest = keys.greatest()
+    keys.compute("order")
     if comm.rank > 0:
-        request = yield from comm.irecv(neighbour, comm.rank - 1, _TAG)
+        request = yield from comm.irecv(keys.least, comm.rank - 1, _TAG)
     if comm.rank < comm.size - 1:
-        yield from comm.send(greatest, comm.rank + 1, _TAG)
+        yield from comm.send(keys.greatest, comm.rank + 1, _TAG)
     if comm.rank > 0:
         yield from comm.wait(request)
-    passed = keys.passed(neighbour)
-    total = zeros(1, dtype="int32") if data else 4
-    yield from comm.reduce(passed, total)
-    return watch.result(keys.verdict(total))
+    keys.compute("verify")
+    yield from comm.reduce(keys.passed, keys.all_passed)
+    return watch.result()
 
 
 KERNEL: Final = Kernel(
     name="is",
     title="integer sort",
     sizes=classes.IS,
-    verifiable=("S", "W"),
     faults=_faults,
     total=_operations,
     run=run,

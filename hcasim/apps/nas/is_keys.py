@@ -1,15 +1,14 @@
-"""Keys of IS: how many go where, and with contents the keys themselves.
+"""Keys of IS: how many go where.
 
-Source: NPB 3.3.1, IS/is.c, create_seq and rank.
+Source: NPB 3.3.1, IS/is.c, create_seq and rank, and common/randdp.f.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.apps.nas.classes import IsSize
-from hcasim.apps.nas.sequence import BITS, blocks
 from hcasim.mpi import Comm
 from hcasim.mpi.messages import Memory
 
@@ -20,10 +19,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEY_BYTES: Final = 4
+SEED: Final = 314159265
+FACTOR: Final = 5**13
+BITS: Final = 46
+MASK: Final = 2**BITS - 1
+"""Of the pseudorandom numbers of all kernels: x' = FACTOR x (mod 2^46), from SEED on."""
 _BLOCK: Final = 2**18
 
 
-def _keys(size: IsSize) -> Iterator[NDArray[np.int64]]:
+def blocks(count: int, length: int) -> Iterator[NDArray[np.uint64]]:
+    """The first ``count`` numbers behind the seed, in arrays of ``length``, a power of two."""
+    from numpy import array, concatenate, uint64
+
+    mask = uint64(MASK)
+    powers = array([FACTOR], dtype=uint64)
+    while len(powers) < length:
+        # What is lost of 64 bits lies above the 46 that count.
+        powers = concatenate((powers, powers * powers[-1] & mask))
+    seed = uint64(SEED)
+    for begin in range(0, count, length):
+        block = powers[: count - begin] * seed & mask
+        seed = block[-1]
+        yield block
+
+
+def all_keys(size: IsSize) -> Iterator[NDArray[np.int64]]:
     """All keys, in the order of processes: each the scaled sum of four numbers."""
     for block in blocks(4 << size.keys_log2, _BLOCK):
         yield (block.reshape(-1, 4).sum(1) >> (BITS + 2 - size.max_key_log2)).astype("int64")
@@ -44,7 +64,7 @@ def ends(totals: NDArray[np.int64], processes: int) -> list[int]:
     return found + [len(totals)] * (processes - len(found))
 
 
-def _split(buckets: NDArray[np.int64], behind: list[int]) -> NDArray[np.int64]:
+def split(buckets: NDArray[np.int64], behind: list[int]) -> NDArray[np.int64]:
     """Keys that go to each process, of those in buckets."""
     from numpy import concatenate, diff
 
@@ -64,7 +84,7 @@ def counts(size: IsSize, processes: int) -> tuple[NDArray[np.int64], ...]:
     each = (1 << size.keys_log2) // processes
     found = zeros((processes, number), dtype="int64")
     first, begin = None, 0
-    for keys in _keys(size):
+    for keys in all_keys(size):
         first = keys[: 2 * size.iterations + 1] if first is None else first
         ranks = range(begin // each, (begin + len(keys) - 1) // each + 1)
         for rank in ranks:
@@ -77,7 +97,7 @@ def counts(size: IsSize, processes: int) -> tuple[NDArray[np.int64], ...]:
         for place, key in altered(size, iteration):
             found[0, first[place] >> shift] -= 1
             found[0, key >> shift] += 1
-        result.append(_split(found, ends(found.sum(0), processes)))
+        result.append(split(found, ends(found.sum(0), processes)))
     return tuple(concatenate([one[None] for one in result]))
 
 
@@ -87,7 +107,15 @@ def altered(size: IsSize, iteration: int) -> tuple[tuple[int, int], tuple[int, i
     return (iteration, iteration), (iteration + size.iterations, other)
 
 
-class Sizes:
+def room_of(each: int, processes: int) -> int:
+    """Keys that an array has place for, of a process that begins with so many."""
+    for limit, halves in ((256, 3), (512, 5), (1024, 8)):
+        if processes < limit:
+            return halves * each // 2
+    return 13 * each // 2
+
+
+class Keys:
     """The arrays of a process, without contents.
 
     Attributes:
@@ -109,20 +137,17 @@ class Sizes:
         self.totals = zeros(number, dtype="int32")
         self.sending = zeros(comm.size, dtype="int32")
         self.receiving = zeros(comm.size, dtype="int32")
-        room = self._room(self.each, comm.size)
+        room = room_of(self.each, comm.size)
+        # The greatest key of the process before, the own one, and checks that were passed.
+        self.least: Memory = KEY_BYTES
+        self.greatest: Memory = KEY_BYTES
+        self.passed: Memory = KEY_BYTES
+        self.all_passed: Memory = KEY_BYTES
         self.outgoing: Memory = comm.process.heap.allocate(KEY_BYTES * room)
         self.incoming: Memory = comm.process.heap.allocate(KEY_BYTES * room)
 
-    @staticmethod
-    def _room(each: int, processes: int) -> int:
-        """Keys that an array has place for."""
-        for limit, halves in ((256, 3), (512, 5), (1024, 8)):
-            if processes < limit:
-                return halves * each // 2
-        return 13 * each // 2
-
-    def sort(self, iteration: int) -> None:
-        """Sort own keys by bucket and count them."""
+    def compute(self, step: str, *given: Any) -> None:
+        """Compute contents in a step of the source, where there are any."""
 
     def leaving(self, iteration: int) -> list[int]:
         """Bytes for each process, after the totals are known."""
@@ -133,107 +158,3 @@ class Sizes:
         """Bytes from each process, after they have told."""
         counted = counts(self.size, self.processes)[iteration - 1][:, self.rank]
         return [KEY_BYTES * int(one) for one in counted]
-
-    def check(self, iteration: int) -> None:
-        """Rank the keys that have come in."""
-
-    def greatest(self) -> Memory:
-        """The greatest own key after all."""
-        return KEY_BYTES
-
-    def least(self) -> Memory:
-        """Where the greatest key of the process before goes."""
-        return KEY_BYTES
-
-    def passed(self, neighbour: Memory) -> Memory:
-        """Checks that were passed, in the end also that of the whole order."""
-        return KEY_BYTES
-
-    def verdict(self, passed: Memory) -> bool | None:
-        """Whether all is right, by the checks that all processes have passed."""
-        return None
-
-
-class Contents(Sizes):
-    """The arrays of a process, with keys."""
-
-    def __init__(self, comm: Comm, size: IsSize) -> None:
-        from numpy import array, concatenate, zeros
-
-        super().__init__(comm, size)
-        begin = comm.rank * self.each
-        self._keys = concatenate(list(_keys(size)))[begin : begin + self.each].astype("int32")
-        room = self._room(self.each, comm.size)
-        self.outgoing, self.incoming = zeros(room, dtype="int32"), zeros(room, dtype="int32")
-        self._shift = size.max_key_log2 - size.buckets_log2
-        self._behind: list[int] = []
-        self._got = self.incoming[:0]
-        self._passed = array([0], dtype="int32")
-        self._failed = False
-
-    def sort(self, iteration: int) -> None:
-        from numpy import argsort, bincount
-
-        keys, buckets = self._keys, 1 << self.size.buckets_log2
-        if self.rank == 0:
-            for place, key in altered(self.size, iteration):
-                keys[place] = key
-        self.own[:] = 0
-        for number, place in enumerate(self.size.test_keys):
-            if place // self.each == self.rank:
-                self.own[buckets + number] = keys[place % self.each]
-        self.own[:buckets] = bincount(keys >> self._shift, minlength=buckets)
-        order = argsort(keys >> self._shift, kind="stable")
-        self.outgoing[: self.each] = keys[order]
-
-    def leaving(self, iteration: int) -> list[int]:
-        buckets = 1 << self.size.buckets_log2
-        self._behind = ends(self.totals[:buckets].astype("int64"), self.processes)
-        self.sending[:] = _split(self.own[:buckets].astype("int64"), self._behind)
-        return [KEY_BYTES * one for one in self.sending.tolist()]
-
-    def coming(self, iteration: int) -> list[int]:
-        return [KEY_BYTES * one for one in self.receiving.tolist()]
-
-    def check(self, iteration: int) -> None:
-        if iteration == 1:
-            # The untimed iteration, which is the first as well, does not count.
-            self._passed[0] = 0
-        buckets = 1 << self.size.buckets_log2
-        self._got = self.incoming[: int(self.receiving.sum())]
-        begin = self._behind[self.rank - 1] if self.rank else 0
-        end = self._behind[self.rank]
-        lesser = int(self.totals[:begin].sum())
-        for number, (rank, move) in enumerate(
-            zip(self.size.test_ranks, self.size.test_moves, strict=True)
-        ):
-            key = int(self.totals[buckets + number])
-            if begin <= key >> self._shift < end:
-                found = lesser + int((self._got < key).sum())
-                right = found == rank + move[0] * iteration + move[1]
-                self._passed[0] += right
-                self._failed |= not right
-
-    def greatest(self) -> Memory:
-        from numpy import zeros
-
-        self._got.sort()
-        return self._got[-1:] if len(self._got) else zeros(1, dtype="int32")
-
-    def least(self) -> Memory:
-        from numpy import zeros
-
-        return zeros(1, dtype="int32")
-
-    def passed(self, neighbour: Memory) -> Memory:
-        got = self._got
-        right = self.rank == 0 or not len(got) or bool(neighbour[0] <= got[0])
-        right = right and bool((got[:-1] <= got[1:]).all())
-        self._passed[0] += right
-        self._failed |= not right
-        return self._passed
-
-    def verdict(self, passed: Memory) -> bool | None:
-        if self.rank:
-            return not self._failed
-        return int(passed[0]) == 5 * self.size.iterations + self.processes

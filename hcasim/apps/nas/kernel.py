@@ -25,20 +25,18 @@ class Kernel:
         name: as in the sources, in small letters.
         title: what it computes.
         sizes: by class.
-        verifiable: classes that can be run with contents.
         faults: what is wrong with a number of processes, by size and number.
         total: operations of the timed part, by size.
-        run: what a process does: with size, seconds of computing in the timed part, what measures
-            that part, and whether contents are sent.
+        run: what a process does: with size, seconds of computing in the timed part, and what
+            measures that part.
     """
 
     name: str
     title: str
     sizes: Mapping[str, Size]
-    verifiable: tuple[str, ...]
     faults: Callable[[Size, int], list[str]]
     total: Callable[[Size], float]
-    run: Callable[[Comm, Size, float, Stopwatch, bool], Run]
+    run: Callable[[Comm, Size, float, Stopwatch], Run]
 
     def processes(self, class_: str, n: int) -> list[str]:
         """Why a class cannot be run on so many processes; nothing if it can."""
@@ -61,7 +59,6 @@ class Kernel:
         class_: str,
         rate: float,
         progress: Progress | None = None,
-        data: bool = False,
         pace: Pace | None = None,
     ) -> Main:
         """What each process runs.
@@ -69,30 +66,23 @@ class Kernel:
         Parameters:
             rate: operations per second of one process; infinite if it computes in no time.
             progress: is told of each iteration by rank 0.
-            data: whether messages have contents, and results are verified.
             pace: says after which iteration the others are left out; without it all are run.
 
         Raises:
-            CatalogError: a class that is unknown or that cannot be run with contents, or a rate
-                that is none. The program itself raises `MPIError` for a number of processes that
-                is not allowed.
+            CatalogError: a class that is unknown, or a rate that is none. The program itself raises
+                `MPIError` for a number of processes that is not allowed.
         """
         size = self._size(class_)
-        faults = []
-        if data and class_ not in self.verifiable:
-            allowed = f"allowed: {one_of(self.verifiable)}" if self.verifiable else "only sizes"
-            faults.append(f"{self.name}: found data of class {class_}; {allowed}")
         if not rate > 0:
-            faults.append(f"{self.name}: rate: found {rate}; allowed: more than 0 operations/s")
-        if faults:
-            raise CatalogError(faults)
+            allowed = "allowed: more than 0 operations/s"
+            raise CatalogError([f"{self.name}: rate: found {rate}; {allowed}"])
         seconds = self.total(size) / rate
 
         def main(comm: Comm) -> Run:
             if wrong := self.processes(class_, comm.size):
                 raise MPIError("MPI_ERR_ARG", "; ".join(wrong))
             watch = Stopwatch(comm, size.iterations, progress, pace)
-            return self.run(comm, size, seconds / comm.size, watch, data)
+            return self.run(comm, size, seconds / comm.size, watch)
 
         return main
 

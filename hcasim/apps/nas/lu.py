@@ -161,15 +161,15 @@ class _Solver:
 
     def exchange_x(self) -> Steps:
         """Two layers of points from and to north and south."""
-        own, size = self._part, self._side_y
-        yield from self._shift(own.north, own.south, _NORTH, size)
-        yield from self._shift(own.south, own.north, _SOUTH, size)
+        own = self._part
+        yield from self._shift(own.north, own.south, _NORTH, self._side_y)
+        yield from self._shift(own.south, own.north, _SOUTH, self._side_y)
 
     def exchange_y(self) -> Steps:
         """Two layers of points from and to west and east."""
-        own, size = self._part, self._side_x
-        yield from self._shift(own.west, own.east, _WEST, size)
-        yield from self._shift(own.east, own.west, _EAST, size)
+        own = self._part
+        yield from self._shift(own.west, own.east, _WEST, self._side_x)
+        yield from self._shift(own.east, own.west, _EAST, self._side_x)
 
     def _shift(self, source: int, dest: int, tag: int, size: int) -> Steps:
         comm = self._comm
@@ -182,10 +182,10 @@ class _Solver:
 
     def norm(self) -> Steps:
         """The norms of five residuals."""
-        yield from self._comm.allreduce(5 * REAL_BYTES, 5 * REAL_BYTES)
+        yield from self._comm.allreduce(POINT_BYTES, POINT_BYTES)
 
 
-def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
@@ -222,7 +222,6 @@ KERNEL: Final = Kernel(
     name="lu",
     title="lower-upper symmetric Gauss-Seidel",
     sizes=classes.LU,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

@@ -1,16 +1,16 @@
 """MG: Poisson's equation is solved by a multigrid method.
 
-Source: NPB 3.3.1, MG/mg.f.
+Source: NPB 3.3.1, MG/mg.f; of the grids, setup.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from hcasim.apps.nas import classes
 from hcasim.apps.nas.classes import MgSize
 from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.mg_grid import Level, levels, processes_by_axis
 from hcasim.apps.nas.timing import Stopwatch
 from hcasim.mpi import Buffer, Comm
 from hcasim.mpi.message import Steps
@@ -34,20 +34,104 @@ def _operations(size: MgSize) -> float:
     return 58.0 * size.iterations * (1 << 3 * size.levels)
 
 
-class _Side:
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What a process has of the grid of one level.
+
+    Attributes:
+        shape: points along each axis, with the ghosts on both sides.
+        idle: whether it has no points of its own.
+        neighbours: by axis, the process before it and the one behind it.
+        takes: by axis, whether it has points again that it does not have on the next coarser
+            level, and is given their surroundings.
+        gives: by axis, whether it gives them to others.
+    """
+
+    shape: tuple[int, int, int]
+    idle: bool
+    neighbours: tuple[tuple[int, int], ...]
+    takes: tuple[bool, ...]
+    gives: tuple[bool, ...]
+
+    @property
+    def points(self) -> int:
+        """Of the process itself."""
+        n1, n2, n3 = self.shape
+        return (n1 - 2) * (n2 - 2) * (n3 - 2)
+
+    def face(self, axis: int) -> int:
+        """Points of a side that are sent, the ghosts of axes before with them."""
+        n1, n2, n3 = self.shape
+        return ((n2 - 2) * (n3 - 2), n1 * (n3 - 2), n1 * n2)[axis]
+
+    def whole_face(self, axis: int) -> int:
+        """Points of a side, with all ghosts."""
+        n1, n2, n3 = self.shape
+        return (n2 * n3, n1 * n3, n1 * n2)[axis]
+
+
+def processes_by_axis(n: int) -> tuple[int, int, int]:
+    """Processes along each axis, for a power of two."""
+    log2 = n.bit_length() - 1
+    first = log2 // 3
+    second = (log2 - first) // 2
+    return 1 << first, 1 << second, 1 << (log2 - first - second)
+
+
+def levels(size: MgSize, rank: int, n: int) -> dict[int, Level]:
+    """The levels of a process, from the finest to level 1."""
+    grid = processes_by_axis(n)
+    strides = (1, grid[0], grid[0] * grid[1])
+    place = tuple(rank // stride % along for stride, along in zip(strides, grid, strict=True))
+    step = [1, 1, 1]
+    shapes: dict[int, tuple[int, int, int]] = {}
+    gives: dict[int, list[bool]] = {size.levels: [False] * 3}
+    takes: dict[int, list[bool]] = {size.levels: [False] * 3}
+    steps: dict[int, tuple[int, ...]] = {}
+    for level in range(size.levels, 0, -1):
+        takes[level - 1], gives[level - 1] = [False] * 3, [False] * 3
+        own = [0, 0, 0]
+        for axis in range(3):
+            own[axis] = _share(level, place[axis], grid[axis])
+            other = _share(level, place[axis] + step[axis], grid[axis])
+            if 0 in (own[axis], other):
+                step[axis] *= 2
+            if level < size.levels:
+                gives[level + 1][axis] = (own[axis], other) == (1, 0)
+                takes[level + 1][axis] = (own[axis], other) == (0, 1)
+        shapes[level] = (own[0] + 2, own[1] + 2, own[2] + 2)
+        steps[level] = tuple(step)
+    found = {}
+    for level, shape in shapes.items():
+        neighbours = []
+        for axis in range(3):
+            stride, along = strides[axis], grid[axis]
+            rest = rank - place[axis] * stride
+            before, behind = (
+                rest + (place[axis] + way * steps[level][axis]) % along * stride for way in (-1, 1)
+            )
+            neighbours.append((before, behind))
+        found[level] = Level(
+            shape, 2 in shape, tuple(neighbours), tuple(takes[level]), tuple(gives[level])
+        )
+    return found
+
+
+def _share(level: int, place: int, along: int) -> int:
+    """Points of one of the processes along an axis."""
+    return ((place + 1) << level) // along - (place << level) // along
+
+
+class _Side(NamedTuple):
     """One axis of one level: whom a process tells of its points there, and how much.
 
     Attributes:
-        tags: of messages to the neighbour before, and to that behind.
-        faces: what is sent to them.
+        before: the neighbour, the tag of messages to it, and what is sent.
+        behind: likewise.
     """
 
-    __slots__ = ("before", "behind", "faces", "tags")
-
-    def __init__(self, level: Level, axis: int, faces: tuple[Buffer, Buffer]) -> None:
-        self.before, self.behind = level.neighbours[axis]
-        self.tags = 1000 * (axis + 1) + 100, 1000 * (axis + 1) + 300
-        self.faces = faces
+    before: tuple[int, int, Buffer]
+    behind: tuple[int, int, Buffer]
 
 
 class _Solver:
@@ -68,31 +152,20 @@ class _Solver:
         to_before, self._from_behind, to_behind, self._from_before = (
             room.part(number * column, column) for number in range(4)
         )
-        self._sides: dict[int, list[_Side]] = {}
-        self._gifts: dict[int, list[_Side]] = {}
-        for number, level in self._levels.items():
-            self._sides[number] = [
-                _Side(
-                    level,
-                    axis,
-                    (
-                        to_before.part(0, REAL_BYTES * level.face(axis)),
-                        to_behind.part(0, REAL_BYTES * level.face(axis)),
-                    ),
+
+        def sides(level: Level, whole: bool) -> list[_Side]:
+            found = []
+            for axis, (before, behind) in enumerate(level.neighbours):
+                size = REAL_BYTES * (level.whole_face if whole else level.face)(axis)
+                outgoing = to_before.part(0, size), to_behind.part(0, (1 + whole) * size)
+                tag = 1000 * (axis + 1)
+                found.append(
+                    _Side((before, tag + 100, outgoing[0]), (behind, tag + 300, outgoing[1]))
                 )
-                for axis in range(3)
-            ]
-            self._gifts[number] = [
-                _Side(
-                    level,
-                    axis,
-                    (
-                        to_before.part(0, REAL_BYTES * level.whole_face(axis)),
-                        to_behind.part(0, 2 * REAL_BYTES * level.whole_face(axis)),
-                    ),
-                )
-                for axis in range(3)
-            ]
+            return found
+
+        self._sides = {number: sides(level, False) for number, level in self._levels.items()}
+        self._gifts = {number: sides(level, True) for number, level in self._levels.items()}
         self._points = {number: level.points for number, level in self._levels.items()}
         self._each = seconds / self._weight(size.iterations)
 
@@ -107,39 +180,34 @@ class _Solver:
             iterations * (cycle + _RESIDUAL * points[top]) + (_RESIDUAL + 2 * _NORM) * points[top]
         )
 
+    def _compute(self, operations: int, level: int) -> Steps:
+        yield from self._comm.compute(operations * self._points[level] * self._each)
+
     def residual(self, level: int) -> Steps:
         """r = v - A u"""
-        yield from self._comm.compute(_RESIDUAL * self._points[level] * self._each)
+        yield from self._compute(_RESIDUAL, level)
         yield from self.exchange(level)
 
     def _smooth(self, level: int) -> Steps:
         """u = u + C r"""
-        yield from self._comm.compute(_SMOOTH * self._points[level] * self._each)
+        yield from self._compute(_SMOOTH, level)
         yield from self.exchange(level)
-
-    def _restrict(self, level: int) -> Steps:
-        """The residual of a level to the coarser one."""
-        yield from self._comm.compute(_RESTRICT * self._points[level - 1] * self._each)
-        yield from self.exchange(level - 1)
-
-    def _interpolate(self, level: int) -> Steps:
-        """The correction to a level from the coarser one."""
-        yield from self._comm.compute(_INTERPOLATE * self._points[level - 1] * self._each)
-        yield from self._extend(level)
 
     def cycle(self) -> Steps:
         """Down to the coarsest grid, and up again."""
         for level in range(self._top, 1, -1):
-            yield from self._restrict(level)
+            yield from self._compute(_RESTRICT, level - 1)
+            yield from self.exchange(level - 1)
         yield from self._smooth(1)
         for level in range(2, self._top + 1):
-            yield from self._interpolate(level)
+            yield from self._compute(_INTERPOLATE, level - 1)
+            yield from self._extend(level)
             yield from self.residual(level)
             yield from self._smooth(level)
 
     def norm(self) -> Steps:
         """The greatest value, and the sum of squares."""
-        yield from self._comm.compute(_NORM * self._points[self._top] * self._each)
+        yield from self._compute(_NORM, self._top)
         yield from self._comm.allreduce(REAL_BYTES, REAL_BYTES)
         yield from self._comm.allreduce(REAL_BYTES, REAL_BYTES)
 
@@ -155,36 +223,31 @@ class _Solver:
 
     def exchange(self, level: int) -> Steps:
         """Tell the neighbours of the outer points (comm3); alone on an axis, also itself."""
-        comm = self._comm
-        if self._levels[level].idle or comm.size == 1:
-            return
-        for side in self._sides[level]:
-            before, behind = side.tags
-            one = yield from comm.irecv(self._from_behind, side.behind, before)
-            two = yield from comm.irecv(self._from_before, side.before, behind)
-            yield from comm.send(side.faces[1], side.behind, behind)
-            yield from comm.send(side.faces[0], side.before, before)
-            yield from comm.wait(one)
-            yield from comm.wait(two)
+        if not self._levels[level].idle and self._comm.size > 1:
+            for side in self._sides[level]:
+                yield from self._tell(side, True, True)
 
     def _extend(self, level: int) -> Steps:
         """Tell those of the points around them that have had none before (comm3_ex)."""
-        comm = self._comm
-        if comm.size == 1:
-            return
-        for axis, side in enumerate(self._gifts[level]):
-            before, behind = side.tags
-            if self._levels[level].takes[axis]:
-                one = yield from comm.irecv(self._from_behind, side.behind, before)
-                two = yield from comm.irecv(self._from_before, side.before, behind)
-                yield from comm.wait(one)
-                yield from comm.wait(two)
-            if self._levels[level].gives[axis]:
-                yield from comm.send(side.faces[1], side.behind, behind)
-                yield from comm.send(side.faces[0], side.before, before)
+        own = self._levels[level]
+        if self._comm.size > 1:
+            for side, gives, takes in zip(self._gifts[level], own.gives, own.takes, strict=True):
+                yield from self._tell(side, gives, takes)
+
+    def _tell(self, side: _Side, gives: bool, takes: bool) -> Steps:
+        comm, (before, to_before, first), (behind, to_behind, last) = self._comm, *side
+        if takes:
+            one = yield from comm.irecv(self._from_behind, behind, to_before)
+            two = yield from comm.irecv(self._from_before, before, to_behind)
+        if gives:
+            yield from comm.send(last, behind, to_behind)
+            yield from comm.send(first, before, to_before)
+        if takes:
+            yield from comm.wait(one)
+            yield from comm.wait(two)
 
 
-def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch, data: bool) -> Run:
+def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch) -> Run:
     """What a process does; see `Kernel.run`."""
     from numpy import maximum
 
@@ -216,7 +279,6 @@ KERNEL: Final = Kernel(
     name="mg",
     title="multigrid",
     sizes=classes.MG,
-    verifiable=(),
     faults=_faults,
     total=_operations,
     run=run,

@@ -44,8 +44,6 @@ class Timed:
         sent_bytes: of those messages.
         self_messages: to itself.
         self_bytes: of those messages.
-        verified: whether the results are right; of rank 0 those of all processes, and None
-            without contents.
     """
 
     timed_s: float
@@ -53,12 +51,6 @@ class Timed:
     sent_bytes: int
     self_messages: int
     self_bytes: int
-    verified: bool | None = None
-
-
-def now_ps(comm: Comm) -> int:
-    """The time of a process, in picoseconds."""
-    return comm.process.sim.now
 
 
 _Counts = tuple[int, int, int, int, int]
@@ -113,7 +105,7 @@ class Stopwatch:
         """The timed part has ended."""
         self._end = self._now()
 
-    def result(self, verified: bool | None = None) -> Timed:
+    def result(self) -> Timed:
         """What has been measured, as if all iterations had been run."""
         elapsed, *sent = (end - begin for begin, end in zip(self._begin, self._end, strict=True))
         seconds = elapsed / 1e12
@@ -126,13 +118,13 @@ class Stopwatch:
                 one + round(left_out * more / steps) for one, more in zip(sent, each, strict=True)
             ]
         messages, size, self_messages, self_size = sent
-        return Timed(seconds, messages, size, self_messages, self_size, verified)
+        return Timed(seconds, messages, size, self_messages, self_size)
 
     def _now(self) -> _Counts:
         process = self._comm.process
         others = process.connections.values()
         return (
-            now_ps(self._comm),
+            process.sim.now,
             sum(one.messages for one in others),
             sum(one.sent_bytes for one in others),
             process.itself.messages,

@@ -1,55 +1,61 @@
-"""What can be said of a schedule before it runs: cycles, and messages without a partner."""
+"""What can be said of a trace before it runs: cycles, and messages without a partner."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from typing import Final
 
-from hcasim.apps.replay.graph import ANY, CALC, COLL, NAMES, RECV, SEND, Operations, Ranks
-from hcasim.apps.replay.text import Faults
+from hcasim.apps.replay.collectives import FROM_ROOT, TO_ROOT
+from hcasim.apps.replay.operations import (
+    ANY,
+    COLL,
+    NAMES,
+    RECV,
+    RECVS,
+    SENDS,
+    UNKNOWN,
+    Followers,
+)
+from hcasim.apps.replay.text import refuse
+from hcasim.apps.replay.trace import Trace
 
-_SHOWN = 6
-Name = Callable[[int, int], str]
-"""The name of an operation, by its rank and number."""
+_SHOWN: Final = 6
 _Channel = tuple[int, int, int]
+"""Sender, receiver and tag."""
+_Channels = dict[_Channel, "array[int]"]
 
 
-def check(ranks: Ranks, faults: Faults, name: Name, groups: Sequence[Sequence[int]] = ()) -> None:
-    """Find what keeps a schedule from ending.
+def check(trace: Trace) -> None:
+    """Find what keeps a trace from ending, and fill in the sizes that receives do not tell.
 
-    Parameters:
-        faults: to which it is added.
-        name: tells what an operation is called.
-        groups: ranks of those that have collectives, by number.
+    Raises:
+        CatalogError: the first that is found.
     """
-    for rank, operations in enumerate(ranks):
-        if circle := _cycle(operations):
-            shown = [name(rank, one) for one in circle]
-            if len(shown) > _SHOWN:
-                shown = [*shown[: _SHOWN - 1], "...", shown[-1]]
-            faults.add(
-                operations.lines[circle[0]],
-                f"rank {rank}: found a cycle: {' requires '.join([*shown, shown[0]])}",
-            )
-    _check_partners(ranks, faults)
-    if not faults:
-        _check_order(ranks, faults, name, groups)
+    followers = [Followers(operations) for operations in trace.operations]
+    if not trace.in_order:
+        for rank in range(trace.ranks):
+            _check_cycle(trace, rank, followers[rank])
+    if trace.collectives is not None:
+        trace.collectives.check(trace.where)
+    wild = _Partners(trace).check()
+    _check_order(trace, followers, wild)
 
 
-def _cycle(operations: Operations) -> list[int]:
-    """Operations of which each requires the next, and the last one the first."""
-    missing, followers = operations.missing(), operations.followers()
+def _check_cycle(trace: Trace, rank: int, followers: Followers) -> None:
+    """Find operations of which each requires the next, and the last one the first."""
+    operations = trace.operations[rank]
+    missing = operations.missing()
     ready = [one for one, count in enumerate(missing) if not count]
-    left = len(operations) - len(ready)
+    left = len(operations)
     while ready:
-        one = ready.pop()
-        for later in (*followers.on_begin.get(one, ()), *followers.on_end.get(one, ())):
+        left -= 1
+        for later in followers.of(ready.pop(), True, False):
             missing[later] -= 1
             if not missing[later]:
                 ready.append(later)
-                left -= 1
     if not left:
-        return []
+        return
     required = {
         later: earlier
         for later, earlier in zip(operations.later, operations.earlier, strict=True)
@@ -61,197 +67,205 @@ def _cycle(operations: Operations) -> list[int]:
     while one not in path:
         path[one] = len(path)
         one = required[one]
-    return list(path)[path[one] :]
+    circle = [operations.lines[one] for one in list(path)[path[one] :]]
+    some = ", ".join(map(str, circle[:_SHOWN])) + ", ..." * (len(circle) > _SHOWN)
+    found = f"found a cycle, in which each requires the next and the last the first: {some}"
+    refuse(trace.where(rank, circle[0]), f"rank {rank}: {found}")
 
 
-def _check_partners(ranks: Ranks, faults: Faults) -> None:
-    """Count the messages of each sender, receiver and tag, and compare their sizes."""
-    sends: dict[_Channel, list[tuple[int, int]]] = defaultdict(list)
-    recvs: dict[_Channel, list[tuple[int, int]]] = defaultdict(list)
-    wild: set[int] = set()
-    for rank, operations in enumerate(ranks):
-        for kind, size, peer, tag, line in zip(
-            operations.kinds,
-            operations.sizes,
-            operations.peers,
-            operations.tags,
-            operations.lines,
-            strict=True,
-        ):
-            if kind == SEND:
-                sends[rank, peer, tag].append((size, line))
-            elif kind == RECV:
-                recvs[peer, rank, tag].append((size, line))
-                if ANY in (peer, tag):
-                    wild.add(rank)
-    for channel in sorted(sends.keys() | recvs.keys()):
-        if channel[1] not in wild:
-            _compare(channel, sends.get(channel, []), recvs.get(channel, []), faults)
-    for rank in sorted(wild):
-        _check_wild(rank, sends, recvs, faults)
+class _Partners:
+    """The sends and receives of each sender, receiver and tag."""
 
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._sends: _Channels = defaultdict(lambda: array("q"))
+        self._recvs: _Channels = defaultdict(lambda: array("q"))
+        for rank, operations in enumerate(trace.operations):
+            columns = zip(operations.kinds, operations.peers, operations.tags, strict=True)
+            for one, (kind, peer, tag) in enumerate(columns):
+                if kind in SENDS:
+                    self._sends[rank, peer, tag].append(one)
+                elif kind in RECVS:
+                    self._recvs[peer, rank, tag].append(one)
 
-def _check_wild(
-    rank: int,
-    sends: dict[_Channel, list[tuple[int, int]]],
-    recvs: dict[_Channel, list[tuple[int, int]]],
-    faults: Faults,
-) -> None:
-    """Check a rank some of whose receives take messages of any sender or tag."""
-    to_it = {channel: found for channel, found in sends.items() if channel[1] == rank}
-    by_it = {channel: found for channel, found in recvs.items() if channel[1] == rank}
-    for (source, _, tag), found in by_it.items():
-        able = sum(
-            len(some)
-            for (peer, _, other), some in to_it.items()
-            if source in (ANY, peer) and tag in (ANY, other)
-        )
-        if able < len(found):
-            source_text = "any rank" if source == ANY else f"rank {source}"
-            tag_text = "any tag" if tag == ANY else f"tag {tag}"
-            faults.add(
-                found[able][1],
-                f"rank {rank} receives {len(found)} messages of {source_text}, {tag_text}; "
-                f"there are {able} sends",
-            )
-    sent, received = (sum(map(len, some.values())) for some in (to_it, by_it))
-    if sent != received:
-        faults.add(0, f"rank {rank} receives {received} messages; {sent} are sent to it")
+    def check(self) -> set[int]:
+        """Compare them; return the ranks that receive from any sender, or any tag."""
+        wild = {dest for source, dest, tag in self._recvs if ANY in (source, tag)}
+        for channel in sorted(self._sends.keys() | self._recvs.keys()):
+            if channel[1] not in wild:
+                self._compare(channel)
+        for rank in sorted(wild):
+            self._check_wild(rank)
+        return wild
 
+    def _place(self, rank: int, one: int) -> str:
+        return self._trace.where(rank, self._trace.operations[rank].lines[one])
 
-def _compare(
-    channel: _Channel,
-    sends: list[tuple[int, int]],
-    recvs: list[tuple[int, int]],
-    faults: Faults,
-) -> None:
-    source, dest, tag = channel
-    what = f"from rank {source} to rank {dest}, tag {tag}"
-    if len(sends) > len(recvs):
-        line = sends[len(recvs)][1]
-        faults.add(line, f"send without a recv: {len(sends)} {what}; received: {len(recvs)}")
-    elif len(sends) < len(recvs):
-        line = recvs[len(sends)][1]
-        faults.add(line, f"recv without a send: {len(recvs)} {what}; sent: {len(sends)}")
-    else:
-        # Independent operations meet in any order, so only what no order can mend is a fault.
-        for (size, line), (room, where) in zip(sorted(sends), sorted(recvs), strict=True):
-            if size > room:
-                there = f"the recv in {faults.told(where)}" if where else "its recv"
-                faults.add(line, f"send of {size} B {what}; {there} takes {room} B")
-                break
+    def _compare(self, channel: _Channel) -> None:
+        source, dest, tag = channel
+        sends, recvs = self._sends[channel], self._recvs[channel]
+        what = f"from rank {source} to rank {dest}, tag {tag}"
+        if len(sends) > len(recvs):
+            found = f"send without a recv: {len(sends)} {what}; received: {len(recvs)}"
+            refuse(self._place(source, sends[len(recvs)]), found)
+        if len(sends) < len(recvs):
+            found = f"recv without a send: {len(recvs)} {what}; sent: {len(sends)}"
+            refuse(self._place(dest, recvs[len(sends)]), found)
+        sizes, rooms = (self._trace.operations[rank].sizes for rank in (source, dest))
+        ordered: tuple[list[int], list[int]] = list(sends), list(recvs)
+        if not self._trace.in_order:
+            # Independent operations meet in any order: only what no order can mend is a fault.
+            ordered = sorted(sends, key=sizes.__getitem__), sorted(recvs, key=rooms.__getitem__)
+        for send, recv in zip(*ordered, strict=True):
+            if rooms[recv] == UNKNOWN:
+                rooms[recv] = sizes[send]
+            elif sizes[send] > rooms[recv]:
+                there = f"its recv in {self._place(dest, recv)} takes {rooms[recv]} B"
+                refuse(self._place(source, send), f"send of {sizes[send]} B {what}; {there}")
+
+    def _check_wild(self, rank: int) -> None:
+        """Check a rank some of whose receives take messages of any sender or tag."""
+        to_it = {channel: found for channel, found in self._sends.items() if channel[1] == rank}
+        by_it = {channel: found for channel, found in self._recvs.items() if channel[1] == rank}
+        rooms = self._trace.operations[rank].sizes
+        for (source, _, tag), found in by_it.items():
+            able = [
+                self._trace.operations[peer].sizes[one]
+                for (peer, _, other), sends in to_it.items()
+                if source in (ANY, peer) and tag in (ANY, other)
+                for one in sends
+            ]
+            if len(able) < len(found):
+                source_text = "any rank" if source == ANY else f"rank {source}"
+                tag_text = "any tag" if tag == ANY else f"tag {tag}"
+                what = f"{len(found)} messages of {source_text}, {tag_text}"
+                sent = f"rank {rank} receives {what}; there are {len(able)} sends"
+                refuse(self._place(rank, found[len(able)]), sent)
+            for one in found:
+                if rooms[one] == UNKNOWN:
+                    rooms[one] = max(able)
+        total, received = (sum(map(len, some.values())) for some in (to_it, by_it))
+        if total != received:
+            received_text = f"rank {rank} receives {received} messages"
+            refuse(self._trace.name, f"{received_text}; {total} are sent to it")
 
 
 class _Logical:
-    """Runs a schedule in which nothing takes time and no send waits.
+    """Runs a trace in which nothing takes time, to find who would wait for ever.
 
-    A rank that is in a collective does nothing else.
+    No send waits, and of collectives with a root only who needs the data: what waits here waits in
+    every MPI library. Ranks that receive from any sender never wait for messages here. A rank that
+    is in a collective does nothing else.
+
+    Attributes:
+        waiting: operations, by rank and number, that have begun and not ended.
     """
 
-    def __init__(self, ranks: Ranks, groups: Sequence[Sequence[int]]) -> None:
-        self.ranks = ranks
-        self._sizes = [len(group) for group in groups]
-        self._met: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self.inside: dict[int, int] = {}
-        self._held: dict[int, list[int]] = {}
-        self.missing = [operations.missing() for operations in ranks]
-        self._followers = [operations.followers() for operations in ranks]
+    def __init__(self, trace: Trace, followers: list[Followers], wild: set[int]) -> None:
+        self._trace, self._ranks = trace, trace.operations
+        self._followers, self._wild = followers, wild
+        self._missing = [operations.missing() for operations in self._ranks]
         self._ready = deque(
             (rank, one)
-            for rank, missing in enumerate(self.missing)
+            for rank, missing in enumerate(self._missing)
             for one, count in enumerate(missing)
             if not count
         )
-        self.arrived: list[Counter[tuple[int, int]]] = [Counter() for _ in ranks]
-        self.posted: list[dict[tuple[int, int], deque[int]]] = [{} for _ in ranks]
+        self.waiting: dict[tuple[int, int], None] = {}
+        self._arrived: Counter[_Channel] = Counter()
+        self._posted: dict[_Channel, deque[int]] = defaultdict(deque)
+        # Of collectives, by group and place: how many have come, who waits, and which nobody
+        # has to wait for any more; of ranks in them, what is ready meanwhile.
+        self._came: Counter[tuple[int, int]] = Counter()
+        self._inside: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        self._over: set[tuple[int, int]] = set()
+        self._held: dict[int, list[tuple[int, int]]] = {}
 
     def run(self) -> None:
         """Do all that can be done."""
         while self._ready:
             rank, one = self._ready.popleft()
-            if rank in self.inside:
-                self._held.setdefault(rank, []).append(one)
+            if rank in self._held:
+                self._held[rank].append((rank, one))
                 continue
-            operations = self.ranks[rank]
+            operations = self._ranks[rank]
             kind, peer, tag = operations.kinds[one], operations.peers[one], operations.tags[one]
-            self._free(rank, self._followers[rank].on_begin, one)
+            self.waiting[rank, one] = None
+            self._free(rank, one, begun=True)
             if kind == COLL:
                 self._meet(rank, one, (tag, operations.sizes[one]))
-                continue
-            if kind == RECV:
-                self._receive(rank, one, (peer, tag))
-                continue
-            self._free(rank, self._followers[rank].on_end, one)
-            if kind == SEND:
-                self._arrive(peer, (rank, tag))
+            elif kind in RECVS and rank not in self._wild:
+                self._receive((peer, rank, tag), one)
+            else:
+                self._end(rank, one)
+                if kind in SENDS:
+                    self._arrive((rank, peer, tag))
 
-    def _free(self, rank: int, followers: dict[int, list[int]], one: int) -> None:
-        missing = self.missing[rank]
-        for later in followers.get(one, ()):
+    def _free(self, rank: int, one: int, begun: bool) -> None:
+        missing = self._missing[rank]
+        for later in self._followers[rank].of(one, begun):
             missing[later] -= 1
             if not missing[later]:
                 self._ready.append((rank, later))
 
-    def _receive(self, rank: int, one: int, wanted: tuple[int, int]) -> None:
-        arrived = self.arrived[rank]
-        source, tag = wanted
-        if ANY in wanted:
-            fits = (key for key in arrived if source in (ANY, key[0]) and tag in (ANY, key[1]))
-            wanted = next(fits, wanted)
-        if arrived[wanted]:
-            arrived[wanted] -= 1
-            if not arrived[wanted]:
-                del arrived[wanted]
-            self._free(rank, self._followers[rank].on_end, one)
+    def _end(self, rank: int, one: int) -> None:
+        del self.waiting[rank, one]
+        self._free(rank, one, begun=False)
+
+    def _receive(self, channel: _Channel, one: int) -> None:
+        if self._arrived[channel]:
+            self._arrived[channel] -= 1
+            self._end(channel[1], one)
         else:
-            del arrived[wanted]
-            self.posted[rank].setdefault((source, tag), deque()).append(one)
+            self._posted[channel].append(one)
+
+    def _arrive(self, channel: _Channel) -> None:
+        if waiting := self._posted.get(channel):
+            self._end(channel[1], waiting.popleft())
+        else:
+            self._arrived[channel] += 1
 
     def _meet(self, rank: int, one: int, which: tuple[int, int]) -> None:
-        """Enter a collective; leave it with all others."""
-        self.inside[rank] = one
-        met = self._met.setdefault(which, [])
-        met.append((rank, one))
-        if len(met) < self._sizes[which[0]]:
-            return
-        for other, ended in self._met.pop(which):
-            del self.inside[other]
-            self._ready.extend((other, held) for held in self._held.pop(other, ()))
-            self._free(other, self._followers[other].on_end, ended)
+        """Enter a collective; leave it with all who need nothing more."""
+        collectives = self._trace.collectives
+        assert collectives is not None
+        call, root = collectives.call(*which)
+        self._came[which] += 1
+        self._held[rank] = []
+        inside = self._inside[which]
+        inside.append((rank, one))
+        everybody = self._came[which] == len(collectives.groups[which[0]])
+        if everybody or (call in FROM_ROOT and rank == root):
+            self._over.add(which)
+        leaving = []
+        if which in self._over:
+            leaving, self._inside[which] = inside, []
+        elif call in TO_ROOT and rank != root:
+            leaving = [inside.pop()]
+        for other, ended in leaving:
+            self._ready.extend(self._held.pop(other))
+            self._end(other, ended)
 
-    def _arrive(self, rank: int, key: tuple[int, int]) -> None:
-        posted = self.posted[rank]
-        for wanted in (key, (ANY, key[1]), (key[0], ANY), (ANY, ANY)):
-            if waiting := posted.get(wanted):
-                self._free(rank, self._followers[rank].on_end, waiting.popleft())
-                return
-        self.arrived[rank][key] += 1
 
-
-def _check_order(ranks: Ranks, faults: Faults, name: Name, groups: Sequence[Sequence[int]]) -> None:
+def _check_order(trace: Trace, followers: list[Followers], wild: set[int]) -> None:
     """Find what waits for each other in a circle through several ranks."""
-    run = _Logical(ranks, groups)
+    run = _Logical(trace, followers, wild)
     run.run()
-    waiting = list(run.inside.items())
-    waiting += [
-        (rank, one)
-        for rank, posted in enumerate(run.posted)
-        for some in posted.values()
-        for one in some
-    ]
-    if not waiting:
+    if not run.waiting:
         return
-    some = ", ".join(_told(ranks, rank, one, name) for rank, one in waiting[:_SHOWN])
+    waiting = [*run.waiting]
+    some = ", ".join(_told(trace, rank, one) for rank, one in waiting[:_SHOWN])
     some += ", ..." * (len(waiting) > _SHOWN)
     rank, one = waiting[0]
-    faults.add(ranks[rank].lines[one], f"found a circle of messages that wait for others: {some}")
+    place = trace.where(rank, trace.operations[rank].lines[one])
+    refuse(place, f"found a circle of ranks that wait for each other: {some}")
 
 
-def _told(ranks: Ranks, rank: int, one: int, name: Name) -> str:
-    operations = ranks[rank]
+def _told(trace: Trace, rank: int, one: int) -> str:
+    operations = trace.operations[rank]
     kind, peer = operations.kinds[one], operations.peers[one]
-    assert kind != CALC
+    what = f"{NAMES[RECV]} from rank {peer}"
     if kind == COLL:
-        return f"rank {rank} waits in {name(rank, one)}"
-    source = "any rank" if peer == ANY else f"rank {peer}"
-    return f"rank {rank} waits at {name(rank, one)} ({NAMES[kind]} from {source})"
+        assert trace.collectives is not None
+        what = trace.collectives.call(operations.tags[one], operations.sizes[one])[0]
+    return f"rank {rank} waits at {trace.where(rank, operations.lines[one])} ({what})"

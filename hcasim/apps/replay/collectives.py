@@ -7,15 +7,19 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hcasim.apps.replay.text import Faults
-from hcasim.apps.replay.trace import MOST_BYTES, Steps
+from hcasim.apps.replay.text import MOST_BYTES, Where, refuse
+from hcasim.mpi.message import Steps
+from hcasim.mpi.messages import MAX_BYTES
 
+FROM_ROOT: Final = ("bcast", "scatter", "scatterv")
+TO_ROOT: Final = ("reduce", "gather", "gatherv")
 CALLS: Final = (
-    *("barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "allreduce", "reduce"),
-    *("reduce_scatter", "gatherv", "scatterv", "allgatherv", "alltoallv"),
+    *FROM_ROOT,
+    *TO_ROOT,
+    *("barrier", "allgather", "alltoall", "allreduce", "reduce_scatter", "allgatherv", "alltoallv"),
 )
-ROOTED: Final = ("bcast", "gather", "scatter", "reduce", "gatherv", "scatterv")
-NO_ROOT: Final = -1
+_ROOTED: Final = (*FROM_ROOT, *TO_ROOT)
+_NO_ROOT: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +39,44 @@ class Collective:
     received: Sequence[int]
 
 
+class UnequalError(Exception):
+    """What members say of a collective does not fit together.
+
+    Parameters:
+        member: by its place in the group, who is wrong.
+        reason: what is.
+    """
+
+    def __init__(self, member: int, reason: str) -> None:
+        super().__init__(reason)
+        self.member = member
+
+
 Parts = Callable[[Collective], Sequence[int]]
-"""Bytes of the part of each member, such as what it sends to one other."""
+"""Bytes of the part of each member, such as what it sends to one other; may raise UnequalError."""
+Exchange = Callable[[Collective, int], tuple[Sequence[int], Sequence[int]]]
+"""Of an alltoallv, the bytes that a member sends to each and receives from each."""
+
+
+def by_sums(one: Collective, rank: int) -> tuple[list[int], list[int]]:
+    """Let each member send to the others as much as they receive in all: only sums are known."""
+    total = max(1, sum(one.sent), sum(one.received))
+    sent, received = one.sent[rank], one.received[rank]
+    return (
+        [sent * other // total for other in one.received],
+        [other * received // total for other in one.sent],
+    )
 
 
 class _Part:
     """The collectives of one member of a group, in its order."""
-
-    __slots__ = ("calls", "lines", "received", "roots", "sent")
 
     def __init__(self) -> None:
         self.calls = bytearray()
         self.roots = array("q")
         self.sent = array("q")
         self.received = array("q")
-        self.lines = array("q")
+        self.lines = array("Q")
 
 
 class Collectives:
@@ -57,10 +84,11 @@ class Collectives:
 
     Parameters:
         parts: how many bytes the numbers of the trace stand for.
+        exchange: likewise, of an alltoallv.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, parts: Parts, exchange: Exchange = by_sums) -> None:
+        self._parts, self._exchange = parts, exchange
         self.groups: list[tuple[int, ...]] = []
         self._names: list[str] = []
         self._found: list[dict[int, _Part]] = []
@@ -79,7 +107,7 @@ class Collectives:
         """Add what a member does; return its place among the collectives of the group."""
         part = self._found[group][rank]
         part.calls.append(CALLS.index(call))
-        part.roots.append(root if call in ROOTED else NO_ROOT)
+        part.roots.append(root if call in _ROOTED else _NO_ROOT)
         part.sent.append(sent)
         part.received.append(received)
         part.lines.append(line)
@@ -89,50 +117,62 @@ class Collectives:
         """The ranks of a group."""
         return self._found[group].keys()
 
-    def check(self, faults: Faults) -> None:
-        """Find members that do not call the same as the others."""
-        for number, members in enumerate(self.groups):
-            found = self._found[number]
-            first = max(members, key=lambda rank: len(found[rank].calls), default=None)
-            if first is None:
-                continue
-            for place in range(len(found[first].calls)):
-                if not self._check_one(number, first, place, faults):
-                    break
+    def call(self, group: int, place: int) -> tuple[str, int]:
+        """What a collective is, and the rank of its root in the whole program, if it has one."""
+        members = self.groups[group]
+        part = self._found[group][members[0]]
+        return CALLS[part.calls[place]], members[part.roots[place]]
 
-    def _check_one(self, number: int, first: int, place: int, faults: Faults) -> bool:
+    def check(self, where: Where) -> None:
+        """Compare what the members of each group call.
+
+        Raises:
+            CatalogError: they do not call the same.
+        """
+        for number, found in enumerate(self._found):
+            if not found:
+                continue
+            first = max(found, key=lambda rank: len(found[rank].calls))
+            for place in range(len(found[first].calls)):
+                self._check_one(number, first, place, where)
+
+    def _check_one(self, number: int, first: int, place: int, where: Where) -> None:
         found, like = self._found[number], self._found[number][first]
-        wanted = self._said(like, place)
+        wanted, line = self._said(like, place), like.lines[place]
+        of = f"of {self._names[number]}"
         for rank, part in found.items():
             if place >= len(part.calls):
-                faults.add(
-                    like.lines[place],
-                    f"rank {first} calls {wanted} of {self._names[number]}, its collective number "
-                    f"{place + 1} there; rank {rank} has {len(part.calls)}",
-                )
-                return False
+                here = f"rank {first} calls {wanted} {of}, its collective number {place + 1} there"
+                refuse(where(first, line), f"{here}; rank {rank} has {len(part.calls)}")
             if (said := self._said(part, place)) != wanted:
-                faults.add(
-                    part.lines[place],
-                    f"rank {rank} calls {said} of {self._names[number]}; "
-                    f"rank {first} calls {wanted} there",
-                )
-                return False
+                there = f"rank {first} calls {wanted} in {where(first, line)}"
+                refuse(where(rank, part.lines[place]), f"rank {rank} calls {said} {of}; {there}")
         one = self._one(number, place)
-        if one.call in ROOTED and not 0 <= one.root < len(one.sent):
-            allowed = f"0 to {len(one.sent) - 1}"
-            faults.add(like.lines[place], f"root: found {one.root}; allowed: {allowed}")
-            return False
-        parts = self._parts(one)
-        most = max(parts) * (1 if one.call in ("bcast", "reduce", "allreduce") else len(parts))
-        if most > MOST_BYTES:
-            faults.add(like.lines[place], f"bytes: found {most}; allowed: 0 to {MOST_BYTES}")
-            return False
-        return True
+        if one.call in _ROOTED and not 0 <= one.root < len(one.sent):
+            refuse(where(first, line), f"root: found {one.root}; allowed: 0 to {len(one.sent) - 1}")
+        try:
+            parts = self._parts(one)
+        except UnequalError as error:
+            rank = self.groups[number][error.member]
+            refuse(where(rank, found[rank].lines[place]), f"rank {rank}: {one.call}: {error}")
+        alike = one.call in ("bcast", "reduce", "allreduce")
+        size, most = (max(parts), MOST_BYTES) if alike else (sum(parts), MAX_BYTES)
+        if size > most:
+            refuse(where(first, line), f"bytes: found {size}; allowed: 0 to {most}")
 
-    def _said(self, part: _Part, place: int) -> str:
+    @staticmethod
+    def _said(part: _Part, place: int) -> str:
         call = CALLS[part.calls[place]]
-        return f"{call} with root {part.roots[place]}" if call in ROOTED else call
+        return f"{call} with root {part.roots[place]}" if call in _ROOTED else call
+
+    def _one(self, number: int, place: int) -> Collective:
+        parts = [self._found[number][rank] for rank in self.groups[number]]
+        return Collective(
+            CALLS[parts[0].calls[place]],
+            parts[0].roots[place],
+            [part.sent[place] for part in parts],
+            [part.received[place] for part in parts],
+        )
 
     def _shared(self, number: int, place: int) -> tuple[Collective, Sequence[int]]:
         """A collective and its parts, made once for all members."""
@@ -145,19 +185,6 @@ class Collectives:
             self._open[number, place] = one, parts, left - 1
         return one, parts
 
-    def _one(self, number: int, place: int) -> Collective:
-        parts = [self._found[number][rank] for rank in self.groups[number]]
-        return Collective(
-            CALLS[parts[0].calls[place]],
-            parts[0].roots[place],
-            [part.sent[place] for part in parts],
-            [part.received[place] for part in parts],
-        )
-
-    def group(self, comm: Any, number: int) -> Any:
-        """The communicator of a group."""
-        return comm.subgroup(self.groups[number], number)
-
     def run(self, comm: Any, number: int, place: int) -> Steps:
         """Take part in a collective.
 
@@ -165,43 +192,23 @@ class Collectives:
             comm: that of the group.
         """
         one, parts = self._shared(number, place)
-        rank, size, mine = comm.rank, comm.size, parts[comm.rank]
-        at_root = rank == one.root
-        if one.call == "barrier":
-            yield from comm.barrier()
-        elif one.call == "bcast":
-            yield from comm.bcast(mine, one.root)
-        elif one.call == "reduce":
-            yield from comm.reduce(mine, mine if at_root else None, root=one.root)
-        elif one.call == "allreduce":
-            yield from comm.allreduce(mine, mine)
-        elif one.call == "gather":
-            yield from comm.gather(mine, mine * size if at_root else None, one.root)
-        elif one.call == "scatter":
-            yield from comm.scatter(mine * size if at_root else None, mine, one.root)
-        elif one.call == "allgather":
-            yield from comm.allgather(mine, mine * size)
-        elif one.call == "alltoall":
-            yield from comm.alltoall(mine * size, mine * size)
-        elif one.call == "reduce_scatter":
-            yield from comm.reduce_scatter(mine * size, mine)
-        else:
-            yield from self._vector(comm, one, parts)
-
-    def _vector(self, comm: Any, one: Collective, parts: Sequence[int]) -> Steps:
-        """A collective whose parts differ."""
-        mine, whole = parts[comm.rank], sum(parts)
-        at_root = comm.rank == one.root
-        if one.call == "gatherv":
-            yield from comm.gatherv(mine, whole if at_root else None, parts, one.root)
-        elif one.call == "scatterv":
-            yield from comm.scatterv(whole if at_root else None, parts, mine, one.root)
-        elif one.call == "allgatherv":
-            yield from comm.allgatherv(mine, whole, parts)
-        else:
-            # Only sums are known: each member sends to the others as much as they receive in all.
-            total = max(1, sum(one.sent), sum(one.received))
-            sent, received = one.sent[comm.rank], one.received[comm.rank]
-            out = [sent * other // total for other in one.received]
-            into = [other * received // total for other in one.sent]
+        mine, whole, root = parts[comm.rank], sum(parts), one.root
+        if one.call == "alltoallv":
+            out, into = self._exchange(one, comm.rank)
             yield from comm.alltoallv(sum(out), out, sum(into), into)
+            return
+        arguments: dict[str, tuple[Any, ...]] = {
+            "barrier": (),
+            "bcast": (mine, root),
+            "reduce": (mine, mine, None, root),
+            "allreduce": (mine, mine),
+            "gather": (mine, whole, root),
+            "scatter": (whole, mine, root),
+            "allgather": (mine, whole),
+            "alltoall": (whole, whole),
+            "reduce_scatter": (whole, mine),
+            "gatherv": (mine, whole, parts, root),
+            "scatterv": (whole, parts, mine, root),
+            "allgatherv": (mine, whole, parts),
+        }
+        yield from getattr(comm, one.call)(*arguments[one.call])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcasim.apps.replay.graph import ANY, CALC, RECV, SEND, Operations
+from hcasim.apps.replay.operations import ANY, CALC, RECV, SEND, Operations
 from hcasim.mpi.message import Request
 
 

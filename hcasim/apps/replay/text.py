@@ -1,77 +1,31 @@
-"""A file that is replayed: its lines, and all that is wrong with them."""
+"""A file that is replayed: what it may hold, and how it is refused."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
-from hcasim.ground.faults import shown
+from hcasim.ground.errors import CatalogError, display
 from hcasim.ground.reading import MIB, read_file
 from hcasim.ground.text import printable
-from hcasim.traces.source import ENOUGH, binary
+from hcasim.traces.source import binary
 
 LARGEST: Final = 256 * MIB
 """Bytes of a file."""
-_SAID: Final = 20
-_READ_ON: Final = 200
-"""Faults after which reading ends."""
-_WORDS: Final = 1000
-"""Characters of a line in which a fault is looked for."""
+MOST_RANKS: Final = 1 << 20
+MOST_ACTIONS: Final = 1 << 24
+MOST_BYTES: Final = 2**31
+"""Of a message."""
+_SNIFFED: Final = 1000
+Where = Callable[[int, int], str]
+"""The place of an operation as messages show it, by its rank and line."""
 
 
-class TooMuchWrong(Exception):
-    """There is no use in reading on."""
-
-
-class Faults:
-    """All that is wrong with a file.
-
-    Parameters:
-        name: of the file, as messages show it.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._found: list[str] = []
-        self._ended = False
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
-    def add(self, line: int, reason: str) -> None:
-        """Keep what is wrong with a line, counted from 1; 0 if it is none of a single line.
-
-        Raises:
-            TooMuchWrong: this is the last one that is kept.
-        """
-        where = self.place(line) if line else self.name
-        self._found.append(f"{where}: {reason}")
-        if len(self._found) == _READ_ON:
-            self._ended = True
-            raise TooMuchWrong
-
-    def place(self, line: int) -> str:
-        """Where a line is, at the beginning of a message."""
-        return f"{self.name}:{line}"
-
-    def told(self, line: int) -> str:
-        """What a line is called within a message."""
-        return f"line {line}"
-
-    def add_told(self, other: Faults) -> None:
-        """Keep what is wrong with another file, too."""
-        self._found += other._found
-
-    def refuse(self) -> None:
-        """Raise a CatalogError if something is wrong."""
-        if not self._found:
-            return
-        said = self._found[:_SAID]
-        if left := len(self._found) - len(said):
-            said.append(f"{self.name}: ... and {left} more faults" + f" {ENOUGH}" * self._ended)
-        raise CatalogError(said)
+def refuse(where: str, reason: str) -> NoReturn:
+    """Raise a CatalogError that says what is wrong, and where."""
+    raise CatalogError([f"{where}: {reason}"])
 
 
 def read_bytes(path: str | Path) -> tuple[str, bytes]:
@@ -83,7 +37,7 @@ def read_bytes(path: str | Path) -> tuple[str, bytes]:
     data = read_file(path, LARGEST)
     name = printable(display(Path(path)))
     if not data.strip():
-        raise CatalogError([f"{name}: found an empty file; allowed: a trace of a program"])
+        refuse(name, "found an empty file; allowed: a trace of a program")
     return name, data
 
 
@@ -100,73 +54,46 @@ def text_of(name: str, data: bytes) -> str:
         zero = error.start
     if zero >= 0:
         line = data[:zero].count(b"\n") + 1
-        raise CatalogError([f"{name}:{line}: found {binary(data)}; allowed: text in UTF-8"])
+        refuse(f"{name}:{line}", f"found {binary(data)}; allowed: text in UTF-8")
     return text.replace("\r\n", "\n")
 
 
-def found_instead(found: str, allowed: list[str]) -> str:
-    """Say that there is something else than what is allowed."""
-    hint = nearest(found, allowed) if found else ""
-    return f"found {shown(found) if found else 'the end of the line'}; allowed: " + (
-        one_of(allowed) + hint
-    )
+def first_lines(data: bytes) -> list[bytes]:
+    """Return the lines at the beginning of a file that tell what it is."""
+    return data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]
 
 
-def whole_number(word: str, what: str, most: int, least: int = 0) -> int:
-    """Read a whole number.
+def checked(number: int, what: str, most: int, least: int = 0) -> int:
+    """Return a number that is within its limits.
 
     Raises:
         ValueError: with what is wrong in words.
     """
-    allowed = f"allowed: {least} to {most}"
-    if not re.fullmatch("-?[0-9]+", word):
-        raise ValueError(f"{what}: found {shown(word)}; {allowed}")
-    # Python refuses to read thousands of digits.
-    number = int(word) if len(word) < 30 else most + 1
     if not least <= number <= most:
-        raise ValueError(f"{what}: found {shown(word)}; {allowed}")
+        raise ValueError(f"{what}: found {number}; allowed: {least} to {most}")
     return number
 
 
-class Words:
-    """The words of a line, which are taken one after the other to see what is wrong.
+def need(name: str, library: str, extra: str) -> None:
+    """Check that a library is installed.
 
     Parameters:
-        pattern: of a word.
+        name: of the trace.
+        library: as it is imported.
+        extra: of this package, which brings it.
+
+    Raises:
+        CatalogError: it is not there.
     """
+    try:
+        found = find_spec(library)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        refuse(name, f"needs a library that is missing; needed: pip install 'hcasim[{extra}]'")
 
-    def __init__(self, line: str, pattern: str) -> None:
-        self._words = re.findall(pattern, line[:_WORDS])
-        self._at = 0
 
-    def peek(self, ahead: int = 0) -> str:
-        """A word to come; none behind the end."""
-        place = self._at + ahead
-        return self._words[place] if place < len(self._words) else ""
-
-    def take(self, *allowed: str) -> str:
-        """The next word.
-
-        Parameters:
-            allowed: what it may be; if there is nothing, it may be any.
-
-        Raises:
-            ValueError: it is none of those.
-        """
-        word = self.peek()
-        if allowed and word not in allowed:
-            raise ValueError(found_instead(word, list(allowed)))
-        self._at += 1
-        return word
-
-    def number(self, what: str, most: int, least: int = 0) -> int:
-        """The next word as a whole number."""
-        word = self.take()
-        if not word:
-            raise ValueError(f"{what}: found the end of the line; allowed: {least} to {most}")
-        return whole_number(word, what, most, least)
-
-    def end(self, *otherwise: str) -> None:
-        """Check that there is nothing more."""
-        if self.peek():
-            raise ValueError(found_instead(self.peek(), [*otherwise, "the end of the line"]))
+def missing_of(found: set[int], count: int) -> str:
+    """Name the first of the ranks that are missing."""
+    missing = [rank for rank in range(min(count, len(found) + 6)) if rank not in found]
+    return ", ".join(map(str, missing[:5])) + ", ..." * (count - len(found) > 5)

@@ -11,8 +11,8 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.errors import display
 from hcasim.ground.quantities import band_fields
 from hcasim.runs.benchmark import Benchmark
+from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
 
 USUAL = 50
 """Samples unless the user says otherwise."""

@@ -16,8 +16,8 @@ from hcasim.ground.errors import name_fault, refuse
 from hcasim.ground.quantities import result, title
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.curve import Curve
+from hcasim.runs.executor import Progress
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.pool import Progress
 from hcasim.runs.store import Store, usual_store
 from hcasim.study.agreement.agreement import Agreement, Compared, share
 from hcasim.study.agreement.published import Published, opened, read_published

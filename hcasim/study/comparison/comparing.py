@@ -11,10 +11,10 @@ from typing import Any
 from hcasim.calibrate.file.bands import band
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, refuse, settings_fault
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.comparison.comparison import Comparison
 from hcasim.study.comparison.files import ALLOWED, is_result, read_result

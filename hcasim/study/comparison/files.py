@@ -12,7 +12,8 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import display, nearest, one_of
 from hcasim.ground.reading import read_file
 from hcasim.runs.benchmark import Benchmark
-from hcasim.runs.experiment import CHOICES, Experiment
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import CHOICES
 from hcasim.study.comparison.side import Side
 
 if TYPE_CHECKING:

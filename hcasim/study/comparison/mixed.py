@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
+from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
 from hcasim.study.comparison.answer import Cause
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side

@@ -8,8 +8,8 @@ from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import flag_fault, one_of, refuse, settings_fault
+from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.machine import each_machine_once
-from hcasim.runs.pool import Progress, on_scheduler
 from hcasim.runs.store import usual_store
 from hcasim.study.comparison.answer import Answer, Cause, Share, Why
 from hcasim.study.comparison.files import is_result

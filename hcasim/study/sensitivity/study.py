@@ -20,7 +20,7 @@ from hcasim.ground.errors import (
     words_fault,
 )
 from hcasim.papers.loader import load_scenario
-from hcasim.runs.pool import Progress, on_scheduler
+from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import SPREAD, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity

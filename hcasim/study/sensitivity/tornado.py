@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
+from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.point import Point
-from hcasim.runs.pool import Progress, run_points
 from hcasim.runs.store import Store
 from hcasim.study.sensitivity.factor import Factor, Found, settings_of
 from hcasim.study.sensitivity.subject import Case, Output, Reading, Subject

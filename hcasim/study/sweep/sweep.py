@@ -16,8 +16,8 @@ from hcasim.ground.errors import (
     table_fault,
     words_fault,
 )
+from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.machine import each_machine_once
-from hcasim.runs.pool import Progress, expect_points, on_scheduler, run_points
 from hcasim.runs.store import usual_store
 from hcasim.study.sweep.plan import Planner, read_plan
 from hcasim.study.sweep.samples import Samples
@@ -79,7 +79,6 @@ def sweep(
     given = {"workload": workload, "testbed": testbed, **settings, **(overrides or {})}
     plan = read_plan(given, zipped, let, where)
     with on_scheduler(scheduler):
-        expect_points(plan.size * (1 + (uncertainty or 0)), jobs)
         with each_machine_once(), seldom_collected():
             planner = Planner(plan)
             planned = planner.points()

@@ -1,1 +1,1 @@
-"""What linux-rdma/perftest prints: its text and its JSON."""
+"""linux-rdma/perftest: its text, read and written, and its JSON."""

@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from decimal import Decimal
+from typing import Any
 
 from hcasim.ground.errors import one_of
 from hcasim.ground.faults import shown
-from hcasim.traces.perftest.figures import bandwidth, latency, says_nothing
-from hcasim.traces.perftest.run import WORKLOADS, Run
-from hcasim.traces.perftest.table import HEAD, Listing, read_columns, sampled, times_of
-from hcasim.traces.printed import (
-    Figure,
-    Hints,
-    Unreadable,
-    check_title,
-    count,
-    figure,
-    is_row,
-)
-from hcasim.traces.reader import Reader
-from hcasim.traces.schema import Failure, Measured, Point
-from hcasim.traces.source import CUT, Source
+from hcasim.traces import simulated
+from hcasim.traces.figures import Figure, agree, all_numbers, count, figure
+from hcasim.traces.perftest.run import BANDWIDTH_UNITS, COLUMNS, OPS, TITLES, UNITS, Run, is_nothing
+from hcasim.traces.schema import Measured
+from hcasim.traces.source import Unreadable
+from hcasim.traces.tool_output import CUT, Reader, Row, Table, read_head
 
-TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
+_TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
+_HEAD = re.compile(r"\s*#bytes(?!\s+#repetitions)\s.*")
 # Behind the table of both directions, each one's again.
 _ONE_WAY = re.compile(r"\s*(Local|Remote) results:\s*")
 _RULE = re.compile(r"\s*-{40,}\s*")
@@ -42,313 +36,305 @@ _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\
 _TROUBLE = re.compile(
     r"couldn't|failed|failure|error|unable|timed? ?out|refused|cannot|can't", re.IGNORECASE
 )
-
-
 _RULES = 4
 """Lines of dashes that an end prints: before the title, the addresses and the head, and last."""
-
 _ONE_END = "allowed: what one end prints, such as `ib_write_lat > server.txt` beside it"
+_TAIL = 2
+"""Longest samples that versions since 2017 leave out of a line and of -H, but not of -U."""
+
+TOLD = {
+    *("size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline", "inline_size", "post_list"),
+    "connection",
+}
+"""The options that the text says."""
+_TRANSPORTS = {"infiniband": "IB", "rocev2": "IB", "iwarp": "IW"}
+_LINKS = {"infiniband": "IB", "ethernet": "Ethernet"}
+_LATENCY_HEAD = (
+    " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+    "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] "
+)
+_BANDWIDTH_HEAD = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]"
+
+
+def write_perftest(run: simulated.Run) -> Iterator[str]:
+    """Yield the lines that a run prints.
+
+    The simulator has one value where a measurement has many: it stands in all columns.
+    """
+    options, rows = run.options, run.rows
+    latency = run.workload.endswith("_lat")
+    rule = "-" * 87
+    yield rule
+    title = TITLES[run.workload].replace(OPS["fetch_add"], OPS[options["op"]])
+    yield f"                    {title}"
+    dual = "ON" if options["ports"] > 1 else "OFF"
+    yield f" Dual-port       : {dual}\t\tDevice         : hcasim-{run.adapter}"
+    yield f" Number of qps   : {rows[0]['qps']}\t\tTransport type : {_TRANSPORTS[run.transport]}"
+    yield f" Connection type : {options['connection']}\t\tUsing SRQ      : OFF"
+    yield f" TX depth        : {1 if latency else min(options['tx_depth'], options['iters'])}"
+    if options["post_list"] > 1:
+        yield f" Post List       : {options['post_list']}"
+    if not latency:
+        yield f" CQ Moderation   : {options['cq_mod']}"
+    yield f" Mtu             : {run.mtu}[B]"
+    if options["inline"]:
+        yield f" Max inline data : {max(row['size'] for row in rows)}[B]"
+    elif options["inline_size"] > 0 or (latency and not options["inline_size"]):
+        yield f" Max inline data : {options['inline_size']}[B]"
+    yield f" Link type       : {_LINKS[run.link]}"
+    yield rule
+    yield _LATENCY_HEAD if latency else _BANDWIDTH_HEAD
+    for row in rows:
+        # Of a bandwidth, it counts those of all queue pairs.
+        iters = options["iters"] * (1 if latency else row["qps"])
+        yield (_latency_line if latency else _bandwidth_line)(row, iters)
+    yield rule
+
+
+def _latency_line(row: Mapping[str, Any], iters: int) -> str:
+    one = f"{row['latency_us']:<7.2f}"
+    return (
+        f" {row['size']:<7} {iters}          {one}        {one}      {one}  \t       {one}"
+        f"     \t{0:<7.2f}\t\t{one} \t\t{one}"
+    )
+
+
+def _bandwidth_line(row: Mapping[str, Any], iters: int) -> str:
+    one = f"{row['bandwidth_MBps'] * 1e6 / 2**20:<7.2f}"
+    rate = row["bandwidth_MBps"] / row["size"]
+    return f" {row['size']:<7}    {iters:<10}       {one}            {one}\t\t   {rate:<7.6f}"
 
 
 @dataclass
-class _Table:
-    """What is being read.
+class _Samples:
+    """The samples of -U, in the order of time, or of -H, sorted."""
 
-    Attributes:
-        ends: of the connection that print on this terminal, their lines mixed.
-        heads: lines of the kind since the first title.
-        rules: lines of dashes of all ends.
-        other: lines of a second end that the first has, too.
-        dashes: lines of dashes behind the head.
-        last: the last line of figures of a size that is new.
-    """
-
-    run: Run
-    columns: list[str] = field(default_factory=list)
-    unit: str = ""
-    line: int = 0
-    rows: int = 0
-    closed: bool = False
-    broken: bool = False
-    ends: int = 1
-    heads: int = 0
-    rules: int = 0
-    other: list[int] = field(default_factory=list)
-    dashes: list[int] = field(default_factory=list)
-    last: int = 0
-    seen: Counter[tuple[int, int]] = field(default_factory=Counter)
-    listings: list[Listing] = field(default_factory=list)
-
-    def needless(self) -> str:
-        """The lines without which one end is left, such as "7, 9 to 12"; none if it is cut."""
-        if not self.last or max(self.dashes, default=0) < self.last:
-            return ""
-        lines = sorted([*self.other, *(one for one in self.dashes if one < self.last)])
-        runs = groupby(enumerate(lines), lambda pair: pair[1] - pair[0])
-        ends = ([line for _, line in run] for _, run in runs)
-        return ", ".join(f"{a[0]} to {a[-1]}" if len(a) > 1 else f"{a[0]}" for a in ends)
+    unit: str
+    values: list[Figure] = field(default_factory=list)
+    is_open: bool = True
 
 
 class PerftestReader(Reader):
-    """Reads the text that perftest prints."""
+    """Reads the text that perftest prints; of two ends on one terminal their lines may be mixed."""
 
     tool = "perftest"
+    name = "perftest's text"
+    marks = (_TITLE, _HEAD)
+    workloads = tuple(TITLES)
+    units = UNITS
+    needless = ("nodes", "processes", "algorithm")
+    ends_itself = True
+    run: Run | None = None
+    table: Table | None = None
+    unit = ""
+    """Of the bandwidths of the table."""
+    closed = skipped = False
+    rules = 0
+    """Lines of dashes since the last table."""
+    samples: _Samples | None = None
+    trouble = ""
+    accelerated = False
+    untold = "without the title of its test"
 
-    def __init__(self, source: Source, hints: Hints) -> None:
-        super().__init__(source, hints)
-        self.table: _Table | None = None
-        self.before: _Table | None = None
-        self.command = ""
-        self.trouble = ""
-        self.accelerated = False
-        # Lines of dashes since the last table.
-        self.rules = 0
-        self.untold = "without the title of its test"
-
-    def take(self, number: int, line: str) -> None:
+    def take(self, text: str) -> None:
         """Read one line."""
-        if self.hints.partial and self.source.is_open(number) and not _RULE.fullmatch(line):
-            # The end of its last figure may be missing.
-            self.found.went_without(number)
-            return
-        if _TROUBLE.search(line) and not self.trouble:
-            self.trouble = line.strip()
-        if (match := TITLE.fullmatch(line)) and self._is_other_end(number, match[1]):
-            self.found.note(f"line {number}: the other end prints here, too")
-        elif match:
-            self.close()
-            self.table = _Table(Run(number), broken=True, rules=self.rules)
-            self.rules = 0
-            self.table.run.set_title(match[1].replace(" ", "_"))
-            check_title(self.hints, self.table.run.workload)
-            self.table.broken = False
-            if self.accelerated:
-                self.table.run.options["accelerator"] = True
-            self.accelerated = False
-        elif _ACCELERATOR.fullmatch(line):
+        if _TROUBLE.search(text) and not self.trouble:
+            self.trouble = text.strip()
+        if match := _TITLE.fullmatch(text):
+            self._begin(match[1])
+        elif _ACCELERATOR.fullmatch(text):
             self.accelerated = True
-        elif match := _ONE_WAY.fullmatch(line):
+        elif match := _ONE_WAY.fullmatch(text):
             self.close()
-            # Its heads and lines are passed over.
-            self.table = _Table(Run(number), broken=True)
-            self.found.note(
-                f"line {number}: {match[1].lower()} results (--report-both) passed over"
-            )
-        elif match := _OTHER_TITLE.fullmatch(line):
+            self.skipped = True
+            way = match[1].lower()
+            self.note(f"line {self.line}: {way} results (--report-both) passed over")
+        elif match := _OTHER_TITLE.fullmatch(text):
             self.untold = f"of {shown(match[1])}, which is not known"
-        elif HEAD.fullmatch(line):
-            if self.table is None or not self.table.broken:
-                self._begin(number, line)
-        elif self.table is not None and self.table.broken:
+        elif self.skipped:
+            # The heads and lines of one direction.
             pass
-        elif match := _LISTING.fullmatch(line):
-            self._list(number, match[1])
-        elif self.table is None or not self.table.columns:
-            if is_row(line):
-                self._refuse_mixed(line)
-                self.found.passed_over(number, line)
-            self._take_settings(line)
-        elif _RULE.fullmatch(line):
-            self._rule(self.table, number)
-        else:
-            self._take_row(self.table, number, line)
+        elif _HEAD.fullmatch(text):
+            self._head(text)
+        elif match := _LISTING.fullmatch(text):
+            self._list(match[1])
+        elif _RULE.fullmatch(text):
+            self._rule()
+        elif self.table is None or not self.table.titles:
+            if all_numbers(text, 3):
+                if self.table is not None:
+                    raise Unreadable(
+                        f"found figures behind the title of line {self.table.line} and before its "
+                        f"head, as of two ends on one terminal; {_ONE_END}"
+                    )
+                self.pass_over(text)
+            self._take_settings(text)
+        elif self.closed:
+            if all_numbers(text, 3):
+                raise Unreadable("found a line of figures behind the end of its table")
+        elif self.samples and self.samples.is_open and (match := _LISTED.fullmatch(text)):
+            values = self.samples.values
+            if int(match[1][:15]) != len(values) + 1:
+                raise Unreadable(f"found sample {match[1]} after {len(values)}: lines are missing")
+            values.append(figure(match[2], f"sample {match[1]}"))
+        elif self.is_row(text, self.table):
+            assert self.run is not None
+            self._row(self.run, self.table, text.split())
 
-    def _is_other_end(self, number: int, title: str) -> bool:
-        """Whether a title is that of the server beside the client, both on one terminal."""
-        table = self.table
-        if table is None or table.columns or table.broken or self.trouble:
-            return False
-        if table.run.title != title.replace("_", " ") or table.ends == 2:
-            return False
-        table.ends = 2
-        table.other.append(number)
-        return True
-
-    def _refuse_mixed(self, line: str) -> None:
-        """Refuse figures of the table before, which go on behind the title of another end."""
-        table, before = self.table, self.before
-        if table is None or before is None or table.run.title != before.run.title:
+    def _begin(self, title: str) -> None:
+        run, table = self.run, self.table
+        begun = table is not None and table.ends == 1 and not (table.titles or self.trouble)
+        if table and begun and run and run.title == title.replace("_", " "):
+            table.ends = 2
+            self.note(f"line {self.line}: the other end prints here, too")
             return
-        if len(line.split()) == len(before.columns):
-            table.broken = True
-            raise Unreadable(
-                f"found figures of the table of line {before.line} behind the title of line "
-                f"{table.run.line}: two ends on one terminal; {_ONE_END}"
-            )
+        self.close()
+        self.run, self.table = Run(self.hints), Table(self.line, words=("sl",), least=1)
+        self.run.set_title(title)
+        self.check_title(self.run.workload)
+        self.table.workload = self.run.workload
+        if self.accelerated:
+            self.run.options["accelerator"] = True
+        self.accelerated = False
 
-    def _take_settings(self, line: str) -> None:
-        if match := _COMMAND.search(line):
-            self.command = match[1].strip()
-        table = self.table
-        if table is None:
-            self.rules += bool(_RULE.fullmatch(line))
+    def _take_settings(self, text: str) -> None:
+        if match := _COMMAND.search(text):
+            self.commands[match[1].strip()] = None
+        if self.run is None or self.table is None:
             return
-        before = dict(table.run.settings)
-        table.run.take_settings(line)
-        table.rules += bool(_RULE.fullmatch(line))
-        for name, value in before.items() if table.ends > 1 else ():
-            if table.run.settings[name] != value:
-                table.broken = True
-                both = f"{shown(value)} and {shown(table.run.settings[name])}"
-                raise Unreadable(f"{name}: found {both} of two ends on one terminal; {_ONE_END}")
+        before = dict(self.run.settings)
+        self.run.take_settings(text)
+        for name, value in before.items() if self.table.ends > 1 else ():
+            if (found := self.run.settings[name]) != value:
+                both = f"{shown(value)} and {shown(found)} of two ends on one terminal"
+                raise Unreadable(f"{name}: found {both}; {_ONE_END}")
 
-    def _begin(self, number: int, line: str) -> None:
-        try:
-            self._take_head(number, line)
-        except Unreadable:
-            # One fault is enough for a table.
-            self.table = _Table(Run(number), broken=True)
-            raise
-
-    def _take_head(self, number: int, line: str) -> None:
-        columns, unit = read_columns(line)
-        table = self.table
-        if table is not None and table.columns and not table.closed and table.listings:
+    def _head(self, text: str) -> None:
+        titles, units = read_head(text, COLUMNS, ("median", "mean", "bandwidth"))
+        units = {BANDWIDTH_UNITS[unit] for unit in units & {*BANDWIDTH_UNITS}}
+        if len(units) > 1 or "iters" not in titles:
+            found = f"bandwidths in {one_of(sorted(units))}" if units else "no iterations"
+            raise Unreadable(f"head of the table: found {found}")
+        unit = "".join(units)
+        table, samples = self.table, self.samples
+        if table is not None and table.titles and not self.closed and (samples or table.ends > 1):
             # -U and -H print the head again behind their samples.
-            if columns != table.columns:
+            if titles != table.titles:
                 raise Unreadable("found another head than above in the same table")
-            table.listings[-1].open = False
+            if samples:
+                samples.is_open = False
             return
-        if table is not None and table.columns == columns and table.heads < table.ends:
-            table.heads += 1
-            table.other.append(number)
-            return
-        if table is None or table.columns:
+        if table is None or table.titles or self.run is None:
             self.close()
             if not self.hints.workload:
                 raise Unreadable(
-                    f"found a table {self.untold}; --workload says which it is: {one_of(WORKLOADS)}"
+                    f"found a table {self.untold}; --workload says which it is: {one_of([*TITLES])}"
                 )
-            table = self.table = _Table(Run(number, self.hints.workload))
+            self.run = Run(self.hints, self.hints.workload)
+            self.table = table = Table(self.line, self.run.workload, words=("sl",), least=1)
         if self.hints.unit and unit and self.hints.unit != unit:
             raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
-        table.columns, table.unit, table.line = columns, unit, number
-        table.rows, table.closed, table.heads = 0, False, 1
-        if table.run.workload and table.run.is_latency != bool(times_of(columns)):
-            raise Unreadable(
-                f"found the columns of another test than {table.run.title or table.run.workload}"
-            )
+        if self.run.is_latency == ("bandwidth" in titles):
+            name = self.run.title or self.run.workload
+            raise Unreadable(f"found the columns of another test than {name}")
+        table.titles, table.line, self.unit = titles, self.line, unit
 
-    def _list(self, number: int, unit: str) -> None:
-        if self.table is None or not self.table.columns:
+    def _list(self, unit: str) -> None:
+        if self.table is None or not self.table.titles:
             raise Unreadable("found samples before the head of their table")
         if unit not in ("usec", "cycles"):
             raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
-        self.table.listings.append(Listing(number, unit))
+        self.samples = _Samples(unit)
 
-    def _rule(self, table: _Table, number: int) -> None:
-        if table.listings and table.listings[-1].open:
-            table.listings[-1].open = False
+    def _rule(self) -> None:
+        if self.samples and self.samples.is_open:
+            self.samples.is_open = False
             return
-        if table.closed:
-            self.rules += 1
+        self.rules += 1
+        table = self.table
+        if self.closed or table is None or not table.titles:
             return
-        table.rules += 1
-        table.dashes.append(number)
-        if table.ends == 1 or table.rules >= _RULES * table.ends:
-            table.closed = True
-            if table.rows:
-                # What went wrong in a run with results is not why the next one has none.
-                self.trouble = ""
+        if table.ends == 1 or self.rules >= _RULES * table.ends:
+            self.rules, self.closed = 0, True
+            # What went wrong in a run with results is not why the next one has none.
+            self.trouble = "" if table.rows else self.trouble
 
-    def _take_row(self, table: _Table, number: int, line: str) -> None:
-        listing = table.listings[-1] if table.listings else None
-        if listing is not None and listing.open and (match := _LISTED.fullmatch(line)):
-            if int(match[1]) != len(listing.values) + 1:
-                table.broken, table.columns = True, []
-                raise Unreadable(
-                    f"found sample {match[1]} after {len(listing.values)}: lines are missing"
-                )
-            listing.values.append(figure(match[2], f"sample {match[1]}"))
-            return
-        words = line.split()
-        numbers = [word for word in words if re.fullmatch(r"-?[0-9][0-9.e+]*", word)]
-        if not words or (words[0] not in numbers and len(numbers) < 3):
-            if words and not table.closed:
-                self.found.passed_over(number, line)
-            return
-        if table.closed:
-            if len(numbers) == len(words) >= 3:
-                raise Unreadable("found a line of figures behind the end of its table")
-            return
-        self._take_figures(table, number, words)
-
-    def _take_figures(self, table: _Table, number: int, words: list[str]) -> None:
-        columns = table.columns
-        if len(words) == len(columns) + 1 and columns[-1] == "percentile_99.9":
+    def _row(self, run: Run, table: Table, words: list[str]) -> None:
+        if len(words) == len(table.titles) + 1 and [*table.titles][-1] == "99.9":
             # Printed for a while in 2017, without meaning.
-            self.found.note("figures behind the last column were passed over")
+            self.note("figures behind the last column were passed over")
             words = words[:-1]
-        if len(words) != len(columns):
-            raise Unreadable(f"columns: found {len(words)}; allowed: {len(columns)}")
-        size = count(words[0], "#bytes", 1)
-        iters = count(words[columns.index("#iterations")], "#iterations", 1)
-        lane = count(words[columns.index("#sl")], "#sl") if "#sl" in columns else 0
-        cells = {}
-        for name, word in zip(columns, words, strict=True):
-            if says_nothing(name, word):
-                self.found.note(f"line {number}: {name} is {word}, which says nothing; passed over")
-            elif not name.startswith("#"):
-                cells[name] = figure(word, name)
-        if table.seen[size, lane] == table.ends:
-            raise Unreadable(f"found {size} bytes a second time in the same table")
-        if table.seen[size, lane]:
-            table.other.append(number)
+        nothing = [one for one in zip(table.titles, words, strict=False) if is_nothing(*one)]
+        table.words = ("sl", *(name for name, _ in nothing))
+        for _, word in nothing:
+            self.note(f"line {self.line}: t_stdev is {word}, which says nothing; passed over")
+        row = table.row(self.line, words)
+        size, iters = row.size or 0, row.iters or 0
+        table.options = run.point_options(size, iters)
+        if lane := row.words.get("sl"):
+            table.options["sl"] = count(lane, "#sl")
+        if run.is_latency:
+            found = [self._latency(run, row.cells, iters)]
         else:
-            table.last = number
-        table.seen[size, lane] += 1
-        table.rows += 1
-        self.found.add_adapter(number, table.run.device(self.hints), table.run.port(), self.command)
-        options = table.run.point_options(size, iters)
-        if "#sl" in columns:
-            options["sl"] = lane
-        measured = self._measured(table, cells, size, iters)
-        if not measured:
-            self.found.note(f"line {number}: a bandwidth of 0 says nothing; passed over")
-            return
-        self.found.add(Point(workload=table.run.workload, options=options, measured=measured))
+            found = run.bandwidth(row.cells, size, iters, self.unit)
+        own = Row(row.line, None, None)
+        self.add(table, own, found, run.device(), run.port())
 
-    def _measured(
-        self, table: _Table, cells: dict[str, Figure], size: int, iters: int
-    ) -> tuple[Measured, ...]:
-        if not table.run.is_latency:
-            return bandwidth(table.run, cells, size, iters, table.unit)
-        listings, table.listings = table.listings, []
-        hints = self.hints
-        if listings and listings[0].unit == "cycles" and hints.cpu_mhz is None:
+    def _latency(self, run: Run, cells: dict[str, Figure], iters: int) -> Measured:
+        samples, self.samples = self.samples, None
+        if samples and samples.unit == "cycles" and self.hints.cpu_mhz is None:
             raise Unreadable(
                 "found cycles (-C); --cpu-mhz says how many of them make a microsecond"
             )
-        printed = latency(table.run, cells, iters, hints)
-        for listing in listings[:1]:
-            printed = sampled(printed, listing, iters, cells, hints)
-        return (printed,)
+        printed = run.latency(cells, iters)
+        if samples is None or "median" not in cells:
+            return printed
+        cycles = self.hints.cpu_mhz or Decimal(1)
+        return _sampled(printed, samples.values, iters, cells["median"], cycles)
 
     def close(self) -> None:
-        """End a table; one that is cut off is a fault unless the user knows."""
-        table = self.before = self.table
-        self.table = None
-        if table is None:
+        """End a table; one that is cut off is refused."""
+        table, run, closed = self.table, self.run, self.closed
+        self.table = self.run = self.samples = None
+        self.closed = self.skipped = False
+        if table is None or run is None:
             return
-        run, where = table.run, table.line or table.run.line
-        if table.broken:
-            return
-        if not table.rows and (self.trouble or table.closed):
+        if not table.rows and (self.trouble or closed):
             reason = self.trouble or "nothing was printed, as on the server of a one-way test"
-            self.found.failures.append((where, Failure(workload=run.workload, error=reason)))
-        elif table.columns and table.closed:
-            return
-        elif self.hints.partial:
-            self.found.cut = True
-        elif self.found.faults and self.found.faults[-1].endswith(CUT):
-            pass
-        elif table.ends > 1:
-            lines = table.needless()
-            allowed = f"{_ONE_END}, or this file without lines {lines}" if lines else _ONE_END
-            self.found.fault(
-                where, f"found two ends on one terminal, of which one is cut; {allowed}"
-            )
-        elif not table.columns:
-            self.found.fault(where, f"found no table behind the title: {CUT}")
-        else:
-            self.found.fault(where, f"found no line of dashes behind the table: {CUT}")
+            self.fail(run.workload, {}, reason, table.line)
+        elif not (table.titles and closed):
+            if table.ends > 1:
+                reason = f"found two ends on one terminal, of which one is cut; {_ONE_END}"
+            elif not table.titles:
+                reason = f"found no table behind the title: {CUT}"
+            else:
+                reason = f"found no line of dashes behind the table: {CUT}"
+            raise Unreadable(reason, table.line)
+
+
+def _sampled(
+    printed: Measured, samples: list[Figure], iters: int, middle: Figure, cycles: Decimal
+) -> Measured:
+    """Put the samples in the place of their statistics, if both say the same."""
+    if len(samples) not in (iters - 1, iters - 1 - _TAIL):
+        raise Unreadable(
+            f"found {len(samples)} samples above for {iters} iterations; "
+            f"allowed: {iters - 1}: lines are missing"
+        )
+    numbers = [one.value for one in samples]
+    in_order = sorted(numbers)
+    rough = Decimal("1e-5")
+    for tail in (0, _TAIL):
+        some = in_order[: len(in_order) - tail]
+        if some:
+            low, high = some[(len(some) - 1) // 2], some[len(some) // 2]
+            if agree(middle.between(), (low * (1 - rough), high * (1 + rough))):
+                break
+    else:
+        raise Unreadable(f"found a typical time of {middle.text}, which is not that of the samples")
+    values = [float(one / cycles * 1000) for one in numbers]
+    form: dict[str, object] = {"samples": tuple(values)}
+    if len(samples) != iters - 1 or (numbers == in_order and len(samples) > _TAIL):
+        form = {"histogram": tuple(sorted(Counter(values).items()))}
+    same = {"quantity": printed.quantity, "unit": printed.unit, "printed": printed.printed}
+    return Measured.model_validate(same | form)

@@ -15,7 +15,7 @@ from hcasim.catalog import Machine
 from hcasim.cli import main
 from hcasim.engine import Probe, Simulator
 from hcasim.runs.benchmark import bench
-from hcasim.runs.simulated_trace import to_trace
+from hcasim.runs.foreign import to_trace
 from hcasim.traces import render
 from hcasim.workloads import Options, Result
 from tests.unit.cli.fits import SIZES, TRUTH

@@ -68,9 +68,8 @@ def test_points_are_kept_in_a_folder_only(hcasim_: Hcasim, words: list[str]) -> 
 def test_a_trace_of_many_faults_says_the_first(hcasim_: Hcasim, words: list[str]) -> None:
     lines = Path(words[1]).read_text().splitlines()
     Path("bad.jsonl").write_text("\n".join([lines[0], *["{}"] * 40]))
-    faults = refused(hcasim_, *words, "bad.jsonl", *FREE)
-    assert faults[10] == "bad.jsonl: ... and 30 more lines that cannot be read"
-    assert len(faults) == 11
+    (fault,) = refused(hcasim_, *words, "bad.jsonl", *FREE)
+    assert fault.startswith("bad.jsonl:2: ")
 
 
 @pytest.mark.parametrize(

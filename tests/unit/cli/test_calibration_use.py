@@ -9,8 +9,9 @@ import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.runs.benchmark import bench
-from hcasim.runs.simulated_trace import to_trace, with_noise
+from hcasim.runs.foreign import to_trace
 from hcasim.traces import render
+from tests.measured import with_noise
 from tests.unit.cli.fits import FREE, LINEAR, TRUTH
 
 Hcasim = Callable[..., Any]
@@ -324,7 +325,7 @@ def test_bench_writes_a_trace_that_calibrate_reads(hcasim_: Hcasim, tmp_path: Pa
 
 def test_what_no_trace_holds_is_not_written_as_one(hcasim_: Hcasim) -> None:
     faults = refused(hcasim_, "bench", "host_memory", "--testbed", "liu2004", "-o", "trace.jsonl")
-    assert "allowed endings: .json or .csv" in faults[0]
+    assert "allowed endings: .json, .csv, .parquet, " in faults[0]
 
 
 @pytest.mark.check

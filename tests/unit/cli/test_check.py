@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
-from hcasim.runs.simulated_trace import to_trace
+from hcasim.runs.foreign import to_trace
 from hcasim.traces import render
 
 Hcasim = Callable[..., Any]

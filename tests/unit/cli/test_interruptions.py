@@ -16,18 +16,19 @@ from typing import Any
 import pytest
 
 import hcasim.workloads
-from hcasim.runs import pool
+from hcasim.runs import executor
 from tests.unit.runs.points import wait_for_end
 
 Hcasim = Callable[..., Any]
+WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """
 import signal, sys
-from hcasim.runs import pool
+from hcasim.runs import executor
 from hcasim.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-pool.FIRST = 0
+executor.FIRST = 0
 main(sys.argv[1:])
 """
 # Python looks for it when it starts, in workers too.
@@ -50,7 +51,7 @@ def slow(root: Path, tmp_path: Path, *words: str) -> Iterator["subprocess.Popen[
     with subprocess.Popen(
         [sys.executable, "-c", SLOW, *words],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -110,8 +111,8 @@ def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
 ) -> None:
     interrupt = functools.partial(signal.raise_signal, signal.SIGINT)
     monkeypatch.setattr(hcasim.workloads, "run_point", lambda *words: interrupt())
-    monkeypatch.setattr(pool, "FIRST", 0)
-    held_back = pool._interruption_held_back
+    monkeypatch.setattr(executor, "FIRST", 0)
+    held_back = executor._interruption_held_back
     held: list[bool] = []
 
     def interrupted() -> AbstractContextManager[None]:
@@ -121,10 +122,10 @@ def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
         held.append(True)
         return held_back()
 
-    monkeypatch.setattr(pool, "_interruption_held_back", interrupted)
+    monkeypatch.setattr(executor, "_interruption_held_back", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2")
+        found = hcasim_(*WORDS)
     finally:
         signal.signal(signal.SIGINT, before)
     assert (found.code, found.messages.strip()) == (130, "Interrupted.")

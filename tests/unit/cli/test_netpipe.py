@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.cli.layouts.netpipe import terminal_lines
-from hcasim.cli.saving import np_out
 from hcasim.runs.ladder import netpipe_ladder
+from hcasim.traces.netpipe import write_netpipe, write_np_out
+from hcasim.traces.simulated import Run
 
 Hcasim = Callable[..., Any]
 BEN = ("netpipe", "--testbed", "benjegerdes2004")
@@ -26,19 +26,27 @@ def measured(size: int, mbps: float, seconds: float) -> dict[str, Any]:
     return {"size": size, "throughput_Mbps": mbps, "latency_us": seconds * 1e6}
 
 
+def run_of(rows: list[dict[str, Any]], iters: int = 1) -> Run:
+    words = dict.fromkeys(("workload", "hcasim", "adapter", "machine", "transport", "link"), "x")
+    return Run(**words, mtu=1024, axes=(), options={"iters": iters}, rows=rows, changed=[])
+
+
 def test_a_line_of_np_out_is_that_of_a_real_one() -> None:
     # np.out in jli111/ompi on GitHub, at 15f792b.
     rows = [measured(1, 0.276301, 0.00002761), measured(1572864, 4500.921796, 0.00266612)]
-    assert np_out(rows) == ("       1 0.276301   0.00002761\n 1572864 4500.921796   0.00266612\n")
+    assert [*write_np_out(run_of(rows))][-2:] == [
+        "       1 0.276301   0.00002761",
+        " 1572864 4500.921796   0.00266612",
+    ]
 
 
 def test_a_line_on_the_terminal_is_that_of_a_real_run() -> None:
     # NPtcp over an e1000, linux-kernel mailing list, 25 May 2004.
     rows = [measured(size, 1.0, 1.0) for size in netpipe_ladder()]
     rows[121] = measured(8388605, 379.88, 0.16847449)
-    assert list(terminal_lines(rows, 3))[121] == (
+    assert (
         "121: 8388605 bytes      3 times -->    379.88 Mbps in  168474.49 usec"
-    )
+    ) in write_netpipe(run_of(rows, 3))
 
 
 @invented
@@ -130,8 +138,8 @@ def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
         (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
         (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
         (
-            ("-o", "results.txt"),
-            "--output: found 'results.txt'; allowed endings: .json, .csv, .jsonl or",
+            ("-o", "results.zip"),
+            "--output: found 'results.zip'; allowed endings: .json, .csv, .jsonl, ",
         ),
         (
             ("-o", "/nowhere/np.out"),
@@ -152,7 +160,7 @@ def test_bad_input_is_refused_in_one_line(
     [
         (("--perturbation", "3"), "perturbation: window_bw has no such option; netpipe has it"),
         (("-I",), "invalidate: window_bw has no such option"),
-        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv or .jsonl"),
+        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv, .jsonl, "),
     ],
 )
 def test_what_only_netpipe_has_is_refused_elsewhere(

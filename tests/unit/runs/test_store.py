@@ -18,8 +18,8 @@ from hcasim.catalog import Machine, resolve
 from hcasim.papers.replay import replay
 from hcasim.papers.report import reproduce
 from hcasim.runs import store as store_module
+from hcasim.runs.executor import run_points
 from hcasim.runs.point import Point
-from hcasim.runs.pool import run_points
 from hcasim.runs.store import Store, code_digest, tidy, usual_folder
 from hcasim.workloads import Options, Result
 from tests.unit.conftest import formula

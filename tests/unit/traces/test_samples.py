@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.catalog import CatalogError
 from hcasim.traces import Measured, Source, Trace, import_trace, parse_trace, render
 from tests.unit.traces.conftest import DATA
 
@@ -219,18 +218,3 @@ def test_a_trace_says_where_it_comes_from_and_can_be_read_back(path: Path, read:
     )
     imported = import_trace(Source("trace", text.encode()))
     assert render(imported) == text
-
-
-@pytest.mark.parametrize("path", SAMPLES, ids=named)
-def test_a_sample_without_its_last_ten_bytes_is_never_taken_for_whole(
-    path: Path, read: Read
-) -> None:
-    data = path.read_bytes().rstrip()
-    whole = read(path)
-    for cut in range(1, 11):
-        try:
-            trace = import_trace(Source("cut", data[:-cut]))
-        except CatalogError:
-            continue
-        # A whole last line may be gone: nothing tells in a format without an end.
-        assert trace.points == whole.points[: len(trace.points)]

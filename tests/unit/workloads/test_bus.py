@@ -9,7 +9,7 @@ from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.runs.benchmark import bench
-from hcasim.runs.simulated_trace import to_trace
+from hcasim.runs.foreign import to_trace
 from hcasim.workloads import Options, run_point
 
 HASWELL = resolve("pcie-bench-haswell")

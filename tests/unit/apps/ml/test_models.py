@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.apps.ml import MODELS
-from hcasim.apps.ml.buckets import buckets
+from hcasim.apps.ml.data_parallel import buckets
 from hcasim.apps.ml.model import Layer, Transformer
 
 WORDS = {

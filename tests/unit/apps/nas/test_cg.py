@@ -2,11 +2,11 @@
 
 import pytest
 
-from hcasim.apps.nas import KERNELS
-from hcasim.apps.nas.cg_matrix import matrix
-from hcasim.apps.nas.cg_partition import partition
+from hcasim.apps.nas import KERNELS, cg
+from hcasim.apps.nas.cg import partition
 from hcasim.apps.nas.classes import CG
 from tests.mpi_jobs import job
+from tests.unit.apps.nas.contents import Vectors, matrix
 from tests.unit.apps.nas.stand_in import count_all
 
 KERNEL = KERNELS["cg"]
@@ -75,6 +75,7 @@ def test_the_matrix_is_symmetric() -> None:
     assert found.nnz == 78148
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("class_", "nodes", "per_node"),
     [
@@ -82,11 +83,15 @@ def test_the_matrix_is_symmetric() -> None:
         *(pytest.param(*one, marks=pytest.mark.check) for one in (("S", 4, 2), ("W", 2, 1))),
     ],
 )
-def test_the_eigenvalue_is_that_of_npb(class_: str, nodes: int, per_node: int) -> None:
-    main = KERNEL.program(class_, 1e8, data=True)
+def test_the_eigenvalue_is_that_of_npb(
+    class_: str, nodes: int, per_node: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = KERNEL.program(class_, 1e8)
+    alike = count_all(main, nodes * per_node)
+    monkeypatch.setattr(cg, "Vectors", Vectors)
+    monkeypatch.setattr(Vectors, "made", [])
     found = job(nodes, per_node).run(main)
-    assert all(one.verified for one in found)
-    alike = count_all(KERNEL.program(class_, 1e8), nodes * per_node)
+    assert [one.verified() for one in Vectors.made] == [True] * nodes * per_node
     assert [one.messages for one in found] == [one.messages for _, one in alike]
     assert [one.sent_bytes for one in found] == [one.sent_bytes for _, one in alike]
     assert [one.self_bytes for one in found] == [one.self_bytes for _, one in alike]

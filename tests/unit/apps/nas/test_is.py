@@ -1,14 +1,12 @@
 """IS sends what its keys say, and sorts them."""
 
-from typing import Any
-
 import pytest
 
-from hcasim.apps.nas import KERNELS
+from hcasim.apps.nas import KERNELS, is_
 from hcasim.apps.nas.classes import IS
 from hcasim.apps.nas.is_keys import counts
-from hcasim.mpi import Job
 from tests.mpi_jobs import job
+from tests.unit.apps.nas.contents import RANKS, Keys
 from tests.unit.apps.nas.stand_in import count_all
 
 KERNEL = KERNELS["is"]
@@ -73,37 +71,41 @@ def test_no_key_is_lost(n: int) -> None:
         assert found.sum(1).tolist() == [2**16 // n] * n
 
 
-def sort(job: Job, class_: str, data: bool) -> list[Any]:
-    return job.run(KERNEL.program(class_, 1e8, data=data))
+@pytest.fixture
+def with_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(is_, "Keys", Keys)
+    monkeypatch.setattr(Keys, "made", [])
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("class_", "nodes", "per_node"),
     [("S", 1, 1), ("S", 4, 2), pytest.param("W", 4, 1, marks=pytest.mark.check)],
 )
-def test_keys_are_ranked_as_npb_says(class_: str, nodes: int, per_node: int) -> None:
-    found = sort(job(nodes, per_node), class_, data=True)
-    assert all(one.verified for one in found)
+def test_keys_are_ranked_as_npb_says(
+    class_: str, nodes: int, per_node: int, request: pytest.FixtureRequest
+) -> None:
     # What is only counted sends the same.
-    alike = sort(job(nodes, per_node), class_, data=False)
+    alike = job(nodes, per_node).run(KERNEL.program(class_, 1e8))
+    request.getfixturevalue("with_keys")
+    found = job(nodes, per_node).run(KERNEL.program(class_, 1e8))
+    assert [one.verified() for one in Keys.made] == [True] * nodes * per_node
     assert [one.sent_bytes for one in alike] == [one.sent_bytes for one in found]
     assert [one.messages for one in alike] == [one.messages for one in found]
-    assert all(one.verified is None for one in alike)
 
 
-def test_a_wrong_rank_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranks = (0, 18, 346, 64917, 65464)
-    right = IS["S"]
-    wrong = type(right)(16, 11, 9, right.test_keys, ranks, right.test_moves)
-    monkeypatch.setitem(KERNEL.sizes, "S", wrong)  # type: ignore[arg-type]
-    found = sort(job(2), "S", data=True)
-    assert [one.verified for one in found] == [False, False]
+@pytest.mark.pure
+def test_a_wrong_rank_is_found(monkeypatch: pytest.MonkeyPatch, with_keys: None) -> None:
+    places, ranks, moves = RANKS[16]
+    monkeypatch.setitem(RANKS, 16, (places, (*ranks[:4], 65464), moves))
+    job(2).run(KERNEL.program("S", 1e8))
+    assert [one.verified() for one in Keys.made] == [False, False]
 
 
 def test_collectives_send_keys_and_little_else() -> None:
     """Of what others get, 12 B are counts, and twice three quarters of 517 counters their sum."""
     main = KERNEL.program("S", 1e8)
-    found = sort(job(4), "S", data=False)
+    found = job(4).run(main)
     for rank, (simulated, (comm, _)) in enumerate(zip(found, count_all(main, 4), strict=True)):
         timed = [sent for sent, _ in comm.exchanged[1:]]
         itself = sum(sent[rank] for sent in timed)

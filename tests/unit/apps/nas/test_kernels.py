@@ -150,10 +150,6 @@ def test_so_many_processes_are_allowed() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(CatalogError, match=r"ft: class: found 'E'; allowed: S, W, A, B or C"):
         KERNELS["ft"].program("E", 1e9)
-    with pytest.raises(CatalogError, match="lu: found data of class S; only sizes"):
-        KERNELS["lu"].program("S", 1e9, data=True)
-    with pytest.raises(CatalogError, match="is: found data of class B; allowed: S or W"):
-        KERNELS["is"].program("B", 1e9, data=True)
     for rate in (0.0, -1.0, float("nan")):
         with pytest.raises(CatalogError, match=f"cg: rate: found {rate}; allowed: more than 0"):
             KERNELS["cg"].program("S", rate)

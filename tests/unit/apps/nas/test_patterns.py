@@ -5,7 +5,7 @@ import pytest
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.nas.classes import LU, MG
 from hcasim.apps.nas.lu import part
-from hcasim.apps.nas.mg_grid import levels
+from hcasim.apps.nas.mg import levels
 from tests.unit.apps.nas.stand_in import count, count_all
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import hcasim as hc
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.replay import read_schedule
-from hcasim.apps.replay.goal.writer import goal_lines
-from hcasim.apps.replay.graph import CALC, RECV, SEND, Operations
+from hcasim.apps.replay.goal import goal_lines
+from hcasim.apps.replay.operations import CALC, RECV, SEND, Operations
 from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import run
 from hcasim.mpi import ANY_SOURCE

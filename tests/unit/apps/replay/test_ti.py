@@ -61,10 +61,11 @@ def trace(*ranks: str, init: str = "") -> str:
     )
 
 
-def faults(read: Read, text: str | bytes) -> list[str]:
+def fault(read: Read, text: str | bytes) -> str:
     with pytest.raises(CatalogError) as error, promptly():
         read(text)
-    return [fault.partition("a.txt")[2] for fault in error.value.faults]
+    (found,) = error.value.faults
+    return found.partition("a.txt")[2]
 
 
 def run(found: Trace, **options: Any) -> Any:
@@ -79,6 +80,9 @@ class Calls:
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
         self.made: list[tuple[Any, ...]] = []
+
+    def subgroup(self, members: Any, number: int) -> "Calls":
+        return self
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -98,11 +102,11 @@ def calls(found: Trace, rank: int, rate: float = 1e9) -> list[tuple[Any, ...]]:
 
 def test_messages_and_requests_run_to_their_end(read: Read) -> None:
     found = read(RING)
-    assert (found.ranks, found.actions, found.form, found.counted) == (3, 13, "ti", True)
+    assert (found.ranks, found.actions, found.form, found.counted) == (3, 15, "ti", True)
     told: list[tuple[int, int]] = []
     one = job(nodes=3)
     one.run(found.program(lambda done, total: told.append((done, total))))
-    assert told[-1] == (13, 13)
+    assert told[-1] == (15, 15)
     assert one.processes[0].computed_ps == 5_000_000
     sent = [sum(c.sent_bytes for c in p.connections.values()) for p in one.processes]
     assert sent == [400 + 80, 2000, 80]
@@ -114,7 +118,7 @@ def test_messages_and_requests_run_to_their_end(read: Read) -> None:
         ("bcast 10", ("bcast", 10, 0)),
         ("bcast 10 1 3", ("bcast", 20, 1)),
         ("allreduce 5e1 0 1", ("allreduce", 200, 200)),
-        ("reduce 4 0 1 0", ("reduce", 32, 32, 1)),
+        ("reduce 4 0 1 0", ("reduce", 32, 32, None, 1)),
         ("alltoall 6 6", ("alltoall", 12, 12)),
         ("alltoall 6 3 6 10", ("alltoall", 12, 12)),
         ("allgather 6 6 6 6", ("allgather", 6, 12)),
@@ -143,8 +147,8 @@ def test_parts_that_differ_are_those_of_each_rank(read: Read) -> None:
     found = read(trace(*(text.format(size) for size in (5, 0, 9000))))
     assert calls(found, 1)[0] == ("gatherv", 0, 9005, [5, 0, 9000], 1)
     assert calls(found, 2) == [
-        ("gatherv", 9000, 0, [], 1),
-        ("scatterv", 0, [], 9000, 1),
+        ("gatherv", 9000, 9005, [5, 0, 9000], 1),
+        ("scatterv", 9005, [5, 0, 9000], 9000, 1),
         ("allgatherv", 9000, 9005, [5, 0, 9000]),
     ]
     run(found)
@@ -195,16 +199,15 @@ def test_a_list_names_the_file_of_each_rank(tmp_path: Path) -> None:
     one.write_text("both.txt\n")
     (tmp_path / "both.txt").write_text(trace("barrier", "barrier"))
     assert read_schedule(one).actions == 2
-    whole.write_text("traces/rank-0.txt\ntraces/rank-0.txt\ntraces/rank-2.txt\ntraces\n")
-    with pytest.raises(CatalogError) as error:
-        read_schedule(whole)
-    again, missing, other = error.value.faults
-    assert "smpi.txt:2: found 'traces/rank-0.txt' again; it is in line 1" in again
-    assert "rank-2.txt: cannot be read: no such file" in missing
-    assert "found a folder; allowed: a regular file" in other
-    whole.write_text("traces/rank-1.txt\ntraces/rank-0.txt\n")
-    with pytest.raises(CatalogError, match=r"rank-1.txt:1: rank: found '1'; allowed: 0, whose"):
-        read_schedule(whole)
+    for listed, said in (
+        ("traces/rank-0.txt\ntraces/rank-0.txt\n", r":2: found 'traces/rank-0.txt' again"),
+        ("traces/rank-0.txt\ntraces/rank-2.txt\n", r":2: .*rank-2.txt: cannot be read: no such"),
+        ("traces/rank-0.txt\ntraces\n", r":2: .*found a folder; allowed: a regular file"),
+        ("traces/rank-1.txt\ntraces/rank-0.txt\n", r"1.txt:1: rank: found '1'; allowed: 0, whose"),
+    ):
+        whole.write_text(listed)
+        with pytest.raises(CatalogError, match=said):
+            read_schedule(whole)
 
 
 def test_files_of_a_list_may_be_named_from_the_current_folder(
@@ -221,36 +224,9 @@ def test_files_of_a_list_may_be_named_from_the_current_folder(
 
 def test_a_pipe_in_a_list_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
-    (tmp_path / "list.txt").write_text("pipe.txt\npipe.txt")
+    (tmp_path / "list.txt").write_text("pipe.txt\nother.txt")
     with pytest.raises(CatalogError, match="found a pipe"), promptly():
         read_schedule(tmp_path / "list.txt")
-
-
-def test_all_that_is_wrong_with_lines_is_said_at_once(read: Read) -> None:
-    lines = [
-        "0 sned 1 0 8",
-        "0 send 1 0",
-        "0 send 2 0 8",
-        "0 send 1 -1 8",
-        "0 send 1 0 8 77",
-        "0 send 1 0 -8",
-        "0 send 1 0 1e30",
-        "0 send 1 0 1_0",
-        "0 send 1 0 nan",
-        "0 compute -1",
-        "0 bcast 8 2",
-        "0 gatherv 1 2",
-        "0 alltoall 4 5",
-        "0 wait 1 1 0",
-        "0 scan 1 0",
-        "0",
-        "x barrier",
-        f"0 compute {'9' * 5000}",
-    ]
-    found = faults(read, "0 init\n1 init\n" + "\n".join(lines) + "\n")
-    assert [int(one.split(":")[1]) for one in found] == list(range(3, 3 + len(lines)))
-    assert "did you mean 'send'" in found[0]
-    assert all(len(one) < 400 for one in found)
 
 
 @pytest.mark.parametrize(
@@ -267,36 +243,51 @@ def test_all_that_is_wrong_with_lines_is_said_at_once(read: Read) -> None:
         (trace("send 1 0 8 77", ""), "type: found '77'; allowed: the number of a type of SMPI"),
         (trace("send 1 0 -8", ""), "count: found '-8'; allowed: 0 to 2147483648"),
         (trace("send 1 0 1e30", ""), "count: found '1e30'"),
-        (trace("send 1 0 3e8 0", ""), "found 300000000 elements of 8 B"),
+        (trace("send 1 0 3e8 0", ""), "count: 300000000 elements of 8 B: found 2400000000"),
         (trace("send 1 0 1_0", ""), "count: found '1_0'"),
+        (trace("send 1 -1 8", ""), ":2: tag: found '-1'; allowed: 0 to 1073741824"),
+        (trace("compute -1", ""), "operations: found '-1'"),
+        (trace("compute " + "9" * 5000, ""), "characters of the line: found 5011; allowed: 0 to"),
+        ("0 barrier\n1 barrier\nx barrier\n", ":3: rank: found 'x'; allowed: 0 to 1"),
+        ("0 barrier\n1 barrier\n0\n", ":3: found ''; allowed: compute"),
         (trace("compute nan", ""), "operations: found 'nan'"),
         (trace("bcast 8 2", ""), "root: found '2'; allowed: 0 to 1"),
         (trace("gatherv 1 2", ""), "COUNT COUNTS [ROOT [TYPE [TYPE]]] with 2 counts"),
-        (trace("alltoall 4 5", ""), "found 4 B to send and 5 B to receive; allowed: as many"),
-        (trace("allgatherv 4 5 5", ""), "found 4 B of rank 0; allowed: 5 B"),
+        (trace("alltoall 4 5", ""), "found 4 B and 5 B of one part; allowed: as many"),
+        (trace("allgatherv 4 5 5", ""), "allgatherv: found 4 B and 5 B of one part"),
         (trace("wait 1 1 0", ""), "allowed: one of them is rank 0"),
         (trace("wait 1 0 0", ""), "nothing that has begun and is not waited for from rank 1"),
         (trace("irecv 1 0 8; wait 1 0 0; wait 1 0 0", "send 0 0 8"), ":4: wait: found nothing"),
         (trace("send 1 0 8", ""), ":2: send without a recv: 1 from rank 0 to rank 1, tag 0"),
         (trace("", "recv 0 0 8"), ":4: recv without a send: 1 from rank 0 to rank 1, tag 0"),
         (trace("send 1 0 9", "recv 0 0 8"), ":2: send of 9 B"),
-        (trace("recv -555 0 9", ""), "receives 1 messages; 0 are sent to it"),
-        (trace("barrier", ""), "rank 1 calls 0 collectives, rank 0 1"),
-        (trace("barrier", "bcast 8"), ":5: found bcast from root 0 of 8 B of rank 1, where rank 0"),
-        (trace("bcast 9", "bcast 8"), "where rank 0 calls bcast from root 0 of 9 B in"),
-        (trace("bcast 8 0", "bcast 8 1"), "found bcast from root 1"),
-        (trace("gatherv 1 1 2", "gatherv 3 1 2"), "gatherv: found 3 B of rank 1; allowed: 2 B"),
         (
-            trace("alltoallv 9 1 2 9 1 4", "alltoallv 9 3 1 9 2 1"),
-            ":5: alltoallv: found 3 B from rank 1 to rank 0; allowed: 4 B, as it receives in",
+            trace("recv -555 0 9", ""),
+            "rank 0 receives 1 messages of any rank, tag 0; there are 0 sends",
         ),
+        (
+            trace("barrier", ""),
+            ":2: rank 0 calls barrier of all processes, its collective number 1 there; rank 1",
+        ),
+        (
+            trace("barrier", "bcast 8"),
+            ":5: rank 1 calls bcast with root 0 of all processes; rank 0 calls barrier in",
+        ),
+        (
+            trace("bcast 9", "bcast 8"),
+            ":5: rank 1: bcast: found 8 B; allowed: 9 B, and the same counts",
+        ),
+        (trace("bcast 8 0", "bcast 8 1"), "rank 1 calls bcast with root 1"),
+        (trace("gatherv 1 1 2", "gatherv 3 1 2"), ":5: rank 1: gatherv: found 3 B; allowed: 2 B"),
         (trace("recv 1 0 8; send 1 0 8", "recv 0 0 8; send 0 0 8"), "found a circle of ranks"),
         (trace("barrier; send 1 0 8", "recv 0 0 8; barrier"), "rank 1 waits at"),
+        (trace("allgatherv 5 5 1", "allgatherv 1 6 1"), "the same counts, as others have"),
+        (trace("reducescatter 3 3 0", "reducescatter 2 4 0"), "the same counts, as others have"),
         (trace("barrier", "barrier")[:-11], ":5: found no finalize of rank 1"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(read: Read, text: str | bytes, said: str) -> None:
-    assert said in "\n".join(faults(read, text))
+    assert said in fault(read, text)
 
 
 def test_who_needs_nothing_of_a_collective_does_not_wait_in_it(read: Read) -> None:
@@ -328,14 +319,12 @@ def test_a_trace_needs_its_processes(read: Read) -> None:
     ids=["word", "digits", "words", "actions", "blanks", "sends", "tags", "waits", "names"],
 )
 def test_hostile_text_is_refused_in_time(read: Read, text: str) -> None:
-    found = faults(read, f"0 init\n1 init\n{text}\n1 recv 0 0 9999")
-    assert len(found) <= 21
-    assert all(len(one) < 400 for one in found)
+    assert len(fault(read, f"0 init\n1 init\n{text}\n1 recv 0 0 9999")) < 400
 
 
 def test_hostile_lists_are_refused_in_time(read: Read) -> None:
-    found = faults(read, "".join(f"{number}.txt\n" for number in range(100_000)))
-    assert len(found) <= 21
+    found = fault(read, "".join(f"{number}.txt\n" for number in range(100_000)))
+    assert found.startswith(":1: ")
 
 
 @given(data=st.data())

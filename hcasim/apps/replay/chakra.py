@@ -1,0 +1,387 @@
+"""Reads Chakra execution traces: the nodes of a graph for each process, in a file NAME.RANK.et.
+
+A node begins when all have ended that it depends on, by data or control. Computing takes the
+duration of its node, or its operations (`num_ops`) at a rate if it has none; nodes of processors
+(`is_cpu_op`) and of accelerators compute at the same time. Messages and collectives are calls of
+MPI; a process makes its collectives in the order of its file, and does nothing else meanwhile.
+Nodes of memory and of metadata take no time. Process groups are those that nodes of metadata list,
+and "" and "0" are all processes, if no such node says otherwise.
+
+`comm_size` is what a process has before: the part of each in all-gather, all parts in
+reduce-scatter and all-to-all. The first of a group is the root.
+
+A file is messages of protobuf, each behind its length.
+
+Sources: MLCommons Chakra 1.0, schema/protobuf/et_def.proto, of which the fields that are needed are
+described here; ASTRA-sim, for sizes astra-sim/system/astraccl/native_collectives/
+collective_algorithm/Ring.cc, and astra-sim/workload/Workload.cc.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from hcasim.apps.replay.collectives import Collective, Collectives
+from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
+from hcasim.apps.replay.text import (
+    LARGEST,
+    MOST_ACTIONS,
+    MOST_BYTES,
+    MOST_RANKS,
+    checked,
+    missing_of,
+    need,
+    read_bytes,
+    refuse,
+)
+from hcasim.apps.replay.trace import Trace
+from hcasim.ground.errors import nearest
+from hcasim.ground.faults import shown
+from hcasim.ground.process import tell_read, unwatched
+from hcasim.mpi.messages import MAX_SECONDS
+
+_NAME: Final = re.compile(r"(.+)\.([0-9]{1,7})\.et")
+_KINDS: Final = ("invalid", "metadata", "memory", "memory", "compute", "send", "recv", "collective")
+_COLLECTIVES: Final = (
+    *("allreduce", "reduce", "allgather", "gather", "scatter", "bcast", "alltoall"),
+    *("reduce_scatter", "reduce_scatter", "barrier"),
+)
+_EVERYONE: Final = ("", "0")
+_MOST_OPERATIONS: Final = 2**62
+_MOST_TAG: Final = 2**31
+_LONGEST: Final = 1 << 24
+"""Bytes of a message of protobuf."""
+_PS: Final = 10**6
+"""Of a microsecond."""
+
+_STRING, _BOOL, _INT32, _UINT64, _MESSAGE = 9, 8, 5, 4, 11
+_OPTIONAL, _REPEATED = 1, 3
+_VALUES: Final = {
+    f"{name}_val": (number, kind)
+    for number, (name, kind) in zip(
+        range(3, 31, 2),
+        (
+            *(("double", 1), ("float", 2), ("int32", _INT32), ("int64", 3), ("uint32", 13)),
+            *(("uint64", _UINT64), ("sint32", 17), ("sint64", 18), ("fixed32", 7), ("fixed64", 6)),
+            *(("sfixed32", 15), ("sfixed64", 16), ("bool", _BOOL), ("string", _STRING)),
+        ),
+        strict=True,
+    )
+}
+"""Kinds of a value, of which an attribute has one: number and type of the field."""
+_FIELDS: Final[dict[str, dict[str, tuple[int, int, int, str]]]] = {
+    "BoolList": {"values": (1, _BOOL, _REPEATED, "")},
+    "Attribute": {
+        "name": (1, _STRING, _OPTIONAL, ""),
+        **{name: (*of, _OPTIONAL, "") for name, of in _VALUES.items()},
+        "bool_list": (28, _MESSAGE, _OPTIONAL, "BoolList"),
+    },
+    "Metadata": {
+        "version": (1, _STRING, _OPTIONAL, ""),
+        "attr": (2, _MESSAGE, _REPEATED, "Attribute"),
+    },
+    "Values": {"values": (1, _STRING, _OPTIONAL, "")},
+    "Node": {
+        "id": (1, _UINT64, _OPTIONAL, ""),
+        "name": (2, _STRING, _OPTIONAL, ""),
+        "type": (3, _INT32, _OPTIONAL, ""),
+        "ctrl_deps": (4, _UINT64, _REPEATED, ""),
+        "data_deps": (5, _UINT64, _REPEATED, ""),
+        "duration_micros": (7, _UINT64, _OPTIONAL, ""),
+        "inputs": (8, _MESSAGE, _OPTIONAL, "Values"),
+        "attr": (10, _MESSAGE, _REPEATED, "Attribute"),
+    },
+}
+
+
+@cache
+def messages() -> dict[str, Any]:
+    """The classes of the messages of protobuf, by name."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    package = "hcasim_chakra"
+    file = descriptor_pb2.FileDescriptorProto(
+        name=f"{package}.proto", package=package, syntax="proto3"
+    )
+    for name, fields in _FIELDS.items():
+        message = file.message_type.add(name=name)
+        if name == "Attribute":
+            message.oneof_decl.add(name="value")
+        for field, (number, kind, label, of) in fields.items():
+            one = message.field.add(name=field, number=number, type=kind, label=label)
+            if of:
+                one.type_name = f".{package}.{of}"
+            if name == "Attribute" and field != "name":
+                one.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    find = pool.FindMessageTypeByName
+    return {one: message_factory.GetMessageClass(find(f"{package}.{one}")) for one in _FIELDS}
+
+
+def is_chakra(path: Path, data: bytes) -> bool:
+    """Whether a file has the name of a trace, or begins as one: with a text or an attribute."""
+    if _NAME.fullmatch(path.name):
+        return True
+    try:
+        length, at = _length(data, 0)
+    except ValueError:
+        return False
+    if not length:
+        return len(data) > 2 and data[0] == 0 and data[2] in (8, 18)
+    return 2 <= length <= len(data) - at and data[at] in (10, 18) and data[at + 1] <= length - 2
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    """The messages of a file."""
+    at = 0
+    while at < len(data):
+        length, at = _length(data, at)
+        if length > min(_LONGEST, len(data) - at):
+            found = f"found a message of {length} B, and {len(data) - at} B behind its length"
+            raise ValueError(f"{found}; allowed: up to {_LONGEST} B; the file may be cut")
+        yield data[at : at + length]
+        at += length
+
+
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits in each byte, and where it ends."""
+    found = 0
+    for place, byte in enumerate(data[at : at + 5]):
+        found |= (byte & 127) << 7 * place
+        if byte < 128:
+            return found, at + place + 1
+    raise ValueError(f"found no length of a message at byte {at}; the file may be damaged")
+
+
+def read_chakra(path: Path, name: str, data: bytes) -> Trace:
+    """Read the files of all processes.
+
+    Raises:
+        CatalogError: the first node that is wrong.
+    """
+    need(name, "google.protobuf", "chakra")
+    files = _files(path, name)
+    reader = _Reader(len(files))
+    names = []
+    for rank, file in enumerate(files):
+        one, content = read_bytes(file)
+        names.append(one)
+        reader.read(rank, one, content)
+    where = partial(_where, names)
+    reader.add_collectives(where)
+    return Trace(name, "chakra", reader.ranks, where, reader.collectives)
+
+
+def _where(names: Sequence[str], rank: int, line: int) -> str:
+    return f"{names[rank]}: node {line}"
+
+
+def _files(path: Path, name: str) -> list[Path]:
+    """The files of all processes, by rank."""
+    found = _NAME.fullmatch(path.name)
+    if found is None:
+        allowed = "allowed: NAME.0.et, NAME.1.et and so on, one for each process"
+        refuse(name, f"found {shown(path.name)}; {allowed}")
+    with unwatched():
+        # Only the names of its own files count.
+        beside = [*path.parent.iterdir()]
+    files: dict[int, Path] = {}
+    for one in beside:
+        other = _NAME.fullmatch(one.name)
+        if other is not None and other[1] == found[1]:
+            if int(other[2]) in files:
+                refuse(name, f"found rank {int(other[2])} in two files")
+            files[int(other[2])] = one
+    count = max(files, default=0) + 1
+    tell_read(path.with_name(f"{found[1]}.{count}.et"))
+    if count > MOST_RANKS:
+        refuse(name, f"found rank {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
+    if len(files) < count:
+        which = missing_of({*files}, count)
+        refuse(name, f"found {len(files)} files of {count}; missing: those of rank {which}")
+    size = sum(one.stat().st_size for one in files.values())
+    if size > LARGEST:
+        refuse(name, f"found {size} B in its files; allowed: {LARGEST} B")
+    return [files[rank] for rank in range(count)]
+
+
+class _Reader:
+    """Reads the files of a trace.
+
+    Attributes:
+        ranks: the operations of each process.
+        collectives: and their collectives.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = [Operations() for _ in range(ranks)]
+        self.collectives = Collectives(parts)
+        self._groups: dict[str, tuple[int, ...]] = {}
+        self._numbers: dict[str, int] = {}
+        # Of each rank, collectives until all groups are known: operation, call, group and bytes.
+        self._waiting: list[list[tuple[int, str, str, int]]] = [[] for _ in range(ranks)]
+        self._actions = self._rank = 0
+
+    def read(self, rank: int, name: str, data: bytes) -> None:
+        """Read the file of a process."""
+        from google.protobuf.message import DecodeError
+
+        self._rank, self._here = rank, self.ranks[rank]
+        kinds, places, where = messages(), dict[int, int](), name
+        later, earlier = array("Q"), array("Q")
+        try:
+            for number, found in enumerate(_split(data)):
+                where = f"{name}: message {number}"
+                node = kinds["Node" if number else "Metadata"]()
+                node.ParseFromString(found)
+                if not number:
+                    continue
+                where = f"{name}: node {node.id}"
+                needed = {*node.data_deps, *node.ctrl_deps}
+                self._actions += 1 + len(needed)
+                checked(self._actions, "nodes and dependencies", MOST_ACTIONS)
+                if node.id in places:
+                    raise ValueError("found again; allowed: an id for each node")
+                places[node.id] = one = self._operation(node)
+                later.extend([one] * len(needed))
+                earlier.extend(needed)
+            for one, needs in zip(later, earlier, strict=True):
+                if needs not in places:
+                    where = f"{name}: node {self._here.lines[one]}"
+                    raise ValueError(f"depends on node {needs}, which is not in its file")
+                self._here.require(one, places[needs])
+        except DecodeError:
+            refuse(where, "found no node of a trace")
+        except ValueError as error:
+            refuse(where, str(error))
+        collectives = [one for one, *_ in self._waiting[rank]]
+        for one, before in zip(collectives[1:], collectives, strict=False):
+            self._here.require(one, before)
+
+    def add_collectives(self, where: partial[str]) -> None:
+        """Add collectives when all groups are known."""
+        for rank, found in enumerate(self._waiting):
+            operations = self.ranks[rank]
+            for one, call, name, size in found:
+                line = operations.lines[one]
+                group = self._group(name, where(rank, line))
+                if rank not in self.collectives.members(group):
+                    refuse(where(rank, line), f"pg_name: rank {rank} is not in {shown(name)}")
+                place = self.collectives.add(group, rank, call, 0, size, size, line)
+                operations.sizes[one], operations.tags[one] = place, group
+
+    def _group(self, name: str, where: str) -> int:
+        if name not in self._numbers:
+            members = self._groups.get(name, tuple(range(len(self.ranks))))
+            if name not in self._groups and name not in _EVERYONE:
+                hint = nearest(name, list(self._groups)[:1000])
+                allowed = f"allowed: one that a node of metadata lists{hint}"
+                refuse(where, f"pg_name: found {shown(name)}; {allowed}")
+            called = f"group {shown(name)}" if name else "all processes"
+            self._numbers[name] = self.collectives.add_group(members, called)
+        return self._numbers[name]
+
+    # Nodes.
+
+    def _operation(self, node: Any) -> int:
+        attributes = {one.name: one for one in node.attr}
+        kind = _KINDS[checked(node.type, "type", len(_KINDS) - 1)]
+        if kind == "compute":
+            return self._compute(node, attributes)
+        if kind in ("send", "recv"):
+            return self._message(node, kind, attributes)
+        if kind == "collective":
+            return self._collect(node, attributes)
+        if kind == "metadata" and node.inputs.values:
+            self._learn_groups(node.inputs.values)
+        return self._here.add(CALC, 0, line=node.id)
+
+    def _compute(self, node: Any, attributes: dict[str, Any]) -> int:
+        # An accelerator is another thread than the processor.
+        is_cpu = "is_cpu_op" in attributes and _value(attributes["is_cpu_op"])
+        thread, most = 0 if is_cpu else 1, MAX_SECONDS * 10**6
+        micros = _number(attributes, "runtime", most, node.duration_micros)
+        checked(micros, "duration_micros", most)
+        if micros or "num_ops" not in attributes:
+            return self._here.add(CALC, micros * _PS, thread=thread, line=node.id)
+        amount = _number(attributes, "num_ops", _MOST_OPERATIONS)
+        return self._here.add(CALC, 0, thread=thread, line=node.id, amount=amount)
+
+    def _message(self, node: Any, kind: str, attributes: dict[str, Any]) -> int:
+        own, other = ("comm_src", "comm_dst") if kind == "send" else ("comm_dst", "comm_src")
+        most = len(self.ranks) - 1
+        rank = _number(attributes, own, most, self._rank)
+        if rank != self._rank:
+            raise ValueError(f"{own}: found {rank}; allowed: {self._rank}, whose file this is")
+        peer = _number(attributes, other, most)
+        size = _number(attributes, "comm_size", MOST_BYTES)
+        tag = _number(attributes, "comm_tag", _MOST_TAG, 0)
+        return self._here.add(SEND if kind == "send" else RECV, size, peer, tag, line=node.id)
+
+    def _collect(self, node: Any, attributes: dict[str, Any]) -> int:
+        call = _COLLECTIVES[_number(attributes, "comm_type", len(_COLLECTIVES) - 1)]
+        size = 0 if call == "barrier" else _number(attributes, "comm_size", MOST_BYTES)
+        if "involved_dim" in attributes and not all(attributes["involved_dim"].bool_list.values):
+            raise ValueError("involved_dim: found a part of the dimensions; allowed: all")
+        group = _value(attributes["pg_name"]) if "pg_name" in attributes else ""
+        if not isinstance(group, str):
+            raise ValueError(f"pg_name: found {shown(str(group))}; allowed: a text")
+        one = self._here.add(COLL, 0, line=node.id)
+        self._waiting[self._rank].append((one, call, group, size))
+        return one
+
+    def _learn_groups(self, text: str) -> None:
+        """Learn of process groups: a list of objects with a name and ranks, as text in a list."""
+        if "pg_name" not in text:
+            return
+        ranks = len(self.ranks)
+        try:
+            groups = {
+                str(one["pg_name"]): tuple(map(int, one["ranks"])) or tuple(range(ranks))
+                for one in json.loads(text[2:-2])
+            }
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            allowed = "allowed: a list of objects with pg_name and ranks"
+            raise ValueError(f"inputs: found {shown(text)}; {allowed}") from None
+        for name, members in groups.items():
+            if len(set(members)) < len(members) or not 0 <= min(members) <= max(members) < ranks:
+                allowed = f"allowed: 0 to {ranks - 1}, each once"
+                raise ValueError(f"group {shown(name)}: found {shown(str(members))}; {allowed}")
+            if self._groups.setdefault(name, members) != members:
+                raise ValueError(f"group {shown(name)}: found other ranks than in another node")
+
+
+def _value(attribute: Any) -> Any:
+    """What an attribute holds, if it is one value."""
+    kind = attribute.WhichOneof("value")
+    return getattr(attribute, kind) if kind in _VALUES else None
+
+
+def _number(attributes: dict[str, Any], name: str, most: int, otherwise: int | None = None) -> int:
+    if name not in attributes:
+        if otherwise is None:
+            raise ValueError(f"{name}: missing; allowed: 0 to {most}")
+        return otherwise
+    found = _value(attributes[name])
+    if isinstance(found, float) and isfinite(found):
+        found = round(found)
+    if not isinstance(found, int) or not 0 <= found <= most:
+        raise ValueError(f"{name}: found {shown(str(found))}; allowed: 0 to {most}")
+    return found
+
+
+def parts(one: Collective) -> Sequence[int]:
+    """Bytes of the part of each member, by what it has before."""
+    size = len(one.sent)
+    most = max(one.sent)
+    if one.call in ("alltoall", "reduce_scatter", "scatter"):
+        most = -(-most // size)
+    return [most] * size

@@ -1,0 +1,221 @@
+"""Schedules of GOAL, the text that LogGOPSim's tools read: read and written.
+
+Operations are `send 10b to 1 tag 2`, `recv 10b from 0 tag 2` and `calc 500`, of 500 ns, each with a
+label before it if another one names it: `l2 requires l1` lets l2 wait until l1 has ended, `l2
+irequires l1` until it has begun. `cpu` is the number of a thread of the process, `nic` that of an
+adapter, which has no meaning here. A source or tag of -1 stands for any.
+
+Source: LogGOPSim, src/LogGOPSim/txt2bin.re and README. It lets labels be used only behind their
+operations; here they may stand anywhere in the rank. A label that is given twice is a fault here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from hcasim.apps.replay.operations import ANY, CALC, RECV, SEND, Operations, Ranks
+from hcasim.apps.replay.text import (
+    MOST_ACTIONS,
+    MOST_BYTES,
+    MOST_RANKS,
+    checked,
+    first_lines,
+    missing_of,
+    refuse,
+    text_of,
+)
+from hcasim.apps.replay.trace import Trace
+from hcasim.ground.errors import nearest
+from hcasim.ground.faults import shown
+from hcasim.ground.writing import written_atomically
+from hcasim.mpi.messages import MAX_SECONDS
+
+_PS_PER_NS: Final = 1000
+_COMPARED: Final = 1000
+"""Labels that are compared with one that is unknown."""
+_LABEL = "[A-Za-z][A-Za-z0-9_]*"
+_OPERATION = re.compile(
+    rf"(?:({_LABEL})[ \t]*:)?[ \t]*"
+    r"(?:(send|recv)[ \t]+([0-9]{1,15})[ \t]*b[ \t]+(to|from)"
+    r"[ \t]+(-1|[0-9]{1,15})|calc[ \t]+([0-9]{1,15}))"
+    r"((?:[ \t]+(?:tag|cpu|nic)[ \t]+(?:-1|[0-9]{1,15}))*)"
+)
+_REQUIREMENT = re.compile(rf"({_LABEL})[ \t]+(i?requires)[ \t]+({_LABEL})")
+_RANK = re.compile(r"rank[ \t]+([0-9]{1,15})")
+_RANKS = re.compile(r"num_ranks[ \t]+([0-9]{1,15})")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_OPTIONS: Final = {"tag": 2**32 - 2, "cpu": 255, "nic": 255}
+"""What may stand behind an operation, and the most that it may be."""
+_MARK = re.compile(rb"[ \t]*num_ranks[ \t]+[0-9]|[ \t]*rank[ \t]+[0-9]+[ \t]*\{")
+_INSIDE: Final = (
+    "`send 8b to RANK`, `recv 8b from RANK`, `calc NS`, with `tag`, `cpu` or `nic` and a number, "
+    "`LABEL requires LABEL` or `}`"
+)
+_OUTSIDE: Final = "`num_ranks N` or `rank N {`"
+
+
+def is_goal(path: Path, data: bytes) -> bool:
+    """Whether a file is a schedule."""
+    return any(map(_MARK.match, first_lines(data)))
+
+
+def read_goal(path: Path, name: str, data: bytes) -> Trace:
+    """Read a schedule.
+
+    Raises:
+        CatalogError: the first line that is wrong.
+    """
+    ranks = _Reader(name).read(text_of(name, data))
+    return Trace(name, "goal", ranks, lambda rank, line: f"{name}:{line}")
+
+
+class _Reader:
+    """Reads one schedule."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._ranks: dict[int, Operations] = {}
+        self._count = self._actions = 0
+        self._rank: int | None = None
+        self._is_open = False
+        self._labels: dict[str, int] = {}
+        self._required: list[tuple[str, bool, str, int]] = []
+
+    def read(self, text: str) -> list[Operations]:
+        """Return the operations of each rank."""
+        if "/*" in text:
+            text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n") or " ", text)
+        number = 0
+        try:
+            for number, whole in enumerate(text.split("\n"), start=1):
+                line = whole.partition("//")[0].strip()
+                if not line or line[0] == "#":
+                    continue
+                pieces = re.split(r"([{}])", line) if "{" in line or "}" in line else [line]
+                for piece in filter(None, map(str.strip, pieces)):
+                    self._take(number, piece)
+            if self._rank is not None:
+                raise ValueError(
+                    f"found the end of the file within rank {self._rank}; it may be cut"
+                )
+        except ValueError as error:
+            refuse(f"{self._name}:{number}", str(error))
+        if not self._count:
+            refuse(self._name, "num_ranks: missing; allowed: `num_ranks N` before the ranks")
+        if len(self._ranks) < self._count:
+            which = missing_of({*self._ranks}, self._count)
+            found = f"found {len(self._ranks)} ranks of {self._count}; missing: {which}"
+            refuse(self._name, f"{found}; the file may be cut")
+        return [self._ranks[rank] for rank in range(self._count)]
+
+    def _take(self, number: int, line: str) -> None:
+        """Read what is one statement, or a brace."""
+        if self._is_open:
+            if found := _OPERATION.fullmatch(line):
+                self._operation(number, found)
+            elif found := _REQUIREMENT.fullmatch(line):
+                self._required.append((found[1], found[2] == "irequires", found[3], number))
+            elif line == "}":
+                self._close()
+            else:
+                raise ValueError(f"found {shown(line)}; allowed: {_INSIDE}")
+        elif self._rank is not None:
+            if line != "{":
+                raise ValueError(f"found {shown(line)}; allowed: `{{`")
+            self._is_open = True
+        elif found := _RANK.fullmatch(line):
+            self._rank = checked(int(found[1]), "rank", (self._count or MOST_RANKS) - 1)
+            if self._rank in self._ranks:
+                raise ValueError(f"found rank {self._rank} again; allowed: once")
+            self._ranks[self._rank] = Operations()
+        elif (found := _RANKS.fullmatch(line)) and not self._count:
+            self._count = checked(int(found[1]), "num_ranks", MOST_RANKS, 1)
+        else:
+            raise ValueError(f"found {shown(line)}; allowed: {_OUTSIDE}, each once")
+
+    def _operation(self, number: int, found: re.Match[str]) -> None:
+        label, word, size_word, way, peer_word, nanoseconds, options = found.groups()
+        self._actions += 1
+        checked(self._actions, "operations", MOST_ACTIONS, 1)
+        if word is None:
+            kind, peer = CALC, 0
+            size = _PS_PER_NS * checked(int(nanoseconds), "calc", MAX_SECONDS * 10**9)
+        else:
+            kind = SEND if word == "send" else RECV
+            if way != ("to" if kind == SEND else "from"):
+                raise ValueError(f"found {way} behind {word}; allowed: {_INSIDE}")
+            size = checked(int(size_word), "bytes", MOST_BYTES)
+            least = 0 if kind == SEND else ANY
+            peer = checked(int(peer_word), "rank", (self._count or MOST_RANKS) - 1, least)
+        given: dict[str, int] = {}
+        words = options.split()
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            if name in given or (name == "tag" and kind == CALC):
+                allowed = "once, and tag only of a message"
+                raise ValueError(f"found {name} {value} of {word or 'calc'}; allowed: {allowed}")
+            least = ANY if name == "tag" and kind == RECV else 0
+            given[name] = checked(int(value), name, _OPTIONS[name], least)
+        assert self._rank is not None
+        here, tag, thread = self._ranks[self._rank], given.get("tag", 0), given.get("cpu", 0)
+        if label in self._labels:
+            first = here.lines[self._labels[label]]
+            raise ValueError(f"found label {shown(label)} again; it is in line {first}")
+        one = here.add(kind, size, peer, tag, thread=thread, line=number)
+        if label:
+            self._labels[label] = one
+
+    def _close(self) -> None:
+        """End a rank."""
+        assert self._rank is not None
+        for later, begun, earlier, number in self._required:
+            for label in (later, earlier):
+                if label not in self._labels:
+                    hint = nearest(label, list(self._labels)[:_COMPARED])
+                    found = f"label: found {shown(label)}; allowed: one that is in this rank{hint}"
+                    refuse(f"{self._name}:{number}", found)
+            self._ranks[self._rank].require(self._labels[later], self._labels[earlier], begun)
+        self._rank, self._is_open = None, False
+        self._labels, self._required = {}, []
+
+
+def write_goal(ranks: Ranks, file: Path) -> None:
+    """Write a schedule line by line: whole, or not at all.
+
+    Raises:
+        CatalogError: it cannot be written.
+    """
+    with written_atomically(file) as stream:
+        for line in goal_lines(ranks):
+            stream.write(f"{line}\n".encode())
+
+
+def goal_lines(ranks: Ranks) -> Iterator[str]:
+    """Yield the lines of a schedule; what is left of a whole nanosecond has the next computing."""
+    yield f"num_ranks {len(ranks)}"
+    for rank, operations in enumerate(ranks):
+        yield ""
+        yield f"rank {rank} {{"
+        yield from _statements(operations)
+        yield "}"
+
+
+def _statements(operations: Operations) -> Iterator[str]:
+    left = at = 0
+    later, earlier, begun = operations.later, operations.earlier, operations.begun
+    columns = zip(
+        operations.kinds, operations.sizes, operations.peers, operations.tags, strict=True
+    )
+    for number, (kind, size, peer, tag) in enumerate(columns):
+        if kind == CALC:
+            whole, left = divmod(size + left, _PS_PER_NS)
+            yield f"l{number}: calc {whole}"
+        else:
+            word = "send {}b to {}" if kind == SEND else "recv {}b from {}"
+            asked = "" if tag == ANY else f" tag {tag}"
+            yield f"l{number}: {word.format(size, peer)}{asked}"
+        while at < len(later) and later[at] == number:
+            yield f"l{number} {'irequires' if begun[at] else 'requires'} l{earlier[at]}"
+            at += 1

@@ -1,1 +1,0 @@
-"""Schedules of GOAL, as text that is read and written."""

@@ -1,0 +1,412 @@
+"""Reads OTF2 archives, as Score-P and other tools record programs of MPI.
+
+Each process of MPI does what its location has recorded: messages, waits for requests and
+collectives, over the communicators of the archive, of which the simulator makes no messages.
+The time between regions of MPI is computed; that within them is not looked at. Messages of one
+region are begun first and waited for at its end, as `MPI_Sendrecv` needs it. Receives take what
+they took, also those of any source or tag. Communicators are made by a barrier of their parents.
+
+Locations that are no processes of MPI, as further threads and accelerators, are left out; messages
+and collectives of theirs are refused. So are one-sided operations, collectives that do not wait,
+those of two groups, prefix sums, and receives of matched probes. Tests and probes take no time.
+
+Of a collective the archive has bytes with all partners together. Of an exchange, they are taken to
+be as many times those of a part as there are processes, or one less if only that is a whole number:
+with `MPI_IN_PLACE` the parts may come out shorter. Those of `MPI_Alltoallv` are taken to be as
+long as the sums of both sides say.
+
+A process of its own reads the archive: what a damaged one does to the library, which is written in
+C, ends with that process: its complaints, its use of memory and its crashes.
+
+Sources: OTF2 3.1.1, OTF2_Events.h; Score-P 9, src/adapters/mpi/scorep_mpi_coll.inc.c for bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from hcasim.apps.replay.collectives import Collective, Collectives
+from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
+from hcasim.apps.replay.text import (
+    LARGEST,
+    MOST_ACTIONS,
+    MOST_BYTES,
+    MOST_RANKS,
+    checked,
+    need,
+    refuse,
+)
+from hcasim.apps.replay.trace import Trace
+from hcasim.ground.errors import words_of
+from hcasim.ground.faults import shown
+from hcasim.ground.process import tell_read, unwatched
+from hcasim.ground.reading import size_of
+from hcasim.mpi.messages import MAX_SECONDS
+
+_MARK: Final = b"BOTF2"
+"""Behind the first byte of an anchor file."""
+_COLLECTIVES: Final = (
+    *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallv", "allreduce", "reduce", "reduce_scatter", "", ""),
+    *("reduce_scatter", "barrier", None, None, None, "barrier", None),
+)
+"""By their number in OTF2; an empty one is refused, and None takes no time. Those that make a
+communicator or a window are barriers; that of all-to-all with types is that with counts."""
+_MESSAGES: Final = ("MpiSend", "MpiRecv", "MpiIsend", "MpiIrecv")
+_PASSED: Final = ("MpiRequestTest", "MpiProbe", "MpiCollectiveBegin")
+_MEMORY: Final = 4 << 30
+_SECONDS: Final = 30
+_SPEED: Final = 50_000
+"""Bytes of an archive that are read at least in a second."""
+
+
+def is_otf2(path: Path, data: bytes) -> bool:
+    """Whether a file is the anchor of an archive."""
+    return data[1 : 1 + len(_MARK)] == _MARK
+
+
+def read_otf2(path: Path, name: str, data: bytes) -> Trace:
+    """Read an archive.
+
+    Raises:
+        CatalogError: the first event that is wrong, or the library cannot read it.
+    """
+    need(name, "otf2", "otf2")
+    stem = path.with_suffix("")
+    files = [path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]
+    if (size := sum(map(size_of, files))) > LARGEST:
+        refuse(name, f"found {size} B in its files; allowed: {LARGEST} B")
+    for one in filter(Path.is_file, files):
+        tell_read(one)
+    words = [str(path.absolute()), str(_SECONDS + size // _SPEED)]
+    script = f"from {__name__} import _serve; _serve()"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with (
+        unwatched(),
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", script, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+        ) as library,
+    ):
+        assert library.stdout is not None
+        try:
+            fault, found = pickle.load(library.stdout)
+        except (EOFError, pickle.UnpicklingError):
+            library.wait()
+            fault = f"the library of OTF2 cannot read it: it has ended with {library.returncode}"
+        except BaseException:
+            library.kill()
+            raise
+    if fault:
+        refuse(name, fault)
+    ranks, collectives, locations = found
+    return Trace(name, "otf2", ranks, partial(_where, name, locations), collectives)
+
+
+def _where(name: str, locations: Sequence[int], rank: int, line: int) -> str:
+    return f"{name}: location {locations[rank]}, event {line}"
+
+
+def _serve() -> None:
+    """Read the archive that the first argument names; the second is seconds of a processor."""
+    from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CPU, getrlimit, setrlimit
+
+    for kind, most in ((RLIMIT_AS, _MEMORY), (RLIMIT_CPU, int(sys.argv[2]))):
+        hard = getrlimit(kind)[1]
+        setrlimit(kind, (most if hard == RLIM_INFINITY else min(most, hard), hard))
+    # The library may print, which is not for the pipe.
+    with os.fdopen(os.dup(1), "wb") as pipe:
+        os.dup2(2, 1)
+        fault, found = "", None
+        try:
+            found = _read(sys.argv[1])
+        except ValueError as error:
+            fault = str(error)
+        except Exception as error:  # noqa: BLE001
+            fault = f"the library of OTF2 cannot read it: {shown(words_of(error))}"
+        pickle.dump((fault, found), pipe, protocol=5)
+
+
+def _read(file: str) -> tuple[list[Operations], Collectives, list[int]]:
+    """The operations of each process, their collectives, and its location."""
+    import otf2
+
+    with otf2.reader.open(file, batch_events=1000) as reader:
+        archive = _Archive(reader.definitions, reader.timer_resolution)
+        for location, event in reader.events:
+            archive.take(location._ref, event)
+        archive.finish()
+    return archive.ranks, archive.collectives, archive.locations
+
+
+class _Archive:
+    """What is defined in an archive.
+
+    Attributes:
+        ranks: the operations of each process.
+        collectives: and their collectives.
+        locations: by rank.
+    """
+
+    def __init__(self, definitions: Any, resolution: int) -> None:
+        import otf2
+
+        found: list[Any] = []
+        for group in definitions.groups:
+            kind = otf2.GroupType.COMM_LOCATIONS
+            if group.group_type == kind and group.paradigm == otf2.Paradigm.MPI:
+                found = list(group.members)
+        self.locations = [one._ref for one in found]
+        self._resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
+        self.ranks = [Operations() for _ in range(checked(len(found), "ranks", MOST_RANKS, 1))]
+        self.collectives = Collectives(parts)
+        self._processes = {
+            one._ref: _Process(self, rank, one.number_of_events) for rank, one in enumerate(found)
+        }
+        place = {ref: rank for rank, ref in enumerate(self.locations)}
+        # None has the process alone.
+        self._comms: dict[int, int | None] = {}
+        for comm in definitions.comms:
+            own = comm.group.group_type == otf2.GroupType.COMM_SELF
+            members = [] if own else [place[one._ref] for one in comm.group.members]
+            called = shown(comm.name) if comm.name else f"communicator {comm._ref}"
+            self._comms[comm._ref] = None if own else self.collectives.add_group(members, called)
+        self._tags: dict[tuple[int, int], int] = {}
+        self._regions: dict[int, bool] = {}
+        self._others: dict[int, int] = {}
+        self._taken = 0
+
+    def take(self, location: int, event: Any) -> None:
+        """Take the next event of a location."""
+        name = type(event).__name__
+        mpi = name.startswith(("Mpi", "NonBlockingCollective", "Rma")) and name not in _PASSED
+        self._taken += mpi
+        checked(self._taken, "events of MPI", MOST_ACTIONS)
+        process = self._processes.get(location)
+        if process is not None:
+            process.take(name, event, mpi)
+            return
+        self._others[location] = number = self._others.get(location, 0) + 1
+        if mpi:
+            found = f"location {location}, event {number}: found {name} of another thread"
+            raise ValueError(f"{found}; allowed: by the location that is the process of MPI")
+
+    def finish(self) -> None:
+        """Check what can be known only at the end."""
+        for process in self._processes.values():
+            process.finish()
+
+    def is_mpi(self, region: Any) -> bool:
+        """Whether a region is a call of MPI."""
+        import otf2
+
+        ref = region._ref
+        if ref not in self._regions:
+            named = (region.name or "").upper().startswith(("MPI_", "PMPI_"))
+            self._regions[ref] = named or region.paradigm == otf2.Paradigm.MPI
+        return self._regions[ref]
+
+    def picoseconds(self, ticks: int) -> int:
+        """Time of ticks of the clock."""
+        return ticks * 10**12 // self._resolution
+
+    def group(self, comm: Any, rank: int) -> tuple[int | None, Sequence[int]]:
+        """The number of a communicator's group, none for one process alone, and its members."""
+        number = self._comms[comm._ref] if hasattr(comm, "group") else -1
+        if number is None:
+            return None, (rank,)
+        if number < 0:
+            raise ValueError("found a communicator of two groups; allowed: of one")
+        if rank not in self.collectives.members(number):
+            raise ValueError(f"communicator: rank {rank} is not one of its members")
+        return number, self.collectives.groups[number]
+
+    def tag(self, comm: Any, tag: int) -> int:
+        """A tag that no other communicator has."""
+        if self._comms[comm._ref] == 0:
+            return tag
+        return self._tags.setdefault((comm._ref, tag), 2**32 + len(self._tags))
+
+
+class _Process:
+    """What one process does, as operations of which each requires the one before."""
+
+    def __init__(self, archive: _Archive, rank: int, events: int) -> None:
+        self._archive, self._rank, self._events = archive, rank, events
+        self._operations = archive.ranks[rank]
+        self._seen = self._depth = self._time = 0
+        self._sends: list[int] = []
+        # Of each request: its operation, and whether it receives.
+        self._requests: dict[int, tuple[int, bool]] = {}
+
+    def take(self, name: str, event: Any, mpi: bool) -> None:
+        """Take the next event."""
+        self._seen += 1
+        try:
+            self._take(name, event, mpi)
+        except ValueError as error:
+            raise self._wrong(str(error)) from None
+
+    def _wrong(self, reason: str) -> ValueError:
+        location = self._archive.locations[self._rank]
+        return ValueError(f"location {location}, event {self._seen}: {reason}")
+
+    def _take(self, name: str, event: Any, mpi: bool) -> None:
+        time = event.time
+        if time < self._time:
+            raise ValueError(f"time: found {time}; allowed: {self._time} or later, as before")
+        if self._seen == 1:
+            self._time = time
+        if name in ("Enter", "Leave"):
+            if self._archive.is_mpi(event.region):
+                self._turn(time, 1 if name == "Enter" else -1)
+        elif name == "MpiCollectiveBegin":
+            self._turn(time, 0)
+        elif mpi:
+            step = getattr(self, f"_{name}", None)
+            if step is None:
+                allowed = "allowed: messages, and collectives that wait"
+                raise ValueError(f"found {name}, which cannot be replayed; {allowed}")
+            if name == "MpiCollectiveEnd":
+                self._time = time
+            else:
+                self._turn(time, 0)
+            step(event)
+            if not self._depth:
+                self._wait()
+        if self._seen == self._events:
+            self._compute(time)
+
+    def finish(self) -> None:
+        """Check what can be known only at the end."""
+        if self._seen < self._events:
+            raise self._wrong(f"there should be {self._events} events; the archive may be cut")
+        for request, (_, receives) in self._requests.items():
+            if receives:
+                raise self._wrong(f"found a receive that never ends: request {request}")
+
+    def _turn(self, time: int, way: int) -> None:
+        """Compute up to here, if this is in no region; enter one (1) or leave it (-1)."""
+        if not self._depth:
+            self._compute(time)
+        self._time = time
+        inside = self._depth > 0
+        self._depth = max(0, self._depth + way)
+        if inside and not self._depth:
+            self._wait()
+
+    def _add(self, kind: int, size: int, peer: int = 0, tag: int = 0, goes_on: bool = False) -> int:
+        return self._operations.then(kind, size, self._seen, peer, tag, goes_on=goes_on)
+
+    def _compute(self, time: int) -> None:
+        took_ps = self._archive.picoseconds(time - self._time)
+        self._time = time
+        if took_ps:
+            most = MAX_SECONDS * 10**12
+            self._add(CALC, checked(took_ps, "picoseconds without an event", most))
+
+    def _wait(self) -> None:
+        """Wait for the sends of the region."""
+        if self._sends:
+            last = self._add(CALC, 0)
+            for one in self._sends:
+                self._operations.require(last, one)
+            self._sends.clear()
+
+    def _partner(self, event: Any, peer: int) -> tuple[int, int, int]:
+        """Bytes, rank and tag of a message."""
+        members = self._archive.group(event.communicator, self._rank)[1]
+        size = checked(event.msg_length, "bytes", MOST_BYTES)
+        peer = members[checked(peer, "rank", len(members) - 1)]
+        return size, peer, self._archive.tag(event.communicator, event.msg_tag)
+
+    def _MpiSend(self, event: Any) -> None:
+        self._sends.append(self._add(SEND, *self._partner(event, event.receiver), goes_on=True))
+
+    def _MpiRecv(self, event: Any) -> None:
+        self._add(RECV, *self._partner(event, event.sender))
+
+    def _MpiIsend(self, event: Any) -> None:
+        one = self._add(SEND, *self._partner(event, event.receiver), goes_on=True)
+        self._begin(event.request_id, one, False)
+
+    def _MpiIrecvRequest(self, event: Any) -> None:
+        # From whom, and how much, is known when it ends.
+        self._begin(event.request_id, self._add(RECV, 0, self._rank, goes_on=True), True)
+
+    def _begin(self, request: int, one: int, receives: bool) -> None:
+        if request in self._requests:
+            raise ValueError(f"found request {request} again, which has not ended")
+        self._requests[request] = one, receives
+
+    def _end(self, request: int, receives: bool) -> int:
+        found = self._requests.pop(request, None)
+        if found is None or found[1] != receives:
+            what = "receive" if receives else "send"
+            raise ValueError(f"found the end of request {request}; no {what} has begun it")
+        return found[0]
+
+    def _MpiIsendComplete(self, event: Any) -> None:
+        one = self._end(event.request_id, False)
+        self._operations.require(self._add(CALC, 0), one)
+
+    def _MpiIrecv(self, event: Any) -> None:
+        one, operations = self._end(event.request_id, True), self._operations
+        found = self._partner(event, event.sender)
+        operations.sizes[one], operations.peers[one], operations.tags[one] = found
+        operations.require(self._add(CALC, 0), one)
+
+    def _MpiRequestCancelled(self, event: Any) -> None:
+        self._operations.kinds[self._end(event.request_id, True)] = CALC
+
+    def _MpiCollectiveEnd(self, event: Any) -> None:
+        group, members = self._archive.group(event.communicator, self._rank)
+        operation = checked(
+            event.collective_op.value, "collective operation", len(_COLLECTIVES) - 1
+        )
+        call = _COLLECTIVES[operation]
+        if call == "":
+            raise ValueError("found a prefix sum, which cannot be replayed")
+        sent, received = event.size_sent, event.size_received
+        checked(max(sent, received), "bytes", MOST_BYTES * len(members))
+        if group is not None and call is not None:
+            place = self._archive.collectives.add(
+                group, self._rank, call, event.root, sent, received, self._seen
+            )
+            self._add(COLL, place, tag=group)
+
+
+def parts(one: Collective) -> Sequence[int]:
+    """Bytes of the part of each member, of what the archive has for all partners together."""
+    size = len(one.sent)
+    if one.call in ("bcast", "scatter"):
+        # Data of the root for itself are not in all archives.
+        return [max(one.received)] * size
+    if one.call in ("reduce", "gather"):
+        return [max(one.sent)] * size
+    if one.call == "gatherv":
+        return one.sent
+    if one.call in ("scatterv", "alltoallv"):
+        return one.received
+    if one.call == "allgatherv":
+        return [_part(sent, size) for sent in one.sent]
+    if one.call == "reduce_scatter":
+        return [_part(max(one.sent), size)] * size
+    return [_part(max(one.received), size)] * size
+
+
+def _part(whole: int, size: int) -> int:
+    """One of as many parts, which may be without that of the process itself."""
+    if whole % size and size > 1 and not whole % (size - 1):
+        return whole // (size - 1)
+    return -(-whole // size)

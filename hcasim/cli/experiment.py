@@ -1,0 +1,265 @@
+"""What commands share that ask for an experiment: a benchmark with its options, on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from hcasim.cli.command import (
+    Command,
+    jobs_option,
+    no_cache_option,
+    read_pairs,
+    read_settings,
+    settings_option,
+)
+from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED
+from hcasim.ground.errors import one_of
+from hcasim.workloads.option import Option
+from hcasim.workloads.options import OPTIONS
+
+Decorated = Callable[..., Any]
+
+
+class ExperimentCommand(Command):
+    """Benchmarks have most of perftest's letters; of its other options it says what they are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not {"-h", "--help"}.isdisjoint(args):
+            ctx.meta[_WORKLOAD] = next((word for word in args if not word.startswith("-")), "")
+        words = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            lines = [error.format_message(), *counterparts(words)]
+            raise click.UsageError("\n".join(lines), ctx) from None
+
+
+_WORKLOAD = "hcasim.workload"
+_POLLED = "has no counterpart: completions are polled"
+_CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
+INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline-size"
+_PERFTEST = {
+    ("-a", "--all"): "is --size 2..8M",
+    ("-b", "--bidirectional"): "is a benchmark of its own: write_bibw, send_bibw or read_bibw",
+    ("-d", "--ib-dev"): "is --adapter",
+    ("-D", "--duration"): "is --iters, a number of iterations",
+    ("-e", "--events"): _POLLED,
+    ("-F", "--CPU-freq"): "has no counterpart: clocks do not vary",
+    ("-i", "--ib-port"): "is --ports, the number of ports in use",
+    ("--post_list",): "is --post-list",
+    ("-m",): "is --mtu; OSU's -m MIN:MAX is --size MIN..MAX",
+    ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
+    ("-p", "--port"): _CONNECTED,
+    ("-Q",): "is --cq-mod",
+    ("-r", "--rx-depth"): "has no counterpart: receive requests never run out",
+    ("-R", "--rdma_cm"): _CONNECTED,
+    ("-x", "--gid-index"): _CONNECTED,
+    ("--inline_size",): "is --inline-size",
+    ("--report_gbits",): "has no counterpart: bandwidths are in 10^6 bytes per second",
+}
+"""Options of perftest that are not ours, and what does the same."""
+
+
+def counterparts(words: Iterable[str]) -> list[str]:
+    """Say of words what they would be here, if they are options of perftest."""
+    known = {"-I": INVALIDATE}
+    for names, told in _PERFTEST.items():
+        known |= {name: f"perftest's {name} {told}" for name in names}
+    written = (word.partition("=")[0] if word[:2] == "--" else word[:2] for word in words)
+    return list(dict.fromkeys(known[name] for name in written if name in known))
+
+
+class _OfWorkload(click.Option):
+    """An option whose default differs; help has that of the workload, if one is named."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        name = ctx.meta.get(_WORKLOAD)
+        if record is None or not name:
+            return record
+        from hcasim.workloads import WORKLOADS
+
+        workload, option = WORKLOADS.get(name.removeprefix("ib_")), OPTIONS[self.name or ""]
+        if workload is None or option.name not in workload.options:
+            return record
+        default = getattr(workload.defaults, option.name)
+        text = option.label(default) if option.is_size else str(default)
+        if workload.ladder and option.name == "size":
+            text = "NetPIPE's sizes"
+        elif workload.table and option.name == "size":
+            text += f"; all of the tool's: {workload.table}"
+        return record[0], record[1].replace(_varying(option), f"default: {text}")
+
+
+def _varying(option: Option) -> str:
+    return f"default: {option.varies}, by workload"
+
+
+def benchmark_options(command: Decorated) -> Decorated:
+    """Give a command the options of a benchmark, as their table has them."""
+    for option in [*OPTIONS.values()][::-1]:
+        name = option.name.replace("_", "-")
+        long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
+        command = click.option(
+            *filter(None, (option.short, long)),
+            cls=_OfWorkload if option.varies else click.Option,
+            default=None,
+            metavar=_metavar(option),
+            help=f"{option.help}{_default(option)}.",
+        )(command)
+    return command
+
+
+def _default(option: Option) -> str:
+    if option.is_flag or option.is_name:
+        return ""
+    words = f"{one_of(option.words)}; " if option.words else ""
+    if option.varies:
+        return f" ({words}{_varying(option)})"
+    default = option.label(option.usual) if option.is_size else option.usual
+    return f" ({words}default: {default})"
+
+
+def _metavar(option: Option) -> str | None:
+    if option.is_flag:
+        return None
+    unit = "BYTES" if option.is_size else "N"
+    if option.title:
+        return "N,N..M" if option.doubling else "N,N"
+    return "WORD" if option.words else "GROUP" if option.is_name else unit
+
+
+_CHOICES = (
+    click.option(
+        "--adapter",
+        metavar="ID",
+        type=ADAPTER,
+        help="In every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--host",
+        metavar="ID",
+        type=HOST,
+        help="Of every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--stack",
+        metavar="ID",
+        type=STACK,
+        help="Software in every node instead of its own: id or file.",
+    ),
+    click.option(
+        "--firmware-mode",
+        metavar="MODE",
+        help="Of the adapter: tavor, mem or memfree (default: the adapter's).",
+    ),
+    click.option(
+        "--mtu",
+        metavar="BYTES",
+        help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
+    ),
+    click.option(
+        "--no-switch", is_flag=True, default=None, help="Two hosts back to back, without a switch."
+    ),
+    click.option(
+        "--switch",
+        is_flag=False,
+        flag_value="",
+        metavar="[ID]",
+        type=SWITCH,
+        help="Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
+    ),
+)
+
+
+def machine_options(command: Decorated | None = None, *, testbed: bool | None = True) -> Decorated:
+    """Give a command the options of a machine.
+
+    Parameters:
+        command: which; without it, what gives a command such options is returned.
+        testbed: whether one must be named; None if arguments of the command name it.
+    """
+    if command is None:
+        return lambda one: machine_options(one, testbed=testbed)
+    for option in reversed(_CHOICES):
+        command = option(command)
+    if testbed is None:
+        return command
+    told = "The machine: id, such as liu2004, or file."
+    named = click.option("--testbed", required=testbed, metavar="ID", type=TESTBED, help=told)
+    return named(command)
+
+
+def experiment_options(
+    command: Decorated | None = None, *, testbed: bool | None = True
+) -> Decorated:
+    """Give a command the options of a machine and of a benchmark.
+
+    Parameters:
+        command: which; without it, what gives a command such options is returned.
+        testbed: whether one must be named; None if arguments of the command name it.
+    """
+    if command is None:
+        return lambda one: experiment_options(one, testbed=testbed)
+    perturbed = "Also NetPIPE's sizes so many bytes above and below (default: 3)."
+    command = click.option("--perturbation", metavar="BYTES", help=perturbed)(command)
+    return machine_options(benchmark_options(settings_option(command)), testbed=testbed)
+
+
+def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
+    """Return the settings of an experiment, as `hcasim.bench` takes them, that were given.
+
+    Parameters:
+        given: the options by name, as `experiment_options` or `machine_options` gave them.
+        faults: gets a line for each that is wrong.
+    """
+    faults += _switch_faults(given)
+    names = ("adapter", "host", "stack", "firmware_mode", "mtu", "perturbation", *OPTIONS)
+    found = {name: given[name] for name in names if given.get(name) is not None}
+    if given["no_switch"] or given["switch"] is not None:
+        found["switch"] = not given["no_switch"] and (given["switch"] or True)
+    return found | {"overrides": read_settings(given["settings"], faults)}
+
+
+def _switch_faults(given: dict[str, Any]) -> list[str]:
+    """Say what is wrong with --switch beside --no-switch; without that there is a switch then."""
+    if given["switch"] is None:
+        return []
+    both, given["no_switch"] = given["no_switch"], False
+    return ["--no-switch: contradicts --switch; leave one out"] if both else []
+
+
+def side_options(command: Decorated) -> Decorated:
+    """Give a command the options of two machines and of a benchmark on both."""
+    for letter in ("b", "a"):
+        command = click.option(
+            f"--{letter}",
+            f"with_{letter}",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help=f"Of {letter.upper()} only: an option such as adapter=mt23108, or a path of --set."
+            " Repeatable.",
+        )(command)
+    for give in (jobs_option, no_cache_option):
+        command = give(command)
+    # The machines are arguments.
+    return experiment_options(command, testbed=None)
+
+
+def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
+    """Return arguments of `hcasim.compare` and `hcasim.why` from what `side_options` gave.
+
+    Parameters:
+        given: the options by name.
+        faults: gets a line for each that is wrong.
+    """
+    found = read_experiment(given, faults)
+    for letter in ("a", "b"):
+        own: dict[str, Any] = {**read_pairs(f"--{letter}", given[f"with_{letter}"], faults)}
+        if own.get("switch") in ("no", "off", "false", "none"):
+            own["switch"] = False
+        found[f"with_{letter}"] = own
+    return found | {"jobs": given["jobs"], "cache": not given["no_cache"]}

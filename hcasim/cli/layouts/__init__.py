@@ -1,1 +1,0 @@
-"""The layouts in which other tools print what they measure."""

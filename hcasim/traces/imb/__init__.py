@@ -1,1 +1,0 @@
-"""What the Intel MPI Benchmarks print, and those of Pallas before them."""

@@ -1,1 +1,0 @@
-"""What NetPIPE writes: its file np.out, and its terminal output."""
