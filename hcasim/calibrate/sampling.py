@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -15,10 +14,10 @@ from hcasim.calibrate.report import FitReport
 
 PROPOSALS = 50
 """Places at which samples are looked for at once."""
+MANY = 1000
+"""The same where a model takes the simulator's place."""
 ROUNDS = 6
 """Most times that more places are looked for to have enough."""
-EARLY = 2
-"""So many times they are looked for along the profiles alone, which reach every end."""
 STATIONS = 4
 """Places on the way to each end of a profile around which proposals are drawn."""
 WIDER = 1.2
@@ -28,14 +27,10 @@ TAIL = 4
 """Degrees of freedom of their distribution, whose long tail finds what the profiles missed."""
 MOST = 100
 """Most attempts to find proposals within the bounds."""
-HALVINGS = 20
-"""Most times that roots of weights are taken."""
 TRIED = 8
 """Places at which a bent model is compared with the simulator before it takes its place."""
 TRUSTED = 0.05
 """Largest error of the weight of a place, 1 at the fit, that such a model may have there."""
-TRIAL = 4096
-"""Draws that tell which share of a distribution is within the bounds."""
 
 
 def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> Samples:
@@ -45,10 +40,7 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
     each is simulated, or follows from a model of second order if that stands a trial, and samples
     are drawn from them: with the weight exp(-rise of the cost) over the density with which they
     were proposed (sampling, importance resampling: D. B. Rubin, in Bayesian Statistics 3, 1988,
-    pages 395 to 402). If few places carry the weight, more are proposed, later half of them around
-    what carries it, and all count with the density of all proposals together (J.-M. Cornuet and
-    others, Adaptive Multiple Importance Sampling, Scandinavian Journal of Statistics 39, 2012,
-    pages 798 to 812).
+    pages 395 to 402). If few places carry the weight, more are proposed.
 
     Parameters:
         profile: of the fit.
@@ -56,27 +48,21 @@ def weighed_samples(profile: Profile, rng: np.random.Generator, count: int) -> S
         count: how many.
     """
     space = Around(profile.report)
-    usual = _Mixture.around(space, profile.ends)
-    proposals: list[_Mixture] = []
-    mixture = usual
+    mixture = _Mixture.around(space, profile.ends)
+    bent = _bent(space, mixture, rng)
     # The fit itself is always one of them, so that there is one at all.
     places, costs = space.start[None, :], [space.local.loss.cost(space.local.residuals)]
-    bent = _bent(space, usual, rng)
     for _ in range(ROUNDS):
-        proposals.append(mixture)
-        found = mixture.draw(rng, PROPOSALS)
+        found = mixture.draw(rng, PROPOSALS if bent is None else MANY)
         residuals = space.residuals(list(found)) if bent is None else bent(found)
         costs += [space.local.loss.cost(one) for one in residuals]
         places = np.concatenate([places, found])
-        density = np.sum([one.density(places) for one in proposals], axis=0)
-        logs = -(np.array(costs) - min(costs)) / space.scale - np.log(density)
+        logs = -(np.array(costs) - min(costs)) / space.scale - np.log(mixture.density(places))
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
         support = float(1 / np.sum(weights**2))
         if support >= ENOUGH:
             break
-        if len(proposals) >= EARLY:
-            mixture = usual.and_around(places, weights)
     # One draw from each of equal parts of the whole weight, in any order.
     parts = (np.arange(count) + rng.uniform(size=count)) / count
     drawn = np.minimum(np.searchsorted(np.cumsum(weights), parts), len(places) - 1)
@@ -160,31 +146,6 @@ class _Mixture:
         shares = (shares / shares.sum() + room / room.sum()) / 2
         return cls(np.array(middles), roots, shares)
 
-    def and_around(self, places: Array, weights: Array) -> _Mixture:
-        """Return a mixture half of which is around what carries the weight, together 1.
-
-        If few places carry it, the roots of the weights are taken.
-        """
-        size = places.shape[1]
-        for _ in range(HALVINGS):
-            weights = np.sqrt(weights)
-            weights /= weights.sum()
-            if 1 / np.sum(weights**2) >= 2 * size + 2:
-                break
-        middle = weights @ places
-        off = places - middle
-        spread = WIDER**2 * (weights * off.T) @ off + 1e-10 * np.eye(size)
-        return _Mixture(
-            np.concatenate([self.middles, middle[None]]),
-            np.concatenate([self.roots, np.linalg.cholesky(spread)[None]]),
-            np.append(self.shares / 2, 0.5),
-        )
-
-    @cached_property
-    def inside(self) -> float:
-        """Which share of it is within the bounds, an integral by draws of its own."""
-        return max(1, len(self._within(np.random.default_rng(0), TRIAL))) / TRIAL
-
     def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Return so many places within the bounds, or fewer if hardly any are."""
         kept = np.empty((0, self.middles.shape[1]))
@@ -204,14 +165,14 @@ class _Mixture:
         return found
 
     def density(self, places: Array) -> Array:
-        """Return the density of what is drawn, up to a factor that is the same for all mixtures."""
+        """Return the density of what is drawn, up to a factor."""
         size = places.shape[1]
         found = np.zeros(len(places))
         for middle, root, share in zip(self.middles, self.roots, self.shares, strict=True):
             off = np.linalg.solve(root, (places - middle).T)
             fall = (1 + np.sum(off**2, axis=0) / TAIL) ** (-0.5 * (TAIL + size))
             found += share * fall / np.prod(np.diag(root))
-        return found / self.inside
+        return found
 
 
 def _room(place: Array, direction: Array) -> tuple[float, float]:

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from hcasim.runs.store import Store
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_FOR_TRACES = (
-    *(
-        "adapter",
-        "stack",
-        "host",
-        "free",
-        "holdout",
-        "settings",
-        "mtu",
-        "no_switch",
-        "budget",
-        "seed",
-    ),
-    *("intervals", "loss", "floor", "resume", "report", "allow_mismatch"),
-)
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -156,8 +141,8 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
 
     faults = [
         f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"
-        for name in _FOR_TRACES
-        if given[name] not in (None, ())
+        for name, value in given.items()
+        if value not in (None, ())
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")

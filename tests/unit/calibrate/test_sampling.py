@@ -14,7 +14,7 @@ from hcasim.calibrate.fit import calibrate
 from hcasim.calibrate.intervals import Profile, profiled
 from hcasim.calibrate.sampling import ENOUGH, straight_samples, weighed_samples
 from hcasim.calibrate.sampling import _Mixture as Mixture
-from hcasim.catalog import Fit
+from hcasim.catalog import Fit, FittedValue
 from tests.unit.calibrate.toys import (
     RECEIVE,
     SEND,
@@ -93,19 +93,6 @@ def test_that_few_places_carry_the_weight_is_known(
     assert profile.report.local.objective.evaluations > before + 2 * 5
 
 
-@pytest.mark.parametrize("middle", [0.5, 0.0, 1.2])
-def test_mixtures_have_the_same_weight_within_the_bounds(middle: float) -> None:
-    places = np.linspace(0, 1, 20_001)[:, None]
-    usual = Mixture(np.array([[0.5]]), np.array([[[0.05]]]), np.ones(1))
-    other = Mixture(np.array([[middle]]), np.array([[[0.2]]]), np.ones(1))
-    both = other.and_around(np.array([[0.3], [0.5], [0.6], [0.8], [0.9]]), np.full(5, 0.2))
-    weights = [float(one.density(places).mean()) for one in (usual, other, both)]
-    assert weights[1:] == pytest.approx([weights[0]] * 2, rel=0.05)
-    # Half of its draws are around the places.
-    drawn = both.draw(np.random.default_rng(1), 4000)
-    assert np.mean(np.abs(drawn - 0.62) < 0.25) > 0.4
-
-
 def test_ways_with_more_room_get_more_places() -> None:
     """Along one the data leave a parameter open, where the first order does not see it."""
     known: Any = SimpleNamespace(start=np.array([0.1, 0.5]), spread=1e-4 * np.eye(2))
@@ -116,9 +103,7 @@ def test_ways_with_more_room_get_more_places() -> None:
     assert fit + wide + narrow == pytest.approx(1)
 
 
-def test_places_are_looked_for_where_the_weight_is(
-    curved_fit: Fit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proposals_that_are_far_too_wide_are_enough(curved_fit: Fit) -> None:
     """From proposals that are far too wide, as at a corner or beside a step."""
     report = calibrate(curved_fit, measured(3), run=run_curved, search=TRACES)
     sure = report.local.confidence
@@ -129,8 +114,21 @@ def test_places_are_looked_for_where_the_weight_is(
     assert found.support >= ENOUGH
     for n, one in enumerate(report.parameters):
         assert np.std(found.values[:, n]) == pytest.approx(one.deviation, rel=0.4)
-    monkeypatch.setattr(sampling, "EARLY", sampling.ROUNDS)
-    assert weighed_samples(spoilt, np.random.default_rng(1), 200).support < 0.6 * found.support
+
+
+def test_what_has_steps_is_never_taken_for_bent(
+    make_fit: MakeFit,
+) -> None:
+    entries = "adapters.mt25208.sqpc.entries"
+    free = make_fit({SEND: (0, 1000), entries: FittedValue(value=64, bounds=(32, 128), multiple=4)})
+    report = calibrate(free, in_a_valley(1, 0.7), run=valley, search=TRACES)
+    before = report.local.objective.evaluations
+    weighed_samples(profiled(report), np.random.default_rng(1), 50)
+    assert report.local.objective.evaluations > before + sampling.PROPOSALS
+    straight = calibrate(make_fit({SEND: (0, 1000)}), measured(1), run=run_curved, search=TRACES)
+    before = straight.local.objective.evaluations
+    weighed_samples(profiled(straight), np.random.default_rng(1), 50)
+    assert straight.local.objective.evaluations < before + sampling.PROPOSALS
 
 
 def test_a_better_place_that_is_come_upon_is_known(curved_fit: Fit) -> None:
