@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hcasim.bus.base import Bus, split
-from hcasim.catalog.bridge import Bridge as Description
+from hcasim.catalog.buses import Bridge as Description
 from hcasim.engine import Action, Args, Call, CreditPool, Simulator
 from hcasim.host.upstream import Transfer, Upstream
 

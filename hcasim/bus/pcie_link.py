@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar, Final, NamedTuple
 
-from hcasim.catalog.adapter import CardBridge
+from hcasim.catalog.buses import CardBridge
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Rate, SerialServer, Simulator
 from hcasim.engine.changes import Changes

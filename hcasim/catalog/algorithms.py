@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from operator import ge, gt, le, lt
 
@@ -56,56 +55,42 @@ def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
     return faults
 
 
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {"<=": le, "<": lt, ">=": ge, ">": gt}
+Condition = Callable[[int, int], bool]
+"""Of the bytes of a message and the number of processes."""
+
+_COMPARISONS: dict[str, Condition] = {"<=": le, "<": lt, ">=": ge, ">": gt}
+_MEASURES: dict[str, Callable[[int, int], int]] = {
+    "size": lambda size, processes: size,
+    "total": lambda size, processes: size * processes,
+    "processes": lambda size, processes: processes,
+}
 _CONDITION = re.compile(r"(size|total|processes)\s*(<=|<|>=|>)\s*(\S.*)")
 
 
-@dataclass(frozen=True)
-class Rule:
-    """An algorithm and when it is used.
-
-    Parameters:
-        algorithm: its name.
-        when: alternatives, each of conditions that all have to hold; none: always.
-    """
-
-    algorithm: str
-    when: tuple[tuple[Callable[[int, int], bool], ...], ...]
-
-    def holds(self, size: int, processes: int) -> bool:
-        """Whether it is for messages of ``size`` bytes among so many processes."""
-        return not self.when or any(
-            all(condition(size, processes) for condition in one) for one in self.when
-        )
-
-
 @cache
-def parse_rules(collective: str, text: str) -> tuple[Rule, ...]:
-    """Read rules.
+def parse_rules(collective: str, text: str) -> tuple[tuple[str, Condition], ...]:
+    """Read rules: algorithms, each with the condition under which it is used.
 
     Raises:
         ValueError: what was found and what is allowed.
     """
-    rules = [_rule(collective, part.strip()) for part in text.split(";")]
-    if rules[-1].when:
+    rules = []
+    for part in text.split(";"):
+        name, condition, rest = part.strip().partition(" if ")
+        if fault := algorithm_fault(collective, name.strip()):
+            raise ValueError(fault)
+        rules.append((name.strip(), _any_of(rest) if condition else lambda *_: True))
+    if condition:
         raise ValueError("the last rule has a condition; allowed: one for all that is left")
     return tuple(rules)
 
 
-def _rule(collective: str, text: str) -> Rule:
-    name, condition, rest = text.partition(" if ")
-    name = name.strip()
-    if fault := algorithm_fault(collective, name):
-        raise ValueError(fault)
-    if not condition:
-        return Rule(name, ())
-    ways = tuple(
-        tuple(_condition(one.strip()) for one in way.split(" and ")) for way in rest.split(" or ")
-    )
-    return Rule(name, ways)
+def _any_of(text: str) -> Condition:
+    ways = [[_condition(one.strip()) for one in way.split(" and ")] for way in text.split(" or ")]
+    return lambda size, processes: any(all(one(size, processes) for one in way) for way in ways)
 
 
-def _condition(text: str) -> Callable[[int, int], bool]:
+def _condition(text: str) -> Condition:
     if text == "power_of_two":
         return lambda size, processes: not processes & (processes - 1)
     found = _CONDITION.fullmatch(text)
@@ -117,15 +102,11 @@ def _condition(text: str) -> Callable[[int, int], bool]:
         limit = int(written) if what == "processes" else parse_size(written)
     except (ValueError, UnitError):
         raise ValueError(f"found {written!r}; allowed: a number or a size such as 12K") from None
-    compare = _COMPARISONS[sign]
-    if what == "processes":
-        return lambda size, processes: compare(processes, limit)
-    if what == "total":
-        return lambda size, processes: compare(size * processes, limit)
-    return lambda size, processes: compare(size, limit)
+    measure, compare = _MEASURES[what], _COMPARISONS[sign]
+    return lambda size, processes: compare(measure(size, processes), limit)
 
 
 def choose(collective: str, text: str, size: int, processes: int) -> str:
     """The algorithm for messages of ``size`` bytes among so many processes."""
     rules = parse_rules(collective, text)
-    return next(rule.algorithm for rule in rules if rule.holds(size, processes))
+    return next(name for name, holds in rules if holds(size, processes))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType, NoneType
 from typing import Any, Literal, get_args, get_origin
 
-import annotated_types
+from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.description import Plain, Refers
 from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.section import Plain, Refers
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
@@ -41,11 +41,11 @@ class Leaf:
     """
 
     base: type
-    unit: Unit | None
-    choices: tuple[Value, ...]
-    low: int | None
-    high: int | None
-    step: int | None
+    unit: Unit | None = None
+    choices: tuple[Value, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    step: int | None = None
     required: bool = True
     default: Value | None = None
 
@@ -53,9 +53,7 @@ class Leaf:
         """Write a value as a file would hold it, without quotes."""
         if self.unit is not None and isinstance(value, int):
             return self.unit.format(value)
-        if isinstance(value, bool):
-            return str(value).lower()
-        return str(value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
     def assumed(self, path: str, value: Value, source: str) -> Parameter[Value]:
         """Return a value of it that nobody has stated, with what it comes from."""
@@ -129,19 +127,19 @@ class Leaf:
             raw = int(text) if _INTEGER.fullmatch(text.strip()) else text
         return self.read(raw)
 
-    def _check(self, value: Value, raw: object) -> Value:
+    def allows(self, value: Value) -> bool:
+        """Whether a value of its type is one of those, or in the range."""
         if self.choices:
-            if value not in self.choices:
-                close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
-                raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}{close}")
-        elif isinstance(value, int):
-            outside = (self.low is not None and value < self.low) or (
-                self.high is not None and value > self.high
-            )
-            if outside or (self.step is not None and value % self.step):
-                raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
-        elif not value.strip():
-            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
+            return value in self.choices
+        if isinstance(value, str):
+            return bool(value.strip())
+        above = self.low is None or self.low <= value
+        return above and (self.high is None or value <= self.high) and not value % (self.step or 1)
+
+    def _check(self, value: Value, raw: object) -> Value:
+        if not self.allows(value):
+            close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
+            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}{close}")
         return value
 
 
@@ -151,13 +149,11 @@ class PlainKey:
 
     Parameters:
         many: it holds a list of words.
-        choices: the only words allowed, if they can be listed.
         required: a file must hold it.
         refers: the kind of description that it names, if it names any.
     """
 
     many: bool
-    choices: tuple[str, ...]
     required: bool
     refers: str = ""
 
@@ -211,31 +207,35 @@ def leaf_paths(
         every: with the leaves that the values lack and may have.
         at: look for the leaf at this path alone.
     """
-    leaves: dict[str, Leaf] = {}
+    return dict(_leaves(model, values, depth, every, at))
+
+
+def _leaves(
+    model: type[BaseModel],
+    values: Mapping[str, Any] | None,
+    depth: int,
+    every: bool,
+    at: str | None,
+) -> Iterator[tuple[str, Leaf]]:
     for name, key in keys_of(model).items():
-        if at is not None and at != name and not at.startswith(f"{name}."):
+        if at is not None and at.partition(".")[0] != name:
             continue
         if isinstance(key, Leaf):
             if key.required or values is None or every or name in values:
-                leaves[name] = key
+                yield name, key
         elif isinstance(key, Table) and depth:
-            inside = None
+            parts: Mapping[str, Any] = {name: None}
             if values is not None:
-                inside = values.get(name)
-                if inside is None:
-                    if not (every or key.required) or not _begins(key):
-                        continue
-                    inside = {}
-            parts = key.parts(name, inside or {})
-            for part, one in {name: None}.items() if inside is None else parts.items():
+                wanted = name in values or ((every or key.required) and _begins(key))
+                parts = key.parts(name, values.get(name, {})) if wanted else {}
+            for part, one in parts.items():
                 if at is not None and not at.startswith(f"{part}."):
                     continue
                 below = None if at is None else at.removeprefix(f"{part}.")
                 for kind, child in key.models.items():
                     if one is None or one.get("kind", "") == kind:
-                        found = leaf_paths(child, one, depth - 1, every=every, at=below)
-                        leaves |= {f"{part}.{path}": leaf for path, leaf in found.items()}
-    return leaves
+                        for path, leaf in _leaves(child, one, depth - 1, every, below):
+                            yield f"{part}.{path}", leaf
 
 
 def _begins(key: Table) -> bool:
@@ -247,48 +247,35 @@ def _begins(key: Table) -> bool:
 
 
 def _key(info: FieldInfo) -> Key:
+    kinds: Sequence[Any] = get_args(info.annotation) or (info.annotation,)
     if get_origin(info.annotation) is dict:
-        model = get_args(info.annotation)[1]
-        return Table(MappingProxyType({"": model}), info.is_required(), named=True)
-    inner = [kind for kind in get_args(info.annotation) if kind is not NoneType]
-    if len(inner) == 1 and NoneType in get_args(info.annotation):
+        return Table(MappingProxyType({"": kinds[1]}), info.is_required(), named=True)
+    inner = [kind for kind in kinds if kind is not NoneType]
+    if len(inner) == 1 and NoneType in kinds:
         optional = FieldInfo.from_annotation(inner[0])
         optional.metadata += info.metadata
         return replace(_key(optional), required=False)
-    models = [kind for kind in (get_args(info.annotation) or (info.annotation,)) if _section(kind)]
+    models = [one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)]
     if models:
-        by_kind = MappingProxyType({_kind(model): model for model in models})
-        return Table(by_kind, required=info.is_required())
-    choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
-    if any(isinstance(mark, Plain) for mark in info.metadata):
+        return Table(MappingProxyType({_kind(one): one for one in models}), info.is_required())
+    choices = tuple(kinds) if get_origin(info.annotation) is Literal else ()
+    marks = {type(mark): mark for mark in info.metadata}
+    if plain := marks.get(Plain) or marks.get(Refers):
         many = get_origin(info.annotation) is tuple
-        refers = next((mark.kind for mark in info.metadata if isinstance(mark, Refers)), "")
-        return PlainKey(many, choices, info.is_required() or bool(choices), refers)
+        return PlainKey(many, info.is_required() or bool(choices), getattr(plain, "kind", ""))
     base: Any = type(choices[0]) if choices else info.annotation
     return Leaf(
         base=base,
-        unit=next((mark for mark in info.metadata if isinstance(mark, Unit)), None),
+        unit=marks.get(Unit),
         choices=choices,
-        low=_bound(info, annotated_types.Ge, "ge"),
-        high=_bound(info, annotated_types.Le, "le"),
-        step=_bound(info, annotated_types.MultipleOf, "multiple_of"),
+        low=getattr(marks.get(Ge), "ge", None),
+        high=getattr(marks.get(Le), "le", None),
+        step=getattr(marks.get(MultipleOf), "multiple_of", None),
         required=info.is_required(),
         default=None if info.is_required() else info.default,
     )
 
 
-def _section(candidate: object) -> bool:
-    return isinstance(candidate, type) and issubclass(candidate, BaseModel)
-
-
 def _kind(model: type[BaseModel]) -> str:
     kind = model.model_fields.get("kind")
     return str(get_args(kind.annotation)[0]) if kind is not None else ""
-
-
-def _bound(info: FieldInfo, mark: type, name: str) -> int | None:
-    for item in info.metadata:
-        if isinstance(item, mark):
-            bound: int = getattr(item, name)
-            return bound
-    return None

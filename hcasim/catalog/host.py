@@ -6,117 +6,104 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hcasim.catalog.bridge import Bridge, PcixBridge
-from hcasim.catalog.description import Bandwidth, Description, Latency, Section
-from hcasim.ground.units import OPERATIONS, SIZE
+from hcasim.catalog.buses import Bridge, PcixBridge
+from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key
+from hcasim.ground.units import OPERATIONS, SIZE, Bytes
 
 
 class Memory(Section):
     """Main memory as a bus sees it."""
 
-    read_latency: Latency = Field(description="read at the root port to first data leaving it")
-    write_latency: Latency = Field(
-        description="last byte at the root port to visible for a polling processor"
-    )
-    bandwidth: Bandwidth = Field(
-        description="sustained by all channels of a memory controller together"
-    )
-    partial_write: Latency = Field(
-        default=0,
-        description="longer until a write of a part of a line is visible, whose rest is read",
+    read_latency: Latency = key("read at the root port to first data leaving it")
+    write_latency: Latency = key("last byte at the root port to visible for a polling processor")
+    bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
+    partial_write: Latency = key(
+        "longer until a write of a part of a line is visible, whose rest is read", default=0
     )
 
 
 class ProcessorCache(Section):
     """The last-level cache of each socket, and how fast a core copies."""
 
-    size: Annotated[int, SIZE, Field(ge=4096, le=2**40)] = Field(description="of one socket")
-    hit_bandwidth: Bandwidth = Field(description="copied with both ends in the cache")
-    miss_bandwidth: Bandwidth = Field(description="copied with neither end in the cache")
-    ddio: Annotated[int, SIZE, Field(ge=0, le=2**40)] = Field(
-        description="part of it that writes of devices may fill; 0: they go to memory"
-    )
-    read_latency: Latency | None = Field(
+    size: Bytes = key("of one socket", 4096, 2**40)
+    hit_bandwidth: Bandwidth = key("copied with both ends in the cache")
+    miss_bandwidth: Bandwidth = key("copied with neither end in the cache")
+    ddio: Bytes = key("part of it that writes of devices may fill; 0: they go to memory", 0, 2**40)
+    read_latency: Latency | None = key(
+        "instead of memory's, of a device's read that the cache answers; without it memory "
+        "answers all",
         default=None,
-        description="instead of memory's, of a device's read that the cache answers; "
-        "without it memory answers all",
     )
 
 
 class Interconnect(Section):
     """What joins sockets that have a memory controller each."""
 
-    latency: Latency = Field(description="each way")
-    bandwidth: Bandwidth = Field(description="of what leaves a socket")
+    latency: Latency = key("each way")
+    bandwidth: Bandwidth = key("of what leaves a socket")
 
 
 class Chipset(Section):
     """The way from the processors to all buses."""
 
-    mmio_latency: Latency = Field(description="processor's store to leaving the chipset")
+    mmio_latency: Latency = key("processor's store to leaving the chipset")
 
 
 class RootPort(Section):
     """The end of a PCI Express link in the root complex."""
 
-    completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
-        description="payload of one read completion"
+    completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = key(
+        "payload of one read completion"
     )
-    short_read: Annotated[int, SIZE, Field(ge=0, le=4096)] = Field(
-        description="longest read answered ahead of longer ones that came before; 0: in order"
+    short_read: Bytes = key(
+        "longest read answered ahead of longer ones that came before; 0: in order", 0, 4096
     )
-    posted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
-        description="posted requests that the root port can hold"
+    posted_header_credits: int = key("posted requests that the root port can hold", 1, 127)
+    posted_data_credits: int = key(
+        "posted data that the root port can hold, in units of 16 bytes", 8, 2047
     )
-    posted_data_credits: Annotated[int, Field(ge=8, le=2047)] = Field(
-        description="posted data that the root port can hold, in units of 16 bytes"
-    )
-    nonposted_header_credits: Annotated[int, Field(ge=1, le=127)] = Field(
-        description="non-posted requests that the root port can hold"
-    )
-    completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = Field(
+    nonposted_header_credits: int = key("non-posted requests that the root port can hold", 1, 127)
+    completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = key(
+        "where a completion may end (RCB); without it at multiples of its payload only",
         default=None,
-        description="where a completion may end (RCB); without it at multiples of its payload only",
     )
-    read_interval: Latency = Field(default=0, description="between two read requests that it takes")
-    write_hold: Latency | None = Field(
+    read_interval: Latency = key("between two read requests that it takes", default=0)
+    write_hold: Latency | None = key(
+        "arrival of a write to its room being free again; without it when memory or cache has "
+        "taken the data",
         default=None,
-        description="arrival of a write to its room being free again; "
-        "without it when memory or cache has taken the data",
     )
-    reads_wait: bool = Field(
+    reads_wait: bool = key(
+        "a read waits until the writes before it are visible; otherwise memory may answer it "
+        "before",
         default=False,
-        description="a read waits until the writes before it are visible; otherwise memory may "
-        "answer it before",
     )
-    ordered_writes: Annotated[int, Field(ge=1, le=65536)] | None = Field(
+    ordered_writes: int | None = key(
+        "lines of 64 bytes that are on their way to be visible at once, of writes that are not "
+        "relaxed; without it any number",
+        1,
+        65536,
         default=None,
-        description="lines of 64 bytes that are on their way to be visible at once, of writes "
-        "that are not relaxed; without it any number",
     )
 
 
 class Iommu(Section):
     """Translates the addresses of devices, by page, and keeps what it used last."""
 
-    enabled: bool = Field(description="devices use it")
-    entries: Annotated[int, Field(ge=1, le=2**20)] = Field(
-        description="pages that it holds; what was used longest ago leaves"
-    )
-    page: Annotated[int, SIZE, Field(ge=4096, le=2**30, multiple_of=4096)] = Field(
-        description="size of a page"
-    )
-    walk_latency: Latency = Field(description="of a look-up that misses")
-    walk_interval: Latency = Field(description="between the beginnings of two of those")
+    enabled: bool = key("devices use it")
+    entries: int = key("pages that it holds; what was used longest ago leaves", 1, 2**20)
+    page: Bytes = key("size of a page", 4096, 2**30, multiple_of=4096)
+    walk_latency: Latency = key("of a look-up that misses")
+    walk_interval: Latency = key("between the beginnings of two of those")
 
 
 class Slot(Section):
     """The adapter's slot; its link trains to what both ends can (PCI Express 1.0a, 4.2.4)."""
 
-    generation: Literal[1, 2, 3, 4, 5] = Field(description="fastest lane rate, by generation")
-    lanes: Literal[1, 2, 4, 8, 12, 16] = Field(description="lanes that are wired")
-    max_payload: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE] = Field(
-        description="longest write or completion payload that the root port supports"
+    generation: Literal[1, 2, 3, 4, 5] = key("fastest lane rate, by generation")
+    lanes: Literal[1, 2, 4, 8, 12, 16] = key("lanes that are wired")
+    max_payload: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE] = key(
+        "longest write or completion payload that the root port supports"
     )
 
 
@@ -131,39 +118,32 @@ class Computing(Section):
     networks are computed by accelerators.
     """
 
-    nas_is: Operations | None = Field(default=None, description="IS, keys ranked")
-    nas_ft: Operations | None = Field(default=None, description="FT, in floating point")
-    nas_mg: Operations | None = Field(default=None, description="MG, in floating point")
-    nas_lu: Operations | None = Field(default=None, description="LU, in floating point")
-    nas_cg: Operations | None = Field(default=None, description="CG, in floating point")
-    tensor: _Tensor | None = Field(
-        default=None,
-        description="neural networks, in floating point, by the accelerators of one process",
+    nas_is: Operations | None = key("IS, keys ranked", default=None)
+    nas_ft: Operations | None = key("FT, in floating point", default=None)
+    nas_mg: Operations | None = key("MG, in floating point", default=None)
+    nas_lu: Operations | None = key("LU, in floating point", default=None)
+    nas_cg: Operations | None = key("CG, in floating point", default=None)
+    tensor: _Tensor | None = key(
+        "neural networks, in floating point, by the accelerators of one process", default=None
     )
 
 
 class Host(Description):
     """A host."""
 
-    cpus: Annotated[int, Field(ge=1, le=4096)] = Field(description="processors")
-    sockets: Annotated[int, Field(ge=1, le=64)] = Field(
-        description="among which the processors are shared out evenly"
-    )
+    cpus: int = key("processors", 1, 4096)
+    sockets: int = key("among which the processors are shared out evenly", 1, 64)
     cache: ProcessorCache
     memory: Memory
-    interconnect: Interconnect | None = Field(
-        default=None, description="of hosts with a memory controller in each socket"
+    interconnect: Interconnect | None = key(
+        "of hosts with a memory controller in each socket", default=None
     )
     chipset: Chipset
-    slot: Slot | None = Field(
-        default=None, description="of hosts whose slot may be less than an adapter can use"
-    )
-    root_port: RootPort | None = Field(default=None, description="of hosts with PCI Express")
-    iommu: Iommu | None = Field(default=None, description="of hosts with one")
-    pcix_bridge: PcixBridge | None = Field(default=None, description="of hosts with PCI-X")
-    computing: Computing | None = Field(
-        default=None, description="of hosts whose speed of computing matters"
-    )
-    io_bridge: Bridge | None = Field(
-        default=None, description="a further bridge, between all I/O and the memory controller"
+    slot: Slot | None = key("of hosts whose slot may be less than an adapter can use", default=None)
+    root_port: RootPort | None = key("of hosts with PCI Express", default=None)
+    iommu: Iommu | None = key("of hosts with one", default=None)
+    pcix_bridge: PcixBridge | None = key("of hosts with PCI-X", default=None)
+    computing: Computing | None = key("of hosts whose speed of computing matters", default=None)
+    io_bridge: Bridge | None = key(
+        "a further bridge, between all I/O and the memory controller", default=None
     )

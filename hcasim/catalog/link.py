@@ -9,9 +9,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from hcasim.catalog.description import PLAIN, Latency, Section
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.provenance import Value
+from hcasim.catalog.section import PLAIN, Latency, Section, key
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
 _8B10B = Fraction(8, 10)
@@ -89,10 +89,10 @@ CODES: Mapping[str, Code] = MappingProxyType(
 class Fec(Section):
     """A forward error correction, whose receiver waits for a code word before it uses any of it."""
 
-    code: Literal["none", "firecode", "rs272", "rs528", "rs544"] = Field(
-        description="kind, which changes no rate: the speed has that in it"
+    code: Literal["none", "firecode", "rs272", "rs528", "rs544"] = key(
+        "kind, which changes no rate: the speed has that in it"
     )
-    decoding: Latency = Field(description="last bit of a code word to its data being corrected")
+    decoding: Latency = key("last bit of a code word to its data being corrected")
 
 
 _Fec = Annotated[Fec | None, Field(default=None, description="of links that correct errors")]
@@ -102,15 +102,11 @@ class InfinibandLink(Section):
     """InfiniBand links (InfiniBand Architecture Specification volume 2)."""
 
     kind: Annotated[Literal["infiniband"], PLAIN] = "infiniband"
-    speed: Speed = Field(description="lane rate, by its InfiniBand name")
-    width: Width = Field(description="lanes")
-    cable_length: CableLength = Field(description="length of each cable")
-    propagation: Propagation = Field(
-        description="delay of the cable; light in vacuum takes 3.336 ns/m"
-    )
-    credit_update: CreditUpdate = Field(
-        description="receive buffer freed between two flow-control packets"
-    )
+    speed: Speed = key("lane rate, by its InfiniBand name")
+    width: Width = key("lanes")
+    cable_length: CableLength = key("length of each cable")
+    propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
+    credit_update: CreditUpdate = key("receive buffer freed between two flow-control packets")
     fec: _Fec
 
 
@@ -118,11 +114,9 @@ class EthernetLink(Section):
     """Full-duplex Ethernet links that pause rather than lose (IEEE 802.3, 802.3x)."""
 
     kind: Annotated[Literal["ethernet"], PLAIN] = "ethernet"
-    gigabits: Gigabits = Field(description="data rate in Gbit/s, line coding taken off")
-    cable_length: CableLength = Field(description="length of each cable")
-    propagation: Propagation = Field(
-        description="delay of the cable; light in vacuum takes 3.336 ns/m"
-    )
+    gigabits: Gigabits = key("data rate in Gbit/s, line coding taken off")
+    cable_length: CableLength = key("length of each cable")
+    propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
     fec: _Fec
 
 
@@ -133,18 +127,16 @@ class PortLink(Section):
     """The fastest links that the ports of adapter and switches take, whatever these are."""
 
     kind: Annotated[Literal["port"], PLAIN] = "port"
-    carries: Annotated[Literal["infiniband", "ethernet"] | None, PLAIN] = Field(
-        default=None, description="their kind where ports take both; else the adapter's usual one"
+    carries: Annotated[Literal["infiniband", "ethernet"] | None, PLAIN] = key(
+        "their kind where ports take both; else the adapter's usual one", default=None
     )
-    cable_length: CableLength = Field(description="length of each cable")
-    propagation: Propagation = Field(
-        description="delay of the cable; light in vacuum takes 3.336 ns/m"
+    cable_length: CableLength = key("length of each cable")
+    propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
+    credit_update: CreditUpdate = key(
+        "InfiniBand: receive buffer freed between two flow-control packets"
     )
-    credit_update: CreditUpdate = Field(
-        description="InfiniBand: receive buffer freed between two flow-control packets"
-    )
-    decoding: Latency = Field(
-        description="where the rate has error correction: last bit of a code word to its data"
+    decoding: Latency = key(
+        "where the rate has error correction: last bit of a code word to its data"
     )
 
 
@@ -209,9 +201,9 @@ LARGEST_MTU = 9216
 
 MTUS: Mapping[str, Leaf] = MappingProxyType(
     {
-        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096), None, None, None),
+        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096)),
         # From what every IPv4 host must take (RFC 791) to what jumbo frames usually allow.
-        "ethernet": Leaf(int, SIZE, (), 576, LARGEST_MTU, None),
+        "ethernet": Leaf(int, SIZE, low=576, high=LARGEST_MTU),
     }
 )
 """By kind: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
@@ -226,13 +218,8 @@ def mtu_fault(mtu: object, found: str, *kinds: str) -> str | None:
         kinds: of MTUs, keys of MTUS.
     """
     leaves = [MTUS[kind] for kind in kinds]
-    if isinstance(mtu, int) and not isinstance(mtu, bool):
-        for leaf in leaves:
-            legal = mtu in leaf.choices
-            if leaf.low is not None and leaf.high is not None:
-                legal = leaf.low <= mtu <= leaf.high
-            if legal:
-                return None
+    if type(mtu) is int and any(leaf.allows(mtu) for leaf in leaves):
+        return None
     return f"found {found}; allowed: {', or '.join(leaf.allowed for leaf in leaves)}"
 
 
@@ -247,7 +234,8 @@ def roce_mtu(mtu: int) -> int:
     What InfiniBand has is the name of a path MTU: 4096 is 4096, but 1500 leaves room for 1024.
     """
     paths = [int(path) for path in MTUS["infiniband"].choices]
-    return max(path for path in paths if path == mtu or path + AROUND_ROCE <= mtu)
+    fitting = (path for path in paths if path == mtu or path + AROUND_ROCE <= mtu)
+    return max(fitting, default=min(paths))
 
 
 def path_mtus(kind: str, largest: int) -> str:

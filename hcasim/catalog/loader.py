@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog.adapter import Adapter
-from hcasim.catalog.description import Description
-from hcasim.catalog.dma import DmaDevice
+from hcasim.catalog.adapter import Adapter, DmaDevice
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
-from hcasim.catalog.provenance import Parameter, Value
-from hcasim.catalog.reader import Reader
+from hcasim.catalog.model_file import Loaded, ModelFile
+from hcasim.catalog.network.topologies import Switch
+from hcasim.catalog.section import Description
 from hcasim.catalog.stack import Stack
-from hcasim.catalog.switch import Switch
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.reading import read_toml
@@ -30,40 +27,6 @@ CLASSES: Mapping[str, tuple[type[Description], ...]] = {
     "testbeds": (Testbed,),
 }
 """What there is of each kind, the usual first."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """One catalogue file, validated.
-
-    Parameters:
-        kind: one of MODELS.
-        file: where it was read from.
-        model: the description.
-        values: the same as nested tables of values in base units.
-        parameters: each leaf with its provenance; paths start inside the description.
-    """
-
-    kind: str
-    file: Path
-    model: Description
-    values: Mapping[str, Any]
-    parameters: tuple[Parameter[Value], ...]
-    _renamed: dict[str, dict[str, Parameter[Value]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    def below(self, name: str) -> dict[str, Parameter[Value]]:
-        """Return the parameters by the paths that they have in a part of a machine."""
-        if name not in self._renamed:
-            self._renamed[name] = renamed(self.parameters, name)
-        return self._renamed[name].copy()
-
-
-def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Parameter[Value]]:
-    """Return parameters by their paths after a name is put before each."""
-    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
-    return {one.path: one for one in named}
 
 
 _OF_SCENARIOS = {"workload", "series", "axes", "claims"}
@@ -89,10 +52,6 @@ def each_file_once(loaded: Known | None = None) -> Iterator[None]:
         yield
     finally:
         _LOADED.reset(token)
-
-
-_LONGEST_CHAIN = 32
-"""Files of which each is based on the next."""
 
 
 def load(name: str, kind: str | None = None) -> Loaded:
@@ -137,31 +96,19 @@ def load(name: str, kind: str | None = None) -> Loaded:
 
 
 def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
-    """Load a file, and before it the one that it is based on.
-
-    Parameters:
-        above: the files that are based on this one.
-    """
+    """Load a file, and before it the one that it is based on; those above are based on it."""
     known = _LOADED.get()
     if known is not None and (kind, file) in known:
         return known[kind, file]
     table = read_toml(file)
-    base = table.get("based_on")
-    values: Mapping[str, Any] = {}
-    inherited: dict[str, Parameter[Value]] = {}
-    if base is not None:
-        loaded = _load(kind, _find_base(base, kind, file, above), (*above, file))
-        values = loaded.values
-        inherited = {
-            one.path: replace(one, inherited_from=one.inherited_from or loaded.model.id)
-            for one in loaded.parameters
-        }
-    reader = Reader(kind, _class_of(kind, {**values, **table}), file, values, inherited)
-    model, values = reader.read()
-    found = Loaded(kind, file, model, values, tuple(reader.parameters.values()))
+    base, named = None, table.get("based_on")
+    if named is not None:
+        base = _load(kind, _find_base(named, kind, file, above), (*above, file))
+    whole = {**(base.values if base else {}), **table}
+    loaded = ModelFile(kind, _class_of(kind, whole), file, base).read()
     if known is not None:
-        known[kind, file] = found
-    return found
+        known[kind, file] = loaded
+    return loaded
 
 
 def _class_of(kind: str, table: Mapping[str, Any]) -> type[Description]:
@@ -177,12 +124,9 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
         found = find_file(base, kind, file.parent)
     except CatalogError as error:
         raise CatalogError([where + fault for fault in error.faults]) from None
-    chain = (*above, file, found)
-    if len(chain) > _LONGEST_CHAIN:
-        most = f"allowed: up to {_LONGEST_CHAIN}"
-        raise CatalogError([f"{where}found more files that are based on each other; {most}"])
-    if found in chain[:-1]:
-        names = " -> ".join(one.stem for one in chain[chain.index(found) :])
+    chain = (*above, file)
+    if found in chain:
+        names = " -> ".join(one.stem for one in (*chain[chain.index(found) :], found))
         raise CatalogError([f"{where}found a circle: {names}"])
     return found
 

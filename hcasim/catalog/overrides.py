@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from hcasim.catalog.fields import Table, keys_of, leaf_paths
-from hcasim.catalog.loader import CLASSES, Loaded, load
+from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
 from hcasim.ground.errors import nearest, one_of, refuse, settings_fault
@@ -42,22 +41,22 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     if NOT_MODELLED.intersection(path.lower().replace("_", ".").split(".")):
         why = "PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
         return f"--set {path}: {why}"
-    prefix, _, inner = path.partition(".")
+    prefix = path.partition(".")[0]
     if prefix == "switch" and not switch:
         return f"--set {path}: there is no switch between two hosts back to back"
-    if prefix in PREFIXES and not any(kind_of(name) == prefix for name in parts):
+    if prefix in PREFIXES and not any(part.kind == prefix for part in parts.values()):
         return None  # its file is faulty and already reported
     found = False
-    for name, part in parts.items():
+    for part in parts.values():
         for start in _starts(part):
             inner = path.removeprefix(f"{start}.")
             if inner == path or (leaf := part.settable_at(inner)) is None:
                 continue
-            if start not in (name, kind_of(name)) and inner in part.own:
+            if start not in (part.name, part.kind) and inner in part.own:
                 continue
             found = True
             try:
-                part.put(f"{name}.{inner}", leaf.read_argument(text), leaf, path)
+                part.put(inner, leaf.read_argument(text), leaf, path)
             except UnitError as error:
                 return f"--set {path}: {error}"
     return None if found else f"--set {path}: {_unknown(path, parts)}"
@@ -66,24 +65,18 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
 def _starts(part: Part) -> Iterable[str]:
     """What may begin the paths of a part: its name, its kind, and "link" between switches, too."""
     more = ("link",) if part.name == "trunk" else ()
-    return dict.fromkeys((part.name, kind_of(part.name), *more))
+    return dict.fromkeys((part.name, part.kind, *more))
 
 
-def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
-    """Give an adapter the bus of another; return the fault if there is one.
-
-    Parameters:
-        part: the adapter.
-        text: the id of the other adapter, or a kind of bus.
-        adapters: ids, of which the first with that kind of bus is taken.
-    """
+def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str | None:
+    """Give an adapter the bus of another, or the first with a kind of bus; return any fault."""
     others = {name: load(name, "adapters") for name in adapters}
     by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
     other = others.get(by_kind.get(text, text))
     if other is None:
         allowed = [*by_kind, *others]
         return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
-    take_section(part, "bus", other, f"the bus of {other.model.id}")
+    part.take_section("bus", other, f"the bus of {other.model.id}")
     part.set_paths.append(f"{part.name}.bus")
     return None
 
@@ -91,21 +84,16 @@ def replace_bus(part: Part, text: str, adapters: Sequence[str]) -> str | None:
 def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[str]:
     """Let an adapter whose ports take several links speak the protocol of its own one.
 
-    Parameters:
-        part: the adapter.
-        settings: of which one may say what it speaks.
-        link: kind of its links, of which one that no protocol has leaves it as it is.
-
     Returns:
         A fault if it does not speak what the settings say.
     """
     if part.protocol is None:
-        asked = [path for path in part.protocol_paths if path in settings]
+        asked = [path for path in part.choosing("protocol") if path in settings]
         return [f"--set {path}: {part.values['id']} is no RDMA adapter" for path in asked]
     usual, port = part.protocol, part.values.get("port", {})
     allowed = spoken(usual, port)
     chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
-    for path in part.protocol_paths:
+    for path in part.choosing("protocol"):
         if path in settings:
             chosen = settings[path]
             if chosen not in allowed:
@@ -121,26 +109,12 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
 
     What is wrong with one is said when all settings are applied.
     """
-    for start in dict.fromkeys((kind_of(part.name), part.name)):
+    for start in dict.fromkeys((part.kind, part.name)):
         for path in [path for path in settings if path.startswith(f"{start}.port.")]:
             inner = path.removeprefix(f"{start}.")
-            leaf = part.settable_at(inner)
-            if leaf is not None:
+            if (leaf := part.settable_at(inner)) is not None:
                 with suppress(UnitError):
-                    part.put(f"{part.name}.{inner}", leaf.read_argument(settings[path]), leaf, path)
-
-
-def take_section(part: Part, name: str, other: Loaded, words: str) -> None:
-    """Put a section of another description in the place of this one's; its sources say so."""
-    part.values[name] = other.values[name]
-    inside = f"{part.name}.{name}."
-    for path in [path for path in part.parameters if path.startswith(inside)]:
-        del part.parameters[path]
-    for parameter in other.parameters:
-        path = f"{part.name}.{parameter.path}"
-        if path.startswith(inside):
-            source = f"{words}: {parameter.source}"
-            part.parameters[path] = replace(parameter, path=path, source=source)
+                    part.put(inner, leaf.read_argument(settings[path]), leaf, path)
 
 
 def _unknown(path: str, parts: Mapping[str, Part]) -> str:

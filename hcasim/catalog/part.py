@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.loader import Loaded
+from hcasim.catalog.model_file import Loaded
 from hcasim.catalog.provenance import SET, UNSAID, Parameter, Value
 
-_WANTED = re.compile(r"; allowed (\w+): ")
-"""What in a fault says which of several values is to be another."""
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
-PROTOCOL_KIND = "adapter.protocol.kind"
 
 
 def kind_of(name: str) -> str:
@@ -33,20 +30,24 @@ class Part:
         model: its class.
         values: nested tables of values in base units, of which settings change copies.
         parameters: the same with provenance, by full path.
+        loaded: what its file says, if it has one.
         own: what differs by its file from what it follows.
         set_paths: settings that have changed it.
         begun: sections that it had not, each with the setting that has begun it.
-        loaded: what its file says, if it has one.
     """
 
     name: str
     model: type[BaseModel]
     values: dict[str, Any]
     parameters: dict[str, Parameter[Value]]
+    loaded: Loaded | None = None
     own: set[str] = field(default_factory=set)
     set_paths: list[str] = field(default_factory=list)
     begun: dict[str, str] = field(default_factory=dict)
-    loaded: Loaded | None = None
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.name)
 
     @property
     def leaves(self) -> dict[str, Leaf]:
@@ -61,10 +62,15 @@ class Part:
         """The one of `settable` that is at a path."""
         return leaf_paths(self.model, self.values, every=True, at=path).get(path)
 
+    def choosing(self, section: str) -> tuple[str, ...]:
+        """The settings that choose the kind of a section of it."""
+        return tuple(f"{start}.{section}.kind" for start in dict.fromkeys((self.kind, self.name)))
+
     @property
     def bus_paths(self) -> tuple[str, ...]:
         """The settings that give it, if it is an adapter, the bus of another."""
-        return (BUS, BUS_KIND, f"{self.name}.bus", f"{self.name}.bus.kind")
+        kinds = self.choosing("bus")
+        return (*kinds, *(path.removesuffix(".kind") for path in kinds))
 
     @property
     def protocol(self) -> str | None:
@@ -72,35 +78,48 @@ class Part:
         spoken: str | None = self.values.get("protocol", {}).get("kind")
         return spoken
 
-    @property
-    def protocol_paths(self) -> tuple[str, ...]:
-        """The settings that say, if it is an adapter, what it speaks."""
-        return (PROTOCOL_KIND, f"{self.name}.protocol.kind")
-
     def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
-        """Change one value, whose full path is given, for the sake of a setting."""
+        """Change the value at a path inside of it for the sake of a setting."""
         if setting not in self.set_paths:
             self.set_paths.append(setting)
         self._change(path, value, leaf, SET)
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""
-        full = f"{self.name}.{path}"
-        old = self.parameters[full]
-        self._change(full, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
+        old = self.parameters[f"{self.name}.{path}"]
+        self._change(path, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
 
     def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
+        *_, last = path.split(".")
+        self._section(path.rpartition(".")[0])[last] = value
+        self.parameters[f"{self.name}.{path}"] = leaf.assumed(f"{self.name}.{path}", value, source)
+
+    def _section(self, path: str) -> dict[str, Any]:
+        """A section that it may change: a copy, because others may have it, too."""
         table, place = self.values, ""
-        *sections, last = path.removeprefix(f"{self.name}.").split(".")
-        for section in sections:
-            place += section + "."
-            if section not in table and not place.startswith((*self.begun,)):
+        for name in path.split(".") if path else ():
+            place += name + "."
+            if name not in table and not place.startswith((*self.begun,)):
                 self.begun[place] = self.set_paths[-1]
-            table = _own(table, section)
-            if section in table:
-                table = _own(table, section)
-        table[last] = value
-        self.parameters[path] = leaf.assumed(path, value, source)
+            table[name] = {**table.get(name, {})}
+            table = table[name]
+            if name in table:
+                # The only one of sections that could be several has the name of their table.
+                table[name] = {**table[name]}
+                table = table[name]
+        return table
+
+    def take_section(self, name: str, other: Loaded, words: str) -> None:
+        """Put a section of another description in the place of its own; its sources say so."""
+        self.values[name] = other.values[name]
+        inside = f"{self.name}.{name}."
+        for path in [path for path in self.parameters if path.startswith(inside)]:
+            del self.parameters[path]
+        self.parameters |= {
+            path: replace(one, source=f"{words}: {one.source}")
+            for path, one in other.below(self.name).items()
+            if path.startswith(inside)
+        }
 
     def build(self) -> BaseModel:
         """Return what it describes.
@@ -112,29 +131,23 @@ class Part:
             return self.loaded.model
         return self.model.model_validate(self.values)
 
-    def blame(self, fault: str) -> str:
-        """Put before a fault the settings that it may be about, and behind it what to set, too."""
-        place, _, text = fault.partition(": ")
-        section = place.removeprefix(self.name).strip(".")
-        given = {
-            path: path.removeprefix(f"{self.name}.").removeprefix(f"{kind_of(self.name)}.")
+    def blame(self, error: ValidationError) -> Iterator[str]:
+        """Say which of its settings, each legal alone, clash, and what else could be set, too."""
+        inner = {
+            path: path.removeprefix(f"{self.name}.").removeprefix(f"{self.kind}.")
             for path in self.set_paths
         }
-        inside = [path for path, inner in given.items() if f"{inner}.".startswith(f"{section}.")]
-        # A section tells of another by the end of its path, the whole of its sections by name.
-        named = [
-            path
-            for path, inner in given.items()
-            if ".".join(inner.split(".")[-2:]) in text
-            or (not section and inner.partition(".")[0] in text)
-        ]
-        other = _WANTED.search(text)
-        key = f"{section}.{other[1]}" if other else ""
-        beside = (
-            f"; set {self.name}.{key}, too" if key in self.leaves.keys() - given.values() else ""
-        )
-        about = ", ".join(inside or named or given)
-        return f"--set {about}: {place.strip('.')}: {text}{beside}"
+        for one in error.errors(include_url=False):
+            section = "".join(f"{name}." for name in _named(one["loc"], self.values))
+            clash = one["ctx"]["error"]
+            about, other = getattr(clash, "about", ()), section + getattr(clash, "other", "")
+            blamed = [path for path in inner if section and f"{inner[path]}.".startswith(section)]
+            blamed = blamed or [path for path in inner if f".{inner[path]}".endswith(about)]
+            lacking = other in self.leaves.keys() - inner.values()
+            yield (
+                f"--set {', '.join(blamed or inner)}: {f'{self.name}.{section}'[:-1]}: {clash}"
+                + (f"; set {self.name}.{other}, too" if lacking else "")
+            )
 
     def complete(self) -> list[str]:
         """Give what settings have begun its defaults.
@@ -145,36 +158,27 @@ class Part:
         faults = []
         for place, setting in self.begun.items():
             start = setting.partition(place)[0]
-            lacks = [
-                start + path
-                for path in self.leaves
-                if path.startswith(place) and f"{self.name}.{path}" not in self.parameters
-            ]
+            known = {path.removeprefix(f"{self.name}.") for path in self.parameters}
+            lacks = [path for path in self.leaves if path.startswith(place) and path not in known]
             if lacks:
                 faults.append(
                     f"--set {setting}: there is no {start}{place[:-1]} here; "
-                    f"allowed: together with {', '.join(lacks)}"
+                    f"allowed: together with {', '.join(start + path for path in lacks)}"
                 )
-                self._forget(place)
+                outer, _, last = place[:-1].rpartition(".")
+                del self._section(outer)[last]
                 continue
-            sections = {path.rpartition(".")[0] for path in self.parameters}
+            sections = {path.rpartition(".")[0] for path in known}
             for path, leaf in self.settable.items():
-                full = f"{self.name}.{path}"
-                known = full in self.parameters or full.rpartition(".")[0] not in sections
-                if path.startswith(place) and leaf.default is not None and not known:
-                    self._change(full, leaf.default, leaf, UNSAID)
+                new = path not in known and path.rpartition(".")[0] in sections
+                if new and path.startswith(place) and leaf.default is not None:
+                    self._change(path, leaf.default, leaf, UNSAID)
         return faults
 
-    def _forget(self, place: str) -> None:
-        table = self.values
-        *outer, last, _ = place.split(".")
-        for section in outer:
-            table = _own(table, section)
-        del table[last]
 
-
-def _own(table: dict[str, Any], section: str) -> dict[str, Any]:
-    """Return a section of a table, put in the place of one that others may have, too."""
-    table[section] = {**table.get(section, {})}
-    found: dict[str, Any] = table[section]
-    return found
+def _named(location: tuple[int | str, ...], table: Any) -> Iterator[str]:
+    """The keys of a location, without the branches of unions that pydantic puts between them."""
+    for name in location:
+        if name in table:
+            table = table[name]
+            yield str(name)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.description import PLAIN, Section
 from hcasim.catalog.link import Gigabits, Speed, Width
+from hcasim.catalog.section import PLAIN, Section, key
 
 
 class InfinibandProtocol(Section):
@@ -28,8 +28,8 @@ class IwarpProtocol(Section):
     """RDMAP over DDP over MPA over TCP (RFC 5040, 5041 and 5044)."""
 
     kind: Annotated[Literal["iwarp"], PLAIN] = "iwarp"
-    markers: bool = Field(description="MPA puts a marker every 512 bytes into the TCP stream")
-    timestamps: bool = Field(description="TCP segments carry the timestamps option")
+    markers: bool = key("MPA puts a marker every 512 bytes into the TCP stream")
+    timestamps: bool = key("TCP segments carry the timestamps option")
 
 
 Protocol = Annotated[
@@ -50,9 +50,9 @@ MTU_OF: Mapping[str, str] = MappingProxyType(
 class Port(Section):
     """The fastest links of each port; an adapter of both kinds speaks the protocol of its link."""
 
-    speed: Speed | None = Field(default=None, description="InfiniBand: lane rate, by its name")
-    width: Width | None = Field(default=None, description="InfiniBand: lanes")
-    gigabits: Gigabits | None = Field(default=None, description="Ethernet: data rate in Gbit/s")
+    speed: Speed | None = key("InfiniBand: lane rate, by its name", default=None)
+    width: Width | None = key("InfiniBand: lanes", default=None)
+    gigabits: Gigabits | None = key("Ethernet: data rate in Gbit/s", default=None)
 
     @model_validator(mode="after")
     def _is_some_link(self) -> Port:

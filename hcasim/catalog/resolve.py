@@ -11,19 +11,20 @@ from typing import Any
 from pydantic import ValidationError
 
 from hcasim.catalog.adapter import Adapter
-from hcasim.catalog.assembly import gather, models_of, starts_of, trunks_of
+from hcasim.catalog.assembly import Assembly, models_of, trunks_of
 from hcasim.catalog.consistency import contradictions
 from hcasim.catalog.fields import Leaf, keys_of
+from hcasim.catalog.fitting import train
 from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
-from hcasim.catalog.machine import Machine, NodeGroup
-from hcasim.catalog.network import BackToBack, Network, OneSwitch
+from hcasim.catalog.model_file import Loaded
+from hcasim.catalog.network.topologies import BackToBack, Network, OneSwitch
 from hcasim.catalog.overrides import PREFIXES, as_texts, override
-from hcasim.catalog.part import BUS, BUS_KIND, PROTOCOL_KIND, Part, kind_of
+from hcasim.catalog.part import BUS, BUS_KIND, Part
 from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import CHOSEN, Parameter, Value
-from hcasim.catalog.slots import train
+from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.testbed import Testbed
 from hcasim.ground.errors import (
     ID,
@@ -34,7 +35,6 @@ from hcasim.ground.errors import (
     refuse,
     settings_fault,
 )
-from hcasim.ground.faults import told
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
 
@@ -78,22 +78,19 @@ def resolve(
         settings_fault(overrides),
         "" if stack is None else name_fault("stack", stack),
         "" if host is None else name_fault("host", host),
-        _switch_fault(switch),
+        flag_fault("switch", switch, ID) if name_fault("switch", switch) else "",
     )
     settings = as_texts(overrides)
-    adapter = None if adapter is None else fspath(adapter)
-    stack = None if stack is None else fspath(stack)
-    host = None if host is None else fspath(host)
-    faults: list[str] = []
+    adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
     try:
         bed = load(fspath(testbed_id), "testbeds")
     except CatalogError as error:
-        faults += error.faults
+        faults = error.faults
         if adapter is not None:
             try:
                 find_file(adapter, "adapters")
             except CatalogError as unknown:
-                faults += unknown.faults
+                faults = faults + unknown.faults
         raise CatalogError(faults) from None
     testbed = bed.model
     assert isinstance(testbed, Testbed)
@@ -102,65 +99,47 @@ def resolve(
     network: Network = testbed.network if switch else BackToBack()
     if isinstance(switch, str | PathLike):
         network = _with_switch(network, fspath(switch))
-    switched = not isinstance(network, BackToBack)
-    stacks = {
-        name: stack or (mpi and group.mpi_stack) or group.stack for name, group in groups.items()
-    }
-    parts = gather(bed, groups, network, adapter, host, stacks, settings, faults)
-    adapters = [part for name, part in parts.items() if kind_of(name) == "adapter"]
+    assembly = Assembly(bed, groups, network, settings)
+    stacks = {name: stack or (mpi and one.mpi_stack) or one.stack for name, one in groups.items()}
+    assembly.gather(adapter, host, stacks)
+    parts, faults, adapters = assembly.parts, assembly.faults, assembly.of("adapter")
     if firmware_mode is not None:
         chosen = [_choose_firmware(part, firmware_mode) for part in adapters]
         faults += dict.fromkeys(fault for fault in chosen if fault)
-    done = {BUS, BUS_KIND, PROTOCOL_KIND}
-    done.update(*(part.bus_paths + part.protocol_paths for part in adapters))
+    done = {BUS, BUS_KIND, "adapter.protocol.kind"}
+    done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
     if "mtu" in settings:
         if mtu is not None:
             faults.append("--set mtu: contradicts --mtu; leave one out")
         mtu = settings["mtu"]
         done.add("mtu")
-    rest = [path for path in settings if path not in done]
-    found: dict[str, str | None] = dict.fromkeys(rest)
+    found: dict[str, str | None] = {path: None for path in settings if path not in done}
     # What is said of all comes before what is said of one group.
-    for path in sorted(rest, key=lambda path: path.partition(".")[0] not in PREFIXES):
-        found[path] = override(parts, path, settings[path], switched)
+    for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
+        found[path] = override(parts, path, settings[path], not isinstance(network, BackToBack))
     faults += [fault for fault in found.values() if fault]
     faults += dict.fromkeys(fault for part in parts.values() for fault in part.complete())
-    for start in starts_of(groups).values():
+    for start in assembly.starts.values():
         card, box = parts.get(f"{start}adapter"), parts.get(f"{start}host")
         if card is not None and box is not None:
             train(card, box, settings)
-    size = {p.path: p for p in bed.parameters}["mtu"]
-    roce = any(part.protocol == "rocev2" for part in adapters)
-    kinds: list[str] = [testbed.link.kind]
-    if isinstance(testbed.link, PortLink):
-        kinds = [LINK_OF[part.protocol or "infiniband"] for part in adapters[:1]]
-    kinds = ["infiniband"] * roce + kinds
-    if mtu is not None:
-        size, fault = _chosen_mtu(size, mtu, *kinds)
-        if fault:
-            faults.append(fault)
-    elif isinstance(testbed.link, PortLink) and adapters:
-        size = _as_taken(size, adapters)
-    if roce and not faults and roce_mtu(int(size.value)) != size.value:
-        largest = roce_mtu(int(size.value))
-        words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
-        size = size.changed(largest, MTUS["infiniband"].format(largest), words)
+    size, fault = _mtu_of(bed, mtu, adapters)
+    faults += [fault] if fault else []
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
             built[name] = part.build()
         except ValidationError as error:
-            faults += map(part.blame, told(error, [part.model], part.values, f"{name}."))
+            faults += part.blame(error)
     if faults:
         raise CatalogError(faults)
 
     network = built.get("network", network)
     counted = [p for p in bed.parameters if re.fullmatch(r"nodes\.(.*\.)?count", p.path)]
     if not switch:
-        counted = [
-            one.changed(2 // len(groups), str(2 // len(groups)), "two hosts back to back")
-            for one in counted[: len(groups)]
-        ]
+        each = 2 // len(groups)
+        back_to_back = "two hosts back to back"
+        counted = [one.changed(each, str(each), back_to_back) for one in counted[: len(groups)]]
     machine = Machine(
         id=testbed.id,
         title=testbed.title,
@@ -168,9 +147,9 @@ def resolve(
             NodeGroup(
                 name=name,
                 count=int(count.value),
-                **{part: built[start + part] for part in ("adapter", "host", "stack", "link")},
+                **{kind: built[start + kind] for kind in ("adapter", "host", "stack", "link")},
             )
-            for (name, start), count in zip(starts_of(groups).items(), counted, strict=True)
+            for (name, start), count in zip(assembly.starts.items(), counted, strict=True)
         ),
         network=network,
         switches={name: built[f"{name}.switch".lstrip(".")] for name in models_of(network)},
@@ -189,11 +168,6 @@ def resolve(
     return machine
 
 
-def _switch_fault(switch: object) -> str:
-    named = isinstance(switch, str | PathLike)
-    return name_fault("switch", switch) if named else flag_fault("switch", switch, ID)
-
-
 def _with_switch(network: Network, switch: str) -> Network:
     """A network with another model of switch, but for those that have one of their own."""
     if isinstance(network, BackToBack):
@@ -201,20 +175,10 @@ def _with_switch(network: Network, switch: str) -> Network:
     return network.model_copy(update={"switch": switch})
 
 
-def _as_taken(size: Parameter[Value], adapters: Sequence[Part]) -> Parameter[Value]:
-    """The MTU of a testbed as far as the adapters take it."""
-    for part in adapters:
-        limit = part.values.get("limits", {}).get("max_mtu", size.value)
-        if limit < int(size.value):
-            words = f"the largest that {part.values['id']} takes"
-            size = size.changed(limit, MTUS["infiniband"].format(limit), words)
-    return size
-
-
 def _choose_firmware(part: Part, mode: object) -> str | None:
     leaf = keys_of(Adapter)["firmware_mode"]
     assert isinstance(leaf, Leaf)
-    if not isinstance(mode, str) or mode not in leaf.choices:
+    if not isinstance(mode, str) or not leaf.allows(mode):
         close = nearest(mode, map(str, leaf.choices))
         return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
     path = f"{part.name}.firmware_mode"
@@ -225,15 +189,33 @@ def _choose_firmware(part: Part, mode: object) -> str | None:
     return None
 
 
-def _chosen_mtu(
-    size: Parameter[Value], given: object, *kinds: str
+def _mtu_of(
+    bed: Loaded, given: object, adapters: Sequence[Part]
 ) -> tuple[Parameter[Value], str | None]:
-    try:
-        mtu = parse_size(given) if isinstance(given, str) else plain(given)
-    except UnitError as error:
-        return size, f"mtu: {error}"
-    fault = mtu_fault(mtu, repr(mtu), *kinds)
-    if fault is not None:
-        return size, f"mtu: {fault}"
-    assert isinstance(mtu, int)
-    return size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN), None
+    """The MTU that is given, or that of the testbed as far as the adapters take it; or a fault."""
+    assert isinstance(bed.model, Testbed)
+    size = {one.path: one for one in bed.parameters}["mtu"]
+    kinds: list[str] = [bed.model.link.kind]
+    if isinstance(bed.model.link, PortLink):
+        kinds = [LINK_OF[part.protocol or "infiniband"] for part in adapters[:1]]
+    roce = any(part.protocol == "rocev2" for part in adapters)
+    kinds = ["infiniband"] * roce + kinds
+    if given is not None:
+        try:
+            mtu = parse_size(given) if isinstance(given, str) else plain(given)
+        except UnitError as error:
+            return size, f"mtu: {error}"
+        if fault := mtu_fault(mtu, repr(mtu), *kinds):
+            return size, f"mtu: {fault}"
+        assert isinstance(mtu, int)
+        size = size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN)
+    elif isinstance(bed.model.link, PortLink):
+        for part in adapters:
+            limit = part.values.get("limits", {}).get("max_mtu", size.value)
+            if limit < int(size.value):
+                words = f"the largest that {part.values['id']} takes"
+                size = size.changed(limit, MTUS["infiniband"].format(limit), words)
+    if roce and (largest := roce_mtu(int(size.value))) != size.value:
+        words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
+        size = size.changed(largest, MTUS["infiniband"].format(largest), words)
+    return size, None

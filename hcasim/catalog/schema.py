@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.reader import Chosen, Fitted, Given
+from hcasim.catalog.model_file import Chosen, Fitted, Given
 
 _LEAF = '"$comment": "leaf"'
 
@@ -56,8 +56,9 @@ class _OfFiles(GenerateJsonSchema):
         for name, key in keys_of(description).items():
             old = model["properties"][name]
             if isinstance(key, Leaf):
-                described = {"description": old["description"]} if "description" in old else {}
-                model["properties"][name] = _leaf(key) | described
+                leaf = {"allOf": [{"$comment": "leaf"}], "properties": {"value": _value(key)}}
+                words = {"description": old["description"]} if "description" in old else {}
+                model["properties"][name] = leaf | words
             elif isinstance(key, Table) and key.named:
                 inner = old.pop("additionalProperties")
                 whole = {"type": old.pop("type"), "additionalProperties": inner}
@@ -68,27 +69,14 @@ class _OfFiles(GenerateJsonSchema):
         return model
 
 
-def _leaf(key: Leaf) -> dict[str, Any]:
-    return {"allOf": [{"$comment": "leaf"}], "properties": {"value": _value(key)}}
-
-
 def _value(leaf: Leaf) -> dict[str, Any]:
     if leaf.unit is not None:
         units = "|".join(leaf.unit.names)
-        return {
-            "type": "string",
-            "pattern": rf"^[0-9]+(\.[0-9]+)?\s*({units})$",
-            "$comment": leaf.allowed,
-        }
+        pattern = rf"^[0-9]+(\.[0-9]+)?\s*({units})$"
+        return {"type": "string", "pattern": pattern, "$comment": leaf.allowed}
     if leaf.choices:
         return {"enum": list(leaf.choices)}
-    if leaf.base is bool:
-        return {"type": "boolean"}
-    if leaf.base is str:
-        return {"type": "string", "minLength": 1}
-    schema: dict[str, Any] = {"type": "integer"}
-    if leaf.low is not None:
-        schema["minimum"] = leaf.low
-    if leaf.high is not None:
-        schema["maximum"] = leaf.high
-    return schema
+    if leaf.base is not int:
+        return {"type": "boolean"} if leaf.base is bool else {"type": "string", "minLength": 1}
+    ends = {"minimum": leaf.low, "maximum": leaf.high}
+    return {"type": "integer"} | {name: end for name, end in ends.items() if end is not None}

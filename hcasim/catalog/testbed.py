@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
-from hcasim.catalog.description import PLAIN, Description, Refers, Section
 from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
-from hcasim.catalog.network import Network
+from hcasim.catalog.network.topologies import Network
+from hcasim.catalog.section import PLAIN, Description, Refers, Section, key
 from hcasim.ground.errors import nearest, one_of
-from hcasim.ground.units import SIZE, format_size
+from hcasim.ground.units import Bytes, format_size
 
 AdapterName = Annotated[str, Refers("adapters")]
 HostName = Annotated[str, Refers("hosts")]
@@ -20,20 +20,20 @@ StackName = Annotated[str, Refers("stacks")]
 class Nodes(Section):
     """A group of nodes that are alike."""
 
-    count: Annotated[int, Field(ge=1, le=65536)] = Field(description="hosts with an adapter")
+    count: int = key("hosts with an adapter", 1, 65536)
     host: HostName
     stack: StackName
-    adapters: Annotated[tuple[str, ...], Refers("adapters")] = Field(
-        min_length=1, description="adapters that were measured"
+    adapters: Annotated[tuple[str, ...], Refers("adapters")] = key(
+        "adapters that were measured", min_length=1
     )
-    default_adapter: AdapterName = Field(default="", description="of them, if not the first")
-    mpi_stack: Annotated[str, Refers("stacks")] = Field(
-        default="", description="the stack of MPI programs, if another"
+    default_adapter: AdapterName = key("of them, if not the first", default="")
+    mpi_stack: Annotated[str, Refers("stacks")] = key(
+        "the stack of MPI programs, if another", default=""
     )
-    ports: Annotated[int | None, Field(ge=1, le=256)] = Field(
-        default=None, description="ports of each adapter that have a cable, if not all have"
+    ports: int | None = key(
+        "ports of each adapter that have a cable, if not all have", 1, 256, default=None
     )
-    link: LinkChanges | None = Field(default=None, description="where their links differ")
+    link: LinkChanges | None = key("where their links differ", default=None)
 
     @field_validator("default_adapter")
     @classmethod
@@ -55,17 +55,17 @@ class Testbed(Description):
 
     __test__ = False
 
-    paper: Annotated[str, PLAIN] = Field(
-        default="", description="where an experiment on it was published"
-    )
-    nodes: dict[str, Nodes] = Field(description="all nodes, or several groups by name")
-    network: Network = Field(description="how they are connected")
-    link: AnyLink = Field(description="each link between an adapter and a switch")
-    trunk: LinkChanges | None = Field(default=None, description="where links of switches differ")
+    paper: Annotated[str, PLAIN] = key("where an experiment on it was published", default="")
+    nodes: dict[str, Nodes] = key("all nodes, or several groups by name")
+    network: Network = key("how they are connected")
+    link: AnyLink = key("each link between an adapter and a switch")
+    trunk: LinkChanges | None = key("where links of switches differ", default=None)
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
-    mtu: Annotated[int, SIZE, Field(ge=0, le=2**31)] = Field(
-        description="largest payload of an InfiniBand packet, or IP packet of an Ethernet frame; "
-        "on links of kind port as far as the adapter takes it"
+    mtu: Bytes = key(
+        "largest payload of an InfiniBand packet, or IP packet of an Ethernet frame; on links of "
+        "kind port as far as the adapter takes it",
+        0,
+        2**31,
     )
 
     @field_validator("mtu")

@@ -1,336 +1,231 @@
-"""The hcasim command: finds its subcommands lazily and ends in one place."""
+"""`hcasim app`: one run of a program of MPI."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import importlib
-import io
-import os
-import re
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim import __version__
-from hcasim.cli.command import Faults, debug_option
-from hcasim.cli.output import abandon, note
-from hcasim.cli.surroundings import prepare_process
-from hcasim.ground.process import build
-
-COMMANDS = {
-    "list": ("catalogue", "List models, scenarios, calibrations and workloads."),
-    "show": ("show", "Show a model, testbed or scenario: each value with its evidence and source."),
-    "new": ("starting", "Write a file that a description of your own begins with."),
-    "run": ("run", "Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper."),
-    "reproduce": (
-        "reproduce",
-        "Replay papers, such as liu2004, or scenarios, and judge each published statement.",
-    ),
-    "app": (
-        "application",
-        "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
-    ),
-    "bench": ("bench", "Run a benchmark, such as write_lat, and print what it measures."),
-    "sweep": ("sweep", "Measure over any settings, each with each, and print one table."),
-    "compare": (
-        "compare",
-        "Compare two machines or results: what differs, and what that does.",
-    ),
-    "why": ("why", "Say which parameters explain how two testbeds differ in a benchmark."),
-    "sensitivity": (
-        "sensitivity",
-        "Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.",
-    ),
-    "import": ("importing", "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured."),
-    "check": ("check", "Check whether the model agrees with what was measured."),
-    "calibrate": (
-        "calibrate",
-        "Fit parameters to the claims of a paper, or to traces of a machine.",
-    ),
-}
-"""Each command, the module in this package that holds it, and the first line of its help."""
-
-BAD_INPUT = 2
-NOT_WRITTEN = 2
-UNEXPECTED = 70
-NO_ROOM = 71
-HUNG_UP = 129
-INTERRUPTED = 130
-TERMINATED = 143
-BROKEN_PIPE = 141
-_ENDED = {
-    signal.SIGHUP: (HUNG_UP, "Hung up."),
-    signal.SIGINT: (INTERRUPTED, "Interrupted."),
-    signal.SIGTERM: (TERMINATED, "Terminated."),
-}
-"""Signals that end a command, with its exit code and what it says."""
-_DISK_FULL = (
-    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
-    # What is open for reading only, and a pipe that does not wait for its reader.
-    *(errno.EBADF, errno.EAGAIN),
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    profile_option,
+    read_pairs,
+    settings_option,
+    timing_option,
 )
+from hcasim.cli.experiment import machine_options, read_experiment
+from hcasim.cli.output import note, print_line, print_notes, progress_bar
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.printing import print_profile
+from hcasim.cli.results import Wanted, result_options
+from hcasim.cli.tables import print_table
+from hcasim.cli.tracing import Tracing, trace_options
+
+if TYPE_CHECKING:
+    from hcasim.runs.application import Application
+
+_FEW = 32
+"""Processes of which each has a line."""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a subcommand when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"hcasim.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        unknown = args and not args[0].startswith("-") and args[0] not in COMMANDS
-        if unknown and not ctx.resilient_parsing:
-            raise click.UsageError(unknown_command(args[0]), ctx)
-        return super().resolve_command(ctx, args)
-
-
-def unknown_command(name: str) -> str:
-    """Say that a command is unknown, and which is meant."""
-    import difflib
-
-    close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"found no command {name!r}; allowed: {', '.join(COMMANDS)}{hint}"
-
-
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+@click.command("app", cls=Command)
+@click.argument("program", metavar="PROGRAM")
+@click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
+@machine_options
+@click.option(
+    "-n", "--ranks", metavar="N", type=click.IntRange(min=1), required=True, help="Processes."
 )
-@click.version_option(__version__, prog_name="hcasim", message=f"%(prog)s %(version)s, {build()}")
-@debug_option
-def app() -> None:
-    """Predict how an RDMA adapter performs in a given machine.
+@click.option(
+    "--ppn",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Most processes on a node, each on a processor of its own.",
+)
+@click.option(
+    "--map-by",
+    metavar="WORD",
+    default="block",
+    show_default=True,
+    help="block fills a node before the next, cyclic deals processes out in turn.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="COLLECTIVE=NAME",
+    multiple=True,
+    help="Of a collective, instead of what the stack's rules choose. Repeatable.",
+)
+@click.option(
+    "--rate",
+    metavar="RATE",
+    help="At which a trace computes that counts operations, as 2 Gop/s (default: 1 Gop/s).",
+)
+@click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
+@settings_option
+@result_options
+@click.option(
+    "--goal",
+    type=click.Path(path_type=Path),
+    help="Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
+)
+@trace_options
+@profile_option
+@timing_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    goal: Path | None,
+    timing: bool,
+    **given: Any,
+) -> None:
+    """Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.
 
-    hcasim simulates the adapter, its bus, its host and the fabric, and replays published
-    experiments beside what their authors measured.
+    A file of Python has a function main(comm), which may be given ARGUMENTs behind it. Calls that
+    take time stand behind `yield from`: comm.compute(seconds), comm.send(bytes, dest), and the
+    other calls of mpi4py in small letters. What it prints goes to standard error.
+
+    The kernels are those of the NAS benchmarks: is, ft, mg, lu and cg of the classes S, W, A, B and
+    C. Machine learning is allreduce, data_parallel, experts and pipeline: the last three are given
+    a model, such as mixtral-8x7b, and all of them ARGUMENTs such as size=1M or rate=200Tflop/s. A
+    trace is a schedule of GOAL, a time-independent trace of SimGrid, an archive of OTF2
+    (traces.otf2) or a file of an execution trace of Chakra (NAME.0.et); -n is its number of
+    processes.
     """
+    from hcasim.runs.program import app
+
+    tracing = Tracing.take(given)
+    wanted = Wanted.take(given)
+    faults = [*wanted.faults(), *tracing.faults()]
+    own = {name: given.pop(name) for name in ("ppn", "map_by", "rate", "exact", "profile")}
+    choices = read_experiment(given, faults)
+    algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
+    outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
+    faults += output_faults(outputs)
+    if faults:
+        raise Faults(dict.fromkeys(faults))
+    with (
+        progress_bar("Simulating") as progress,
+        tracing.listening(f"{program} on {given['testbed']}") as listen,
+        contextlib.redirect_stdout(sys.stderr),
+    ):
+        found = app(
+            program,
+            given["testbed"],
+            given["ranks"],
+            arguments=arguments,
+            algorithms=algorithms,
+            progress=progress,
+            record=goal is not None,
+            listen=listen if tracing.wanted else None,
+            **own,
+            **choices,
+        )
+    found = found if timing else replace(found, wall_seconds=None)
+    if goal is not None:
+        found.save_goal(goal)
+        note(f"Wrote {goal}")
+    wanted.deliver(found, lambda: _print(found, timing))
 
 
-def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
-    """Run the command line and exit.
+def _print(found: Application, timing: bool) -> None:
 
-    The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 70 after an
-    error that nobody expected, 71 if memory or open files ran out, 130 after Ctrl-C, 143 after
-    SIGTERM, 129 after SIGHUP, or 141 if the reader of the output left early.
-
-    Parameters:
-        args: the words after the program's name; those of this process without it.
-        prog_name: the program's name in messages.
-    """
-    prepare_process()
-    words = sys.argv[1:] if args is None else list(args)
-    code = _run(words, prog_name)
-    if executor := sys.modules.get("hcasim.runs.executor"):
-        # The interpreter would wait for those that are still starting.
-        executor.end_workers()
-    try:
-        sys.stderr.flush()
-    except OSError:
-        # The interpreter would end with a code of its own.
-        abandon(sys.stderr)
-    sys.exit(code)
-
-
-def _run(words: list[str], prog_name: str) -> int:
-    try:
-        with _one_interruption():
-            code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
-            sys.stdout.flush()
-    except click.ClickException as error:
-        _show(error)
-        return BAD_INPUT
-    except (click.Abort, KeyboardInterrupt) as error:
-        return _ended(error)
-    except BrokenPipeError:
-        abandon(sys.stdout)
-        return BROKEN_PIPE
-    except SystemExit as error:
-        # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
-        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
-            return BROKEN_PIPE
-        if not error.code:
-            raise
-        # It completes what it was not asked for.
-        name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
-        found = os.environ.get(name)
-        note(f"Error: {name}: found {found!r}; allowed: bash_source, zsh_source or fish_source")
-        return BAD_INPUT
-    except Exception as error:  # noqa: BLE001
-        # A terminal that has gone takes nothing any more.
-        if _is_of(error, lambda one: isinstance(one, KeyboardInterrupt)):
-            return _ended(error)
-        # Left to the interpreter, it would look like a missed claim.
-        return _unexpected(error, "--debug" in words)
-    return code if isinstance(code, int) else 0
-
-
-def _ended(error: BaseException) -> int:
-    """Say which signal has ended the command, and return its exit code."""
-    # Handlers go before the interpreter does; this stays.
-    for number in _ENDED:
-        signal.signal(number, signal.SIG_IGN)
-    by = signal.SIGINT
-    for one in _chain(error):
-        by = one.by if isinstance(one, _Ended) else by
-    code, said = _ENDED[by]
-    note(said)
-    return code
+    machine, outcome, run_s = found.machine, found.outcome, found.seconds
+    nodes = len({one.node for one in outcome.ranks})
+    print_line(
+        f"{found.program} on {machine.id}, {machine.adapter.id}: "
+        f"{found.ranks} processes on {nodes} nodes"
+    )
+    _print_returned(outcome.ranks[0].returned)
+    parts = [
+        ("run time", run_s),
+        ("computing", found.compute_seconds),
+        ("in calls", found.mpi_seconds),
+        ("of that waiting", found.wait_seconds),
+    ]
+    click.echo()
+    print_table(
+        "Time, means over processes",
+        ("What", "ms", "%"),
+        [(what, f"{1e3 * seconds:.4f}", _share(seconds, run_s)) for what, seconds in parts],
+        ("ms", "%"),
+    )
+    if outcome.calls:
+        click.echo()
+        columns = ("Calls", "ms", "Most", "%")
+        print_table(
+            "Calls, by mean time of a process",
+            ("Call", *columns),
+            [
+                (
+                    name,
+                    str(use.calls),
+                    f"{1e3 * use.seconds / found.ranks:.4f}",
+                    f"{1e3 * use.most_seconds:.4f}",
+                    _share(use.seconds / found.ranks, run_s),
+                )
+                for name, use in outcome.calls.items()
+            ],
+            columns,
+        )
+    click.echo()
+    print_table(
+        f"Critical path, with {outcome.critical_messages} messages",
+        ("What", "ms", "%"),
+        [
+            (what, f"{1e3 * seconds:.4f}", _share(seconds, run_s))
+            for what, seconds in sorted(outcome.critical.items(), key=lambda item: -item[1])
+        ],
+        ("ms", "%"),
+    )
+    click.echo()
+    rows = [[_cell(cell) for cell in one.row().values()] for one in outcome.ranks[:_FEW]]
+    names = ("Rank", "Node", "Run ms", "Compute ms", "MPI ms", "Wait ms", "Messages", "Bytes")
+    print_table("Processes", names, rows, names)
+    if found.ranks > _FEW:
+        print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
+    print_notes(found.notes)
+    if found.cost is not None:
+        print_profile([found.cost], timing=timing)
 
 
-def _show(error: click.ClickException) -> None:
-    """Print what click says, which may quote the words of the command line."""
-    if isinstance(error, Faults):
-        error.show()
+def _cell(value: int | float) -> str:
+    """A number of a process; what has a fraction is a time in s."""
+    return f"{1e3 * value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}" if whole else ""
+
+
+def _print_returned(returned: Any) -> None:
+    """Print it in tables; anything else than a dataclass is left to JSON."""
+    if not is_dataclass(returned) or isinstance(returned, type):
         return
-    text = io.StringIO()
-    error.show(text)
-    for line in text.getvalue().splitlines():
-        note(line)
+    found = asdict(returned)
+    rows = found.pop("rows", ())
+    if rows:
+        click.echo()
+        names = tuple(rows[0])
+        numbers = tuple(name for name, one in rows[0].items() if not isinstance(one, str))
+        print_table(
+            "Found, by rank 0", names, [[*map(_text, row.values())] for row in rows], numbers
+        )
+    lines = [
+        (name, _text(one))
+        for name, many in found.items()
+        for one in (many if isinstance(many, tuple) else (many,))
+    ]
+    if lines:
+        click.echo()
+        print_table("Found, by rank 0" if not rows else "With that", ("What", "Value"), lines)
 
 
-def _unexpected(error: Exception, debug: bool) -> int:
-    """Say in a line how the command ended, and return its exit code."""
-    if debug:
-        import traceback
-
-        for line in "".join(traceback.format_exception(error)).splitlines():
-            note(line)
-    if type(error).__name__ == "WorkerDied":
-        note(f"Error: {error}")
-        return NO_ROOM
-    if _is_of(error, _is_of_memory):
-        note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
-        return NO_ROOM
-    if _is_of(error, _is_of_files):
-        most = os.sysconf("SC_OPEN_MAX")
-        note(f"Error: too many files would be open; allowed: {most}; `ulimit -n` allows more")
-        return NO_ROOM
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        abandon(sys.stdout)
-        note(f"Error: standard output: cannot be written: {error.strerror}")
-        return NOT_WRITTEN
-    if isinstance(error, FileNotFoundError) and not _has_folder():
-        note("Error: the current folder has been removed; allowed: one that is there")
-        return BAD_INPUT
-    if (circle := _circle(error)) is not None:
-        found = "found links that lead in a circle"
-        note(f"Error: {circle}: {found}; allowed: a path that leads somewhere")
-        return BAD_INPUT
-    from hcasim.ground.errors import words_of
-
-    what = words_of(error)
-    how = "the command, its files and what it prints with --debug"
-    note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
-    return UNEXPECTED
-
-
-def _has_folder() -> bool:
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _circle(error: Exception) -> str | None:
-    """The path that a library could not follow, if links lead in a circle there."""
-    if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return str(error.filename)
-    # What pathlib makes of it before Python 3.13.
-    before, found, path = str(error).partition("Symlink loop from ")
-    return path.strip("'") if isinstance(error, RuntimeError) and found and not before else None
-
-
-def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:
-    """Whether what went wrong, or what it came from, is something."""
-    return any(map(is_it, _chain(error)))
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _is_of_memory(error: BaseException) -> bool:
-    # A library that finds no room is an import that fails; a worker that does may be ended.
-    names = {one.__name__ for one in type(error).__mro__}
-    if names & {"MemoryError", "BrokenProcessPool"}:
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    return isinstance(error, ImportError) and bool(_NO_SPACE.search(str(error)))
-
-
-def _is_of_files(error: BaseException) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in (errno.EMFILE, errno.ENFILE)
-    return isinstance(error, ImportError) and "Too many open files" in str(error)
-
-
-_NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
-
-
-class _Ended(KeyboardInterrupt):
-    """A signal that ends workers and removes files that are half written, as Ctrl-C does.
-
-    Parameters:
-        by: the signal.
-    """
-
-    def __init__(self, by: signal.Signals) -> None:
-        super().__init__()
-        self.by = by
-
-
-@contextlib.contextmanager
-def _one_interruption() -> Iterator[None]:
-    """Raise an exception at the first signal that ends a command; no other disturbs the end."""
-
-    def end(number: int, frame: object) -> None:
-        # At once: the next may come before anybody has caught the first. One that has come already
-        # would be complained of if it were to be ignored.
-        for one in ours:
-            signal.signal(one, _nothing)
-        raise _Ended(signal.Signals(number))
-
-    # Whoever had it ignored, or answers it himself, goes before.
-    before = {number: signal.getsignal(number) for number in _ENDED}
-    usual = dict.fromkeys(_ENDED, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
-    ours = [number for number in _ENDED if before[number] is usual[number]]
-    try:
-        for number in ours:
-            signal.signal(number, end)
-    except ValueError:
-        # Not in the main thread, which alone answers signals.
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in ours:
-            if signal.getsignal(number) is end:
-                signal.signal(number, before[number])
-
-
-def _nothing(number: int, frame: object) -> None:
-    """Answer a signal that comes too late."""
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

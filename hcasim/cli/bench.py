@@ -26,10 +26,10 @@ from hcasim.cli.experiment import (
     experiment_options,
     read_experiment,
 )
-from hcasim.cli.formats import print_text
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.outputs import output_faults
+from hcasim.cli.printing import print_text
 from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
@@ -80,6 +80,7 @@ def command(
     from hcasim.runs.point import long_wait
     from hcasim.runs.store import usual_store
     from hcasim.traces import render
+    from hcasim.workloads import find_workload
 
     tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
     known, faults = read_known(calibration, given)
@@ -95,7 +96,8 @@ def command(
     count = read_samples(uncertainty, faults) if known is None else None
     if count and not faults:
         drawn = drawn_points(prepared, count, lambda settings: _prepare(given, settings))
-    if any(fault.startswith("invalidate: ") for fault in faults):
+    workload = find_workload(given["workload"])
+    if given["invalidate"] and workload and "invalidate" not in workload.options:
         faults.append(INVALIDATE)
     faults += _form_faults(wanted.form, given["workload"], given["explain"], profile)
     faults += _untold(wanted.form, prepared)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hcasim.cli.command import WORDS
-from hcasim.cli.pages import told
+from hcasim.cli.results import told
 from hcasim.cli.tables import print_table
 
 _OWN = ("--explain", "--exact", "--json", "--profile", "--timing")

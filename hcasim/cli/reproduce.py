@@ -17,12 +17,11 @@ from hcasim.cli.command import (
     profile_of_all_option,
     timing_option,
 )
-from hcasim.cli.figures import in_folder, write_figure
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_json, print_line, progress_bar
 from hcasim.cli.outputs import output_faults, prepare_folder
-from hcasim.cli.pages import report_option, report_output, told, write_page
-from hcasim.cli.profiles import print_profile
+from hcasim.cli.printing import print_profile
+from hcasim.cli.results import in_folder, report_option, report_output, told, write_page
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -150,7 +149,8 @@ def _write(report: Report, folder: Path, words: str) -> None:
     from hcasim.papers.report import COLUMNS
 
     for replay in report.replays:
-        write_figure(replay, *(in_folder(folder, replay.scenario, one) for one in _FIGURES))
+        for one in _FIGURES:
+            replay.save(in_folder(folder, replay.scenario, one))
     page, data, text = (folder / name for name in _REPORT)
     write_atomically(page, write(_page(report, words), page.suffix))
     write_atomically(data, report.to_json())

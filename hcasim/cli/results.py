@@ -16,6 +16,8 @@ from hcasim.cli.outputs import Output
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hcasim.pages import Document
+    from hcasim.papers.scenario import Scenario
     from hcasim.runs.table import Table
 
 Decorated = Callable[..., Any]
@@ -177,3 +179,40 @@ def _print(text: str | bytes, form: str) -> None:
         click.echo(text, nl=False)
     else:
         print_lines(text)
+
+
+report_option: Callable[..., Any] = click.option(
+    "--report",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page of all of it with its figures, .html, or its tables, .md or .tex.",
+)
+
+
+def report_output(file: Path | None) -> Output:
+    """Return what --report names."""
+    from hcasim.pages.writing import ENDINGS
+
+    return Output("--report", file, ENDINGS)
+
+
+def told(words: Sequence[str]) -> str:
+    """Return words of hcasim as a line that can be typed again."""
+    from hcasim.ground.text import command_line
+
+    return command_line(["hcasim", *words])
+
+
+def write_page(document: Document, file: Path) -> None:
+    """Write a document in the form that the ending of a file says."""
+    from hcasim.ground.writing import write_atomically
+    from hcasim.pages.writing import write
+
+    write_atomically(file, write(document, file.suffix))
+    note(f"Wrote {file}")
+
+
+def in_folder(folder: Path, scenario: Scenario, ending: str) -> Path:
+    """Return a file of a scenario in a folder of results, such as liu2004-fig03.png."""
+    return folder / f"{scenario.id.replace('/', '-')}{ending}"

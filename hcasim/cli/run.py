@@ -17,12 +17,11 @@ from hcasim.cli.command import (
     settings_option,
     timing_option,
 )
-from hcasim.cli.figures import in_folder
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
 from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.outputs import output_faults, prepare_folder
-from hcasim.cli.profiles import print_profile
-from hcasim.cli.results import TEXT, Wanted, result_options
+from hcasim.cli.printing import print_profile
+from hcasim.cli.results import TEXT, Wanted, in_folder, result_options
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:

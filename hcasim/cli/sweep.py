@@ -18,8 +18,14 @@ from hcasim.cli.command import (
 from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
 from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.outputs import output_faults
-from hcasim.cli.pages import report_option, report_output, told, write_page
-from hcasim.cli.results import Wanted, result_options
+from hcasim.cli.results import (
+    Wanted,
+    report_option,
+    report_output,
+    result_options,
+    told,
+    write_page,
+)
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -108,8 +109,7 @@ class Cluster:
 
     def counters(self) -> dict[str, int]:
         """The counters of all adapters and buses, added up by name."""
-        total: dict[str, int] = {}
+        total = Counter[str]()
         for node in self.nodes:
-            for name, count in node.adapter.counters().items():
-                total[name] = total.get(name, 0) + count
-        return total
+            total.update(node.adapter.counters())
+        return dict(total)

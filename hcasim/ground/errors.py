@@ -14,6 +14,43 @@ from hcasim.ground.text import plain
 ID = "an id, or the path of a file"
 
 
+class Fault(str):
+    """What is wrong, where, and what is allowed: a line for people whose parts programs can ask.
+
+    Attributes:
+        place: what is wrong: an option, a path, a key of a file; empty if that is not known yet.
+        found: what was found there, as a value.
+        allowed: what is allowed, in words.
+        hint: the nearest valid name, as `nearest` says it, or nothing.
+    """
+
+    place: str
+    found: object
+    allowed: str
+    hint: str
+
+    def __new__(
+        cls, place: str, found: object, allowed: str, hint: str = "", text: str = ""
+    ) -> Fault:
+        """Put a fault into words.
+
+        Parameters:
+            text: how what was found was written, if not as Python writes it.
+        """
+        start = f"{place}: " if place else ""
+        shown = text or shorten(repr(found), 100)
+        fault = super().__new__(cls, f"{start}found {shown}; allowed: {allowed}{hint}")
+        fault.place, fault.found, fault.allowed, fault.hint = place, found, allowed, hint
+        fault._text = text
+        return fault
+
+    _text: str
+
+    def at(self, place: str) -> Fault:
+        """Return the same fault with the place that it is at."""
+        return Fault(place, self.found, self.allowed, self.hint, self._text)
+
+
 class CatalogError(Exception):
     """Every fault found in one pass over the descriptions.
 
@@ -23,7 +60,7 @@ class CatalogError(Exception):
     """
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults: list[str] = list(dict.fromkeys(map(str, faults)))
+        self.faults: list[str] = list(dict.fromkeys(faults))
         super().__init__(self.faults)
 
     def __str__(self) -> str:
@@ -135,4 +172,4 @@ def _is_table(given: object) -> bool:
 
 
 def _fault(fits: bool, what: str, given: object, allowed: str) -> str:
-    return "" if fits else f"{what}: found {shorten(repr(given), 100)}; allowed: {allowed}"
+    return "" if fits else Fault(what, given, allowed)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from hcasim.catalog.adapter import Umr
+from hcasim.catalog.adapter_tables import Umr
 from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
 from hcasim.hca.dma import DmaEngine

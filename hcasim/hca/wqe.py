@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final
 
-from hcasim.catalog.adapter import Wqe
+from hcasim.catalog.adapter_tables import Wqe
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode, Route
 from hcasim.hca.completion_queue import WCStatus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hcasim.catalog.adapter import WqeCache as Description
+from hcasim.catalog.adapter_tables import WqeCache as Description
 from hcasim.engine import SetAssociativeCache
 from hcasim.engine.changes import Changes
 from hcasim.hca.wqe import SendWqe

@@ -1,14 +1,22 @@
-"""The file that an experiment of one's own begins with: another, and what else may be set."""
+"""The file that a description or an experiment of one's own begins with: its base, as comments."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-from hcasim.catalog.folders import is_path
-from hcasim.catalog.starting import comment, dotted, word
+from pydantic import BaseModel
+
+from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
+from hcasim.catalog.folders import a_model, is_path
+from hcasim.catalog.loader import load
+from hcasim.catalog.model_file import Loaded
+from hcasim.catalog.section import Description
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
@@ -16,8 +24,16 @@ from hcasim.papers.scenario import AS_IN_ROWS, Options, Scenario, Series
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, OPTIONS
 
+_WIDTH = 98
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_MODEL = (
+    "What differs from {base} stands here; all else is inherited, fitted values with their "
+    "evidence, too. To change a value, take the # before its line away. A value has its unit, its "
+    "evidence (spec, datasheet, driver or assumed; chosen also has a list of claims) and a source "
+    "that says where it comes from. If you write a [section], these lines stay before it. Use:"
+)
 PAPER = "own"
-_HEAD = (
+_SCENARIO = (
     "An experiment like {base}, and at first the same. Change what differs. To set what stands in "
     "a comment, take the # before its line away; its value is the one that holds without it. Where "
     "an id of a testbed or an adapter stands, the path of a file may stand, too. Use:"
@@ -44,55 +60,121 @@ _AXES = (
 _CLAIMS = "What you state of it, which reproduce judges. This one is an example."
 
 
-def starting_scenario(name: str, base: str, folder: Path) -> str:
-    """Write a scenario that measures the same as another, with comments on what else may be set.
+def starting_file(kind: str, name: str, base: str, folder: Path) -> str:
+    """Write a description that is the same as another, with comments on what may be changed.
 
     Parameters:
-        name: of the file.
+        kind: one of `hcasim.catalog.MODELS`, or "scenarios": the file then measures the same, and
+            states nothing.
+        name: of the file, and of a model its id.
         base: id or file of the other, a file as seen from the current folder.
         folder: where it will lie.
 
     Returns:
-        The text, which is valid as it is; it states nothing.
+        The text, which is valid as it is.
 
     Raises:
         CatalogError: no such base, or every fault of its file.
     """
-    scenario = load_scenario(base)
+    if kind == "scenarios":
+        lines = _scenario(name, load_scenario(base), folder)
+    else:
+        loaded = load(base, kind)
+        base = _seen(str(loaded.file), folder) if is_path(base) else base
+        lines = _model(a_model(kind).split()[1], name, base, loaded)
+    return "\n".join(lines) + "\n"
+
+
+def _model(noun: str, name: str, base: str, loaded: Loaded) -> Iterator[str]:
     own = f"./{name}.toml"
-    lines = [
-        *comment(_HEAD.format(base=scenario.id)),
-        *(f"##     hcasim {command} {own}" for command in ("run", "show")),
-        *comment(_PLACE.format(paper=PAPER, name=name)),
-        f"title = {word(f'{name}, like: {scenario.title}')}",
-        f"paper = {word(PAPER)}",
-        f"figure = {word(name)}",
-        f"section = {word('none')}",
-        f"testbed = {word(_seen(scenario.testbed, folder))}",
-        *comment("The benchmark; hcasim show WORKLOAD has its options."),
-        f"workload = {word(scenario.workload)}",
-        "",
-        "[options]",
-        *_settings(scenario.options, Options, _usual(scenario)),
-    ]
+    uses = [f"show {own}"]
+    if noun in ("adapter", "testbed"):
+        bed = own if noun == "testbed" else f"ID --adapter {own}"
+        uses.append(f"bench write_lat --testbed {bed}")
+    yield from _head(_MODEL.format(base=loaded.model.id), uses)
+    yield ""
+    title = f"{name}, based on: {loaded.model.title}"
+    yield from _used({"id": name, "title": title, "based_on": base})
+    yield from _keys(loaded, type(loaded.model), loaded.values, ())
+
+
+def _keys(
+    loaded: Loaded, model: type[BaseModel], values: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the lines of a section: its own keys, and below them its sections."""
+    parameters = {one.path: one for one in loaded.parameters}
+    skipped = {"kind", *Description.model_fields}
+    own = {name: key for name, key in keys_of(model).items() if name in values.keys() - skipped}
+    for name, key in own.items():
+        place = (*path, name)
+        text = model.model_fields[name].description or ""
+        if isinstance(key, Leaf):
+            one = parameters[".".join(place)]
+            base = f", from {one.inherited_from}" if one.inherited_from else ""
+            yield ""
+            yield from _comment(f"{text or name}: {key.allowed}")
+            yield from _comment(f"{one.evidence}{base}: {one.source}")
+            value = f"value = {_word(key.raw(one.value))}"
+            yield f'# {_dotted(place)} = {{ {value}, evidence = "assumed", source = "what if" }}'
+        elif isinstance(key, PlainKey) and values[name]:
+            yield ""
+            yield from _comment(text)
+            yield f"# {_dotted(place)} = {_word(values[name])}"
+    for name, key in own.items():
+        if isinstance(key, Table):
+            for part, inside in key.parts(name, values[name]).items():
+                section = key.models[inside.get("kind", "")]
+                yield from _keys(loaded, section, inside, (*path, *part.split(".")))
+
+
+def _scenario(name: str, scenario: Scenario, folder: Path) -> Iterator[str]:
+    own, usual = f"./{name}.toml", _usual(scenario)
+    yield from _head(_SCENARIO.format(base=scenario.id), (f"run {own}", f"show {own}"))
+    yield from _comment(_PLACE.format(paper=PAPER, name=name))
+    title, testbed = f"{name}, like: {scenario.title}", _seen(scenario.testbed, folder)
+    yield from _used({"title": title, "paper": PAPER, "figure": name})
+    yield from _used({"section": "none", "testbed": testbed})
+    yield from _comment("The benchmark; hcasim show WORKLOAD has its options.")
+    yield from _used({"workload": scenario.workload})
+    yield from ("", "[options]")
+    yield from _settings(scenario.options, Options, usual)
+    # What all series have, or may vary, is no matter of one.
+    usual = {one: value for one, value in usual.items() if one not in Options.model_fields}
     for number, (key, series) in enumerate(scenario.series.items()):
-        lines += ["", f"[{dotted(('series', key))}]"]
+        yield from ("", f"[{_dotted(('series', key))}]")
         table = {
             one: _seen(value, folder) if one in ("testbed", "adapter") else value
             for one in Series.model_fields
             if (value := getattr(series, one)) not in (None, "")
         }
-        if number:
-            lines += (f"{one} = {word(value)}" for one, value in table.items())
-        else:
-            usual = _usual(scenario)
-            # What all series have, or may vary, is no matter of one.
-            usual = {one: usual[one] for one in usual if one not in Options.model_fields}
-            lines += _settings(table, Series, usual)
-    lines += ["", *comment(_AXES), "[axes]"]
-    axes = scenario.axes.model_dump(exclude_none=True)
-    lines += (f"{key} = {word(value)}" for key, value in axes.items())
-    return "\n".join([*lines, *_claim(scenario, name)]) + "\n"
+        yield from _used(table) if number else _settings(table, Series, usual)
+    yield from ("", *_comment(_AXES), "[axes]")
+    yield from _used(scenario.axes.model_dump(exclude_none=True))
+    yield from _claim(scenario, name)
+
+
+def _head(words: str, uses: Iterable[str]) -> Iterator[str]:
+    yield from _comment(words)
+    yield from (f"##     hcasim {use}" for use in uses)
+
+
+def _comment(text: str) -> list[str]:
+    # Two signs tell words from what can be used.
+    return [f"## {line}" for line in wrap(text, _WIDTH)]
+
+
+def _used(table: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{key} = {_word(value)}" for key, value in table.items())
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    """Write a path as the key of a TOML file."""
+    return ".".join(one if _BARE.fullmatch(one) else _word(one) for one in path)
+
+
+def _word(value: object) -> str:
+    """Write a value as TOML, whose words, numbers and lists are those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _seen(name: str, folder: Path) -> str:
@@ -136,15 +218,15 @@ def _settings(
             allowed = ", ".join(option.words) or ("" if option.is_flag else option.allowed)
             meaning = meaning or option.help
             meaning += f" ({allowed})" * bool(allowed)
-        yield from comment(meaning)
+        yield from _comment(meaning)
         several = value if isinstance(value, tuple) else (value,)
         if value is None:
-            yield f"# {key} = {word(usual[key])}"
+            yield f"# {key} = {_word(usual[key])}"
         elif name in AXES:
             shown = [AXES[name].label(one) if AXES[name].is_size else one for one in several]
-            yield f"{key} = {word(shown if len(shown) > 1 else shown[0])}"
+            yield f"{key} = {_word(shown if len(shown) > 1 else shown[0])}"
         else:
-            yield f"{key} = {word(value)}"
+            yield f"{key} = {_word(value)}"
 
 
 def _claim(scenario: Scenario, name: str) -> Iterator[str]:
@@ -167,7 +249,7 @@ def _claim(scenario: Scenario, name: str) -> Iterator[str]:
         "relation": "=",
     }
     yield ""
-    yield from comment(_CLAIMS)
+    yield from _comment(_CLAIMS)
     yield "# [[claims]]"
-    yield from (f"# {key} = {word(value)}" for key, value in table.items())
-    yield f'# measure = {{ series = {word(series)}, select = "smallest" }}'
+    yield from (f"# {line}" for line in _used(table))
+    yield f'# measure = {{ series = {_word(series)}, select = "smallest" }}'

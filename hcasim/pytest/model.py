@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.folders import is_path
-from hcasim.catalog.machine import Machine
+from hcasim.catalog.resolved import Machine
 from hcasim.ground.errors import display
 from hcasim.ground.text import brief
 from hcasim.runs.benchmark import Benchmark, run_benchmark

@@ -192,12 +192,11 @@ def bench(
         settings: choices of the machine: adapter, host and stack (id or file, in every group of
             nodes), firmware_mode (such as "memfree"), mtu (bytes, or text such as "2K"), switch
             (False: two hosts back to back; or an id or file) and overrides (what-if settings by
-            path, such as {"adapter.bus.lanes": 4}). Options of the workload are those of
-            `hcasim bench --help` by the same names, as numbers or as its text; of size (bytes),
-            qps (queue pairs), reuse (percent), clients, nodes, processes and window_bytes there may
-            be several, as a list, an array, "8,64" or "4..1M". Without `size` it is the workload's
-            usual one, and for netpipe all of NetPIPE's, each with as many bytes more and less as
-            `perturbation` says (3).
+            path, such as {"adapter.bus.lanes": 4}); and options of the workload as
+            `hcasim bench --help` has them, as numbers or as its text: of AXES there may be several,
+            as a list, an array, "8,64" or "4..1M"; the others are OTHERS. Without `size` it is the
+            workload's usual one, and for netpipe all of NetPIPE's, each with as many bytes more
+            and less as `perturbation` says (3).
 
     Raises:
         CatalogError: every fault of the request.
@@ -207,6 +206,11 @@ def bench(
     store = usual_store() if cache else None
     with on_scheduler(scheduler):
         return run_benchmark(points, jobs=jobs, progress=progress, profile=profile, store=store)
+
+
+if bench.__doc__:
+    _names = {True: ", ".join(AXES), False: ", ".join(one for one in OPTIONS if one not in AXES)}
+    bench.__doc__ = bench.__doc__.replace("AXES", _names[True]).replace("OTHERS", _names[False])
 
 
 def run_benchmark(

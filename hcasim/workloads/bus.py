@@ -13,6 +13,7 @@ from hcasim.catalog import DmaDevice, Machine
 from hcasim.engine import Call, Simulator
 from hcasim.host import Host
 from hcasim.workloads.device_engine import DeviceEngine
+from hcasim.workloads.end import rate_columns
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.limits import IN_FLIGHT
@@ -118,20 +119,16 @@ class _Stream:
         self.sim = rig.sim
         # Queues of an engine take long to fill, and places at random never repeat.
         drawn = rig.scattered or rig.engine is not None
-        self.laps = Laps(
-            options.warmup,
-            options.iters,
-            options.exact,
+        self.laps = Laps.of(
+            options,
             error=RANDOM_ERROR if drawn else 1e-3,
             samples=32 if drawn else 0,
         )
         self.settled = rig.sim.event()
         self.usage = Utilisation(rig.sim)
         self._starts = starts
-        self._next = 0
         self._window = rig.in_flight
-        self._finished = 0
-        self._since = 0
+        self._next = self._finished = self._since = 0
 
     def begin(self) -> None:
         """Fill the window."""
@@ -165,15 +162,10 @@ def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: Kind) -
     # An operation of a device is a read or a write; without one it is all of its kind.
     moves = 1 if rig.engine is not None else len(kind)
     per_second = moves * rig.in_flight / (stream.laps.mean_ps() / 1e12)
-    bandwidth = per_second * options.size / 1e6
-    row = {
-        "size": options.size,
-        "qps": options.qps,
-        "bandwidth_MBps": bandwidth,
-        "rate_Mps": per_second / 1e6,
-    }
+    columns = rate_columns(per_second, options.size)
+    row = {"size": options.size, "qps": options.qps, **columns}
     if kind == "rw":
-        row["each_way_MBps"] = bandwidth / 2
+        row["each_way_MBps"] = columns["bandwidth_MBps"] / 2
     row["error_percent"] = stream.laps.error_percent
     # As many operations as may be are always under way.
     full = {IN_FLIGHT: stream.usage.elapsed_ps}
@@ -202,8 +194,7 @@ def _latency(
     operation: Callable[[_Rig, int, Done], None],
 ) -> Result:
     rig = _Rig(sim, machine, options)
-    error, samples = (RANDOM_ERROR, 500) if rig.scattered else (0.0, 0)
-    laps = Laps(options.warmup, options.iters, options.exact, error=error, samples=samples)
+    laps = Laps.of(options, **({"error": RANDOM_ERROR, "samples": 500} if rig.scattered else {}))
     ended: list[int] = []
 
     def done() -> None:

@@ -20,8 +20,8 @@ from hcasim.catalog import (
 )
 from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.verbs.qp import ATOMIC_SIZE
+from hcasim.workloads.netpipe import POOL
 from hcasim.workloads.options import Options
-from hcasim.workloads.pool import POOL
 from hcasim.workloads.registry import WORKLOADS
 from hcasim.workloads.workload import Workload, twice
 
@@ -37,8 +37,8 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
     faults = [*_not_understood(workload, given)]
     for name in (one for one in several if one in workload.options):
-        found = filter(None, map(workload.option(name).fault, several[name]))
-        faults += [f"{name}: {fault}" for fault in found]
+        found = map(workload.option(name).fault, several[name])
+        faults += [fault.at(name) for fault in found if fault]
     if faults:
         return faults
     settings = workload.build({name: max(values) for name, values in several.items() if values})

@@ -89,17 +89,12 @@ class Meter:
 def total(costs: Iterable[Cost]) -> Cost:
     """Add up what several points cost."""
     every = list(costs)
-    calls: dict[str, int] = {}
-    seconds: dict[str, float] = {}
-    for one in every:
-        for block, count in one.calls.items():
-            calls[block] = calls.get(block, 0) + count
-            seconds[block] = seconds.get(block, 0.0) + one.seconds[block]
+    blocks = dict.fromkeys(block for one in every for block in one.calls)
     return Cost(
         packets=sum(one.packets for one in every),
         left_out=sum(one.left_out for one in every),
         wall_s=sum(one.wall_s for one in every),
         queue_s=sum(one.queue_s for one in every),
-        calls=calls,
-        seconds=seconds,
+        calls={block: sum(one.calls.get(block, 0) for one in every) for block in blocks},
+        seconds={block: sum(one.seconds.get(block, 0.0) for one in every) for block in blocks},
     )

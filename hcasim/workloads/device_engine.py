@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hcasim.bus.base import Bus, Gather, split
-from hcasim.catalog.dma import DmaEngine as Description
+from hcasim.catalog.adapter import DmaEngine as Description
 from hcasim.engine import Call, Rate, SerialServer, Simulator
 
 Done = Callable[[], None]

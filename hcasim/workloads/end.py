@@ -1,38 +1,96 @@
-"""One end of a connection as the latency benchmarks use it, and what all use of verbs."""
+"""What both ends of a connection need: operations, their connection, and places in memory."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
-from itertools import repeat
+from itertools import count, repeat
+from random import Random
 
 from hcasim.cluster import Cluster
-from hcasim.engine import Event, Simulator
-from hcasim.verbs import (
-    CQ,
-    GRH_SIZE,
-    MR,
-    PD,
-    QP,
-    SGE,
-    Access,
-    Context,
-    QPType,
-    RecvWR,
-    SendWR,
-    WROpcode,
-)
-from hcasim.workloads.options import Options, Verb
-from hcasim.workloads.places import hold, places
-from hcasim.workloads.roles import both_ends
-from hcasim.workloads.turns import SEED, draw_turns
+from hcasim.engine import Event
+from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
+from hcasim.verbs import Access as MemoryAccess
+from hcasim.workloads.options import Access, Options, Verb
 
-ALL_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
+ALL_ACCESS = (
+    MemoryAccess.LOCAL_WRITE
+    | MemoryAccess.REMOTE_WRITE
+    | MemoryAccess.REMOTE_READ
+    | MemoryAccess.REMOTE_ATOMIC
+)
 Steps = Generator[Event, object, None]
 OPCODES: dict[Verb, WROpcode] = {
     "write": WROpcode.RDMA_WRITE,
     "send": WROpcode.SEND,
     "read": WROpcode.RDMA_READ,
 }
+ATOMICS = {
+    "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
+    "cmp_swap": WROpcode.ATOMIC_CMP_AND_SWP,
+}
+ANSWERED = (WROpcode.RDMA_READ, *ATOMICS.values())
+"""Operations whose data comes back."""
+SEED = 1
+"""Of what is drawn."""
+
+LINE = 64
+"""Bytes of a cache line, on which messages begin unless a tool says otherwise."""
+
+HELD = 1 << 16
+"""Pages of a region of which the adapter has the translations at the start, if there is room."""
+
+
+def join(one: QP, other: QP) -> None:
+    """Connect two queue pairs with each other."""
+    one.connect(other)
+    other.connect(one)
+
+
+def rate_columns(per_second: float, size: int) -> dict[str, float]:
+    """Columns of a row, from messages a second."""
+    return {"bandwidth_MBps": per_second * size / 1e6, "rate_Mps": per_second / 1e6}
+
+
+def hold(memory: MR, page_size: int, parts: Sequence[tuple[int, int]] = ()) -> None:
+    """Have a region's translations as after a run of minutes: the caches are full.
+
+    The last pages were used last: of places that are drawn uniformly as many are found as there is
+    room for, of those that follow each other the first ones only if there is room for all.
+
+    Args:
+        parts: those of the region in use, as (offset, bytes), all equally long; or all of it.
+    """
+    pages = [
+        range(memory.addr + offset, memory.addr + offset + length, page_size)[: -HELD - 1 : -1]
+        for offset, length in parts or [(0, memory.length)]
+    ]
+    for addresses in zip(*pages, strict=True):
+        for address in addresses:
+            memory.hold(address, 1)
+
+
+def stride(size: int) -> int:
+    """Bytes from one message to the next behind it."""
+    return -(-size // LINE) * LINE
+
+
+def places(region: int, size: int, access: Access, seed: int, align: int = LINE) -> Iterator[int]:
+    """The offsets in a region of one message after another, for ever.
+
+    Args:
+        region: its bytes; no fewer than a message has.
+        size: bytes of a message.
+        access: one message behind the other, again from the start at the end; or drawn uniformly.
+        seed: of what is drawn.
+        align: what offsets that are drawn are multiples of.
+    """
+    if access == "sequential":
+        step = stride(size)
+        number = max(1, region // step)
+        return (turn % number * step for turn in count())
+    draw, number = Random(seed).random, (region - size) // align + 1
+    return (int(draw() * number) * align for _ in repeat(None))
 
 
 def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
@@ -50,122 +108,86 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
     return context.blueflame_inline(opcode.value, QPType[options.connection])
 
 
-def connect(mine: Sequence[QP], theirs: Sequence[QP]) -> dict[QP, tuple[int, int]]:
-    """Make queue pairs ready to send to those of another process, each to one.
-
-    Returns:
-        Port and queue pair that datagrams of each go to.
-    """
-    for one, other in zip(mine, theirs, strict=True):
-        if one.qp_type is QPType.UD:
-            one.activate()
-        else:
-            one.connect(other)
-    return {one: (other.lid, other.qp_num) for one, other in zip(mine, theirs, strict=True)}
-
-
-def receive_room(options: Options) -> int:
-    """Bytes that a receive buffer has for a message."""
-    return options.size + GRH_SIZE * (options.connection == "UD")
-
-
-class End:
-    """One process of a pair: buffers, a completion queue, and queue pairs used in turn.
+class Endpoint(ABC):
+    """One process of a pair, with buffers, a completion queue and queue pairs.
 
     Args:
-        opcode: of its messages.
         core: its processor; a node with fewer has it share one.
+        entries: of its completion queue.
+        max_send_wr, max_recv_wr: entries of the queues of each queue pair.
+
+    Attributes:
+        home: its node.
+        room: bytes that a receive buffer has for a message.
+        places: offsets in its region, one message after the other; none without a region.
+        numbers: of its queue pairs, by those of the adapter.
     """
 
     def __init__(
         self,
-        sim: Simulator,
         cluster: Cluster,
         node: int,
         options: Options,
         opcode: WROpcode,
-        core: int = 0,
+        core: int,
+        entries: int,
+        max_send_wr: int = 128,
+        max_recv_wr: int = 128,
     ) -> None:
-        self.sim = sim
-        home = cluster.nodes[node]
-        self.context = Context(sim, home, core % len(home.cores))
-        self.pd = PD(self.context)
-        self.opcode = opcode
-        self.size = options.size
-        self.room = receive_room(options)
-        self.cq = CQ(self.context, 4 * options.qps + 16)
-        page_size, region = options.page_size, options.region
-        self.source: MR = self.pd.reg_mr(max(region, options.size), ALL_ACCESS, page_size=page_size)
-        self.sink: MR = self.pd.reg_mr(max(region, self.room), ALL_ACCESS, page_size=page_size)
-        self._places: Iterator[int] = repeat(0)
-        if region:
-            self._places = places(region, options.size, options.access, SEED)
-            hold(self.source, page_size)
-            hold(self.sink, page_size)
-        self.arrivals = self.sink.watch(self.sink.addr + options.size - 1)
+        self.sim, self.options, self.opcode = cluster.sim, options, opcode
+        self.home = cluster.nodes[node]
+        self.context = Context(cluster.sim, self.home, core % len(self.home.cores))
+        pd = PD(self.context)
+        self.cq = CQ(self.context, entries)
+        self.room = options.size + GRH_SIZE * (options.connection == "UD")
+        self.places: Iterator[int] | None = None
+        if options.region:
+            self.places = places(options.region, options.size, options.access, SEED)
+        self.register(pd)
         limit = inline_limit(self.context, options, opcode)
         self.inline = 0 < options.size <= limit
         kind = QPType[options.connection]
         self.qps = [
-            QP(self.pd, self.cq, self.cq, max_inline_data=limit, qp_type=kind)
+            QP(
+                pd,
+                self.cq,
+                self.cq,
+                max_send_wr=max_send_wr,
+                max_recv_wr=max_recv_wr,
+                max_inline_data=limit,
+                qp_type=kind,
+            )
             for _ in range(options.qps)
         ]
-        self._to: dict[QP, tuple[int, int]] = {}
-        self._by_number = {qp.qp_num: qp for qp in self.qps}
-        self._turns = draw_turns(options)
-        self.received = 0
-        self.operation = 0
+        self.numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}
+        self._to: list[tuple[int, int]] = []
 
-    def connect(self, other: End) -> None:
-        """Connect each queue pair with its peer."""
-        self._to = connect(self.qps, other.qps)
+    @abstractmethod
+    def register(self, pd: PD) -> None:
+        """Register its buffers."""
 
-    def next_qp(self) -> QP:
-        """The queue pair whose turn it is."""
-        return self.qps[next(self._turns)]
+    def activate(self, other: Endpoint) -> None:
+        """Make its queue pairs ready to send to those of another process, each to one."""
+        for mine, theirs in zip(self.qps, other.qps, strict=True):
+            if mine.qp_type is QPType.UD:
+                mine.activate()
+            else:
+                mine.connect(theirs)
+            self._to.append((theirs.lid, theirs.qp_num))
 
-    def request(self, qp: QP, peer: End) -> SendWR:
-        """A request that moves a message to or from the place whose turn it is."""
-        dlid, remote_qpn = self._to[qp]
-        place = next(self._places)
+    def request(
+        self, number: int, near: MR, place: int, far: MR, there: int, signaled: bool = True
+    ) -> SendWR:
+        """A message over a queue pair, between places in a memory here and one at the peer."""
+        dlid, remote_qpn = self._to[number]
         return SendWR(
             self.opcode,
-            SGE(self.source.addr + place, self.size, self.source.lkey),
-            remote_addr=peer.sink.addr + place,
-            rkey=peer.sink.rkey,
+            SGE(near.addr + place, self.options.size, near.lkey),
+            remote_addr=far.addr + there,
+            rkey=far.rkey,
             inline=self.inline,
+            signaled=signaled,
             compare_add=1,
             dlid=dlid,
             remote_qpn=remote_qpn,
         )
-
-    def post(self, peer: End) -> Steps:
-        """Post such a request to the queue pair whose turn it is."""
-        qp = self.next_qp()
-        self.operation = yield from qp.post_send(self.request(qp, peer))
-
-    def prepare_receive(self, qp: QP) -> Steps:
-        """Post one receive."""
-        yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.room, self.sink.lkey)))
-
-    def await_receive(self) -> Generator[Event, object, QP]:
-        """Poll the completion queue until a message has arrived, passing over sends.
-
-        Returns:
-            The queue pair it has arrived on.
-        """
-        while True:
-            completion = yield from self.cq.wait()
-            if completion.is_receive:
-                return self._by_number[completion.qpn]
-
-
-def two_ends(cluster: Cluster, options: Options, opcode: WROpcode) -> tuple[End, End]:
-    """Client and server, connected; on one node each has a processor of its own."""
-    client, server = (
-        End(cluster.sim, cluster, node, options, opcode, number * options.loopback)
-        for number, node in enumerate(both_ends(options))
-    )
-    client.connect(server)
-    server.connect(client)
-    return client, server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
 from hcasim.workloads.limits import limiting
 
 TELLING = 0.5
@@ -100,6 +100,12 @@ class Utilisation:
         self._since = self._sim.now
         self._busy = self._sim.resources.busy_ps()
         self._waiting = self._sim.resources.waiting_ps()
+
+    def between(self, begun: Event, over: Event) -> None:
+        """Run to the second event, and begin at the first."""
+        self._sim.run(until=begun)
+        self.mark()
+        self._sim.run(until=over)
 
     def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.

@@ -14,11 +14,11 @@ auxiliary pages, both in host memory in mode memfree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Adapter, Machine
+from hcasim.catalog.adapter_tables import Tables
+from hcasim.catalog.stack import Driver
 from hcasim.engine import Simulator
 from hcasim.verbs.errors import VerbsError
 from hcasim.workloads.options import Options
@@ -29,8 +29,7 @@ DOORBELL_PAGE: Final = 4096
 """Doorbell records are handed to the adapter in pages of this size, whatever the system's page."""
 
 
-@dataclass(frozen=True)
-class Component:
+class Component(NamedTuple):
     """One use of host memory.
 
     Attributes:
@@ -46,8 +45,7 @@ class Component:
     mapped: bool
 
 
-@dataclass(frozen=True)
-class Footprint:
+class Footprint(NamedTuple):
     """What one process and its connections take on one host.
 
     Attributes:
@@ -83,19 +81,13 @@ def measure(sim: Simulator, machine: Machine, options: Options) -> Result:
         "mapped_KiB": found.mapped / KIB,
     }
     row |= {f"{one.name}_KiB": one.size / KIB for one in found.components}
-    breakdown: dict[str, Any] = {}
-    if options.explain:
-        components = [
-            {
-                "component": one.name,
-                "KiB": one.size / KIB,
-                "pinned": one.pinned,
-                "mapped": one.mapped,
-            }
-            for one in found.components
-        ]
-        breakdown = {"components": components, "total_KiB": found.total / KIB}
-    return Result(row, {}, breakdown)
+    if not options.explain:
+        return Result(row)
+    components = [
+        {"component": one.name, "KiB": one.size / KIB, "pinned": one.pinned, "mapped": one.mapped}
+        for one in found.components
+    ]
+    return Result(row, {}, {"components": components, "total_KiB": found.total / KIB})
 
 
 def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
@@ -106,7 +98,6 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
     memfree it opens the device again when the doorbell records of one opening are used up.
 
     Args:
-        machine: a resolved machine.
         qps: reliable connection queue pairs.
         depth: entries of each send queue and of each receive queue.
 
@@ -115,131 +106,104 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
             the adapter has not so many queue pairs, ``ENOSYS`` if adapter or stack do not say what
             they need.
     """
-    limits = machine.hca.limits
+    adapter, driver, limits = machine.hca, machine.stack.driver, machine.hca.limits
     if qps < 1:
         raise VerbsError("EINVAL", f"qps is {qps}; allowed: 1 or more")
     if not 1 <= depth <= limits.max_wr:
         raise VerbsError("EINVAL", f"depth is {depth}; allowed: 1 to {limits.max_wr}")
     if qps > limits.max_qp:
         raise VerbsError("ENOMEM", f"qps is {qps}; allowed: 1 to {limits.max_qp}")
-    queues = _Queues(machine, qps, depth)
-    return Footprint((*_tables(machine, queues), *queues.components()))
-
-
-class _Queues:
-    """Queues and records of the process, and the event queues of the driver."""
-
-    def __init__(self, machine: Machine, qps: int, depth: int) -> None:
-        adapter, driver = machine.hca, machine.stack.driver
-        if driver is None:
-            raise VerbsError("ENOSYS", f"{machine.stack.id} does not say what its driver allocates")
-        self.driver = driver
-        self.qps = qps
-        self.memfree = adapter.firmware_mode == "memfree"
-        self.entries = 2 * (_power_of_two(depth) if self.memfree else depth)
-        self.work_queue = _round_up(self.entries * adapter.wqe.stride, driver.page)
-        # One entry stays free, to tell a full queue from an empty one.
-        completions = 2 * qps * depth
-        self.cqs = -(-completions // (driver.max_cqe - 1))
-        cqes = min(_power_of_two(completions + 1), driver.max_cqe)
-        self.completion_queue = _round_up(cqes * adapter.cqe.size, driver.page)
-        self.event_queues = [
-            _round_up(events * driver.eqe, driver.page)
-            for events in (driver.completion_events, driver.other_events, driver.other_events)
-        ]
-
-    def buffers(self) -> Iterable[tuple[int, int]]:
-        """(how many, bytes of each) of the buffers that are registered for queues."""
-        yield from ((1, size) for size in self.event_queues)
-        yield self.qps, self.work_queue
-        yield self.cqs, self.completion_queue
-
-    def components(self) -> Iterable[Component]:
-        """What the queues and the process take."""
-        driver, devices, records = self.driver, 1, 0
-        if self.memfree:
-            # Send queues share pages with arming of completions, receive queues with consumption.
-            per_page = DOORBELL_PAGE // driver.doorbell_record
-            kind = self.qps + self.cqs
-            pages = -(-kind // per_page)
-            devices = -(-pages // (driver.uarc // DOORBELL_PAGE // 2 - 1))
-            records = 2 * pages * _round_up(DOORBELL_PAGE, driver.page)
-        yield Component("event_queues", sum(self.event_queues), pinned=True, mapped=False)
-        yield Component("work_queues", self.qps * self.work_queue, pinned=True, mapped=True)
-        yield Component("completion_queues", self.cqs * self.completion_queue, True, True)
-        yield Component("doorbell_records", records, pinned=True, mapped=True)
-        yield Component("uar_pages", devices * driver.page, pinned=False, mapped=True)
-        yield Component("wr_ids", self.qps * self.entries * driver.wr_id, False, True)
-        yield Component("process", driver.process, pinned=False, mapped=True)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of the adapter that the driver fills in chunks.
-
-    Attributes:
-        entry: bytes of what is handed out together.
-        first: number of the first entry that is not the firmware's.
-        used: entries in use, from that one on.
-        reserved: entries that the firmware keeps filled; those before ``first`` unless given.
-    """
-
-    name: str
-    in_host: bool
-    entry: int
-    first: int
-    used: int
-    reserved: int | None = None
-
-    def chunks(self, chunk: int) -> int:
-        """Chunks of ``chunk`` bytes that hold the reserved entries and those in use."""
-        reserved = self.first if self.reserved is None else self.reserved
-        kept = -(-reserved * self.entry // chunk)
-        if not self.used:
-            return kept
-        start = self.first * self.entry // chunk
-        end = -(-(self.first + self.used) * self.entry // chunk)
-        return kept + max(0, end - max(start, kept))
-
-
-def _tables(machine: Machine, queues: _Queues) -> Iterable[Component]:
-    """The adapter's tables, as far as they are in host memory."""
-    adapter, driver, memfree = machine.hca, queues.driver, queues.memfree
+    if driver is None:
+        raise VerbsError("ENOSYS", f"{machine.stack.id} does not say what its driver allocates")
     if adapter.tables is None:
         raise VerbsError("ENOSYS", f"{adapter.id} does not say what tables it has")
-    qpc = adapter.in_host(adapter.sqpc) or adapter.in_host(adapter.rqpc)
-    qpc_entry = max(adapter.sqpc.entry, adapter.rqpc.entry)
-    rdb_entry = driver.rdb_per_qp * adapter.tables.rdb
-    segment = driver.mtt_segment * adapter.mtt.entry
-    buffers = list(queues.buffers())
-    regions = sum(count for count, _ in buffers)
+    memfree, page = adapter.firmware_mode == "memfree", driver.page
+    entries = 2 * (_power_of_two(depth) if memfree else depth)
+    work_queue = _round_up(entries * adapter.wqe.stride, page)
+    # One entry stays free, to tell a full queue from an empty one.
+    completions = 2 * qps * depth
+    cqs = -(-completions // (driver.max_cqe - 1))
+    cqes = min(_power_of_two(completions + 1), driver.max_cqe)
+    completion_queue = _round_up(cqes * adapter.cqe.size, page)
+    events = driver.completion_events, driver.other_events, driver.other_events
+    event_queues = [_round_up(count * driver.eqe, page) for count in events]
+    devices, records = 1, 0
+    if memfree:
+        # Send queues share pages with arming of completions, receive queues with consumption.
+        pages = -(-(qps + cqs) // (DOORBELL_PAGE // driver.doorbell_record))
+        devices = -(-pages // (driver.uarc // DOORBELL_PAGE // 2 - 1))
+        records = 2 * pages * _round_up(DOORBELL_PAGE, page)
+    buffers = [*((1, size) for size in event_queues), (qps, work_queue), (cqs, completion_queue)]
+    tables = _tables(adapter, adapter.tables, driver, qps, cqs, buffers)
+    own = (
+        Component("event_queues", sum(event_queues), pinned=True, mapped=False),
+        Component("work_queues", qps * work_queue, pinned=True, mapped=True),
+        Component("completion_queues", cqs * completion_queue, pinned=True, mapped=True),
+        Component("doorbell_records", records, pinned=True, mapped=True),
+        Component("uar_pages", devices * page, pinned=False, mapped=True),
+        Component("wr_ids", qps * entries * driver.wr_id, pinned=False, mapped=True),
+        Component("process", driver.process, pinned=False, mapped=True),
+    )
+    sizes = ((f"icm_{name}", size) for name, size in tables.items())
+    return Footprint((*(Component(*one, pinned=True, mapped=False) for one in sizes), *own))
+
+
+def _tables(
+    adapter: Adapter,
+    tables: Tables,
+    driver: Driver,
+    qps: int,
+    cqs: int,
+    buffers: list[tuple[int, int]],
+) -> dict[str, int]:
+    """Bytes of each table of the adapter, as far as it is in host memory.
+
+    Args:
+        buffers: (how many, bytes of each) of those that are registered for queues.
+    """
+    memfree = adapter.firmware_mode == "memfree"
     # A buffer's segments are a power of two of neighbours; the buffers lie without gaps.
     segments = sum(
         count * _power_of_two(-(-size // (driver.page * driver.mtt_segment)))
         for count, size in buffers
     )
-    qp, qps = driver.reserved_qps, queues.qps
-    mpt, mtt = adapter.in_host(adapter.mpt), adapter.in_host(adapter.mtt)
-    for table in (
-        _Table("qpc", qpc, qpc_entry, qp, qps),
-        _Table("eqpc", memfree, adapter.tables.eqpc, qp, qps),
-        _Table("rdb", memfree, rdb_entry, qp, qps, reserved=0),
-        _Table(
-            "cqc", adapter.in_host(adapter.cqc), adapter.cqc.entry, driver.reserved_cqs, queues.cqs
-        ),
-        _Table("srqc", memfree, adapter.tables.srqc, driver.reserved_srqs, 0),
-        _Table("mpt", mpt, adapter.mpt.entry, driver.reserved_mpts, regions),
-        _Table("mtt", mtt, segment, driver.reserved_mtts, segments),
-    ):
-        size = table.chunks(driver.icm_chunk) * driver.icm_chunk if table.in_host else 0
-        yield Component(f"icm_{table.name}", size, pinned=True, mapped=False)
-    # These two are small and filled at once.
-    for name, entries, entry in (
-        ("mcg", driver.multicast_groups, adapter.tables.mgm),
-        ("eqc", driver.event_contexts, adapter.tables.eqc),
-    ):
-        size = _round_up(entries * entry, driver.page) if memfree else 0
-        yield Component(f"icm_{name}", size, pinned=True, mapped=False)
+    chunk, qp = driver.icm_chunk, driver.reserved_qps
+
+    def size(in_host: bool, entry: int, first: int, used: int, reserved: int | None = None) -> int:
+        """Bytes of chunks that hold the entries that the firmware keeps filled, and those in use.
+
+        Args:
+            entry: bytes of what is handed out together.
+            first: number of the first entry that is not the firmware's.
+            used: entries in use, from that one on.
+            reserved: entries that are kept filled; those before ``first`` unless given.
+        """
+        if not in_host:
+            return 0
+        kept = -(-(first if reserved is None else reserved) * entry // chunk)
+        if not used:
+            return kept * chunk
+        end = -(-(first + used) * entry // chunk)
+        return (kept + max(0, end - max(first * entry // chunk, kept))) * chunk
+
+    def filled(entries: int, entry: int) -> int:
+        """Bytes of a small table, which is filled at once."""
+        return _round_up(entries * entry, driver.page) if memfree else 0
+
+    contexts = adapter.in_host(adapter.sqpc) or adapter.in_host(adapter.rqpc)
+    cqc, mpt, mtt = adapter.cqc, adapter.mpt, adapter.mtt
+    regions, segment = sum(count for count, _ in buffers), driver.mtt_segment * mtt.entry
+    return {
+        "qpc": size(contexts, max(adapter.sqpc.entry, adapter.rqpc.entry), qp, qps),
+        "eqpc": size(memfree, tables.eqpc, qp, qps),
+        "rdb": size(memfree, driver.rdb_per_qp * tables.rdb, qp, qps, reserved=0),
+        "cqc": size(adapter.in_host(cqc), cqc.entry, driver.reserved_cqs, cqs),
+        "srqc": size(memfree, tables.srqc, driver.reserved_srqs, 0),
+        "mpt": size(adapter.in_host(mpt), mpt.entry, driver.reserved_mpts, regions),
+        "mtt": size(adapter.in_host(mtt), segment, driver.reserved_mtts, segments),
+        "mcg": filled(driver.multicast_groups, tables.mgm),
+        "eqc": filled(driver.event_contexts, tables.eqc),
+    }
 
 
 def _round_up(size: int, unit: int) -> int:

@@ -1,15 +1,29 @@
-"""Timing of iterations, cut short once they repeat or their mean is known."""
+"""Iterations: whose turn it is, and their time, cut short once they repeat or it is known."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import accumulate, chain, cycle, repeat
 from math import sqrt
+from random import Random
+from typing import Any
 
 from hcasim.engine import bounded_mean, find_period, mean_error
+from hcasim.workloads.end import SEED
+from hcasim.workloads.options import Options, Pattern
 
 ENOUGH = 6
 STANDARD_ERRORS = 2
 UNPROVEN = 2e-3
 """Least relative error of a rate that stands for what is left out."""
+
+EXPONENT = 1.0
+"""Of Zipf's law: the queue pair of rank r has its turn with a probability proportional to 1/r."""
+
+ENTRIES = 128
+"""Of a queue, unless a program says otherwise."""
+FEWEST = 200
+ERROR = 0.01
 
 
 class Laps:
@@ -35,6 +49,10 @@ class Laps:
         samples: if not 0, the iterations are drawn at random and never repeat: there have to be
             at least as many timed ones, and twice the standard error of their mean must not
             exceed ``error``.
+
+    Attributes:
+        durations_ps: of the iterations that were run.
+        pattern_error: relative error of the mean of the pattern.
     """
 
     def __init__(
@@ -69,7 +87,12 @@ class Laps:
         self._sum = 0
         self._sum_of_squares = 0
         self._period: int | None = None
-        self._pattern_error = 0.0
+        self.pattern_error = 0.0
+
+    @classmethod
+    def of(cls, options: Options, **how: Any) -> Laps:
+        """Those that options ask for, timed in some way."""
+        return cls(options.warmup, options.iters, options.exact, **how)
 
     @property
     def done(self) -> bool:
@@ -82,20 +105,10 @@ class Laps:
         return self.durations_ps[len(self.durations_ps) - (self._period or 0) :]
 
     @property
-    def pattern_error(self) -> float:
-        """Relative error of the mean of the pattern."""
-        return self._pattern_error
-
-    @property
-    def error(self) -> float:
-        """Relative error of the mean, to which iterations that were run contribute nothing."""
-        missing = self._warmup + self._iters - max(self._warmup, len(self.durations_ps))
-        return self._pattern_error * max(0, missing) / self._iters
-
-    @property
     def error_percent(self) -> float:
-        """That error in percent."""
-        return 100 * self.error
+        """Error of the mean in percent, to which iterations that were run contribute nothing."""
+        missing = self._warmup + self._iters - max(self._warmup, len(self.durations_ps))
+        return 100 * (self.pattern_error * max(0, missing) / self._iters)
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
@@ -115,12 +128,12 @@ class Laps:
         period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
         if period is not None:
             self._period = max(period, self._together // period * period)
-            self._pattern_error = max(self._slack, self._drift, self._once(period))
+            self.pattern_error = max(self._slack, self._drift, self._once(period))
         if self._period is None and self._error:
             known = bounded_mean(warm, enough=self._enough, error=self._error)
             if known is not None or len(warm) >= 2 * self._enough:
                 self._period = len(warm)
-                self._pattern_error = mean_error(warm)
+                self.pattern_error = mean_error(warm)
 
     def _once(self, period: int) -> float:
         """Relative error for what happens once: pages of queues that are used for the first time.
@@ -141,8 +154,8 @@ class Laps:
             return
         mean = self._sum / count
         variance = (self._sum_of_squares - self._sum * self._sum // count) / (count - 1)
-        self._pattern_error = STANDARD_ERRORS * sqrt(variance / count) / mean
-        if self._pattern_error <= self._error:
+        self.pattern_error = STANDARD_ERRORS * sqrt(variance / count) / mean
+        if self.pattern_error <= self._error:
             self._period = count
 
     def settle(self, duration_ps: int, error: float = 0.0) -> None:
@@ -153,7 +166,7 @@ class Laps:
         """
         self.durations_ps.append(duration_ps)
         self._period = 1
-        self._pattern_error = error
+        self.pattern_error = error
 
     def mean_ps(self, every: int = 1) -> float:
         """Mean duration in ps of the timed iterations, run or repeated.
@@ -177,3 +190,62 @@ class Laps:
         turns = [pattern[place] for place in places]
         whole, part = divmod(missing, len(turns))
         return (total + whole * sum(turns) + sum(turns[:part])) / count
+
+
+def turns(pattern: Pattern, count: int, seed: int) -> Iterator[int]:
+    """Numbers from 0 to one less than a count, for ever: in turn, or drawn.
+
+    They are drawn uniformly, or by Zipf's law with exponent 1, the first being the most popular.
+    """
+    if pattern == "cyclic" or count == 1:
+        return cycle(range(count))
+    draw = Random(seed)
+    if pattern == "random":
+        return (draw.randrange(count) for _ in repeat(None))
+    weights = list(accumulate((rank + 1) ** -EXPONENT for rank in range(count)))
+    return (draw.choices(range(count), cum_weights=weights)[0] for _ in repeat(None))
+
+
+def draw_turns(options: Options) -> Iterator[int]:
+    """The queue pairs in the order of their use, for ever, as numbers from 0.
+
+    Processes that are given the same options use the same order. Random orders are drawn anew
+    each time.
+    """
+    drawn = turns(options.pattern, options.qps, SEED)
+    if repeats(options) or not _warm_laps(options):
+        return drawn
+    return chain(reversed(range(options.qps)), drawn)
+
+
+def repeats(options: Options) -> bool:
+    """Whether the order of queue pairs and addresses repeats itself."""
+    return (options.pattern == "cyclic" or options.qps == 1) and not options.region
+
+
+def _warm_laps(options: Options) -> int:
+    """Iterations that bring a short run of a random order to what a long one settles at.
+
+    Each queue pair has its turn once, the most popular last, and then as many random turns
+    follow as there are queue pairs, but no more than the author's own warm-up. 0 if the run is
+    not worth shortening.
+    """
+    warm = options.qps + min(options.warmup, options.qps)
+    worth = warm + FEWEST < options.warmup + options.iters
+    return warm if worth and not options.exact else 0
+
+
+def make_laps(options: Options) -> Laps:
+    """Timing of iterations that each use the next queue pair."""
+    if repeats(options):
+        # The pages of all queues are translated for the first time once, in step.
+        cold = ENTRIES * options.qps if options.qps > 1 else 1
+        return Laps(options.warmup, options.iters, options.exact, cycle=options.qps, cold=cold)
+    warm = _warm_laps(options)
+    return Laps(
+        warm or options.warmup,
+        options.iters,
+        exact=not warm,
+        samples=FEWEST,
+        error=ERROR,
+    )

@@ -28,106 +28,79 @@ WINDOWS: Final = (
 """Names of what limits how much is under way at once, from the link backwards: each also waits for
 what is behind it."""
 
-_SERVICES: Final = ("read", "write", "send", "atomic")
-_PARAMETERS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (
-        "*.cpu*",
-        (
-            "stack.post_send",
-            "stack.post_wr",
-            "stack.doorbell",
-            "stack.blueflame",
-            "stack.post_recv",
-            "stack.poll_cq",
-            "stack.poll_memory",
-            "host.cache.hit_bandwidth",
-            "host.cache.miss_bandwidth",
-        ),
-    ),
-    ("*.hca.memory", ("adapter.memory.bandwidth",)),
-    ("*.memory*", ("host.memory.bandwidth",)),
-    ("*.interconnect*", ("host.interconnect.bandwidth",)),
-    ("*.upstream", ("adapter.bus.generation", "adapter.bus.lanes", "adapter.bus.packet_gap")),
-    ("*.downstream", ("adapter.bus.generation", "adapter.bus.lanes")),
-    ("*.bus.bus", ("adapter.bus.clock", "adapter.bus.width_bits")),
-    ("*.read_tags", ("adapter.bus.read_tags",)),
-    ("*.outstanding_splits", ("adapter.bus.outstanding_splits",)),
-    ("*.bridge_reads", ("adapter.bus.bridge.reads",)),
-    ("*.pcix_bridge.buffer", ("host.pcix_bridge.buffer",)),
-    ("*.io_bridge.buffer", ("host.io_bridge.buffer",)),
-    ("*.bridge.buffer", ("adapter.bus.bridge.buffer",)),
-    ("*.nonposted", ("host.root_port.nonposted_header_credits",)),
-    ("*.posted", ("host.root_port.posted_header_credits", "host.root_port.write_hold")),
-    ("*.posted_data", ("host.root_port.posted_data_credits", "host.root_port.write_hold")),
-    ("*.root_port.reads", ("host.root_port.read_interval",)),
-    ("*.ordered_writes", ("host.root_port.ordered_writes",)),
-    ("*.iommu_walks", ("host.iommu.walk_interval",)),
-    ("*.requests.rest", ("adapter.send.rest", "adapter.send.gap", "link")),
-    ("*.responses.rest", ("adapter.responder.rest", "adapter.send.gap", "link")),
-    (
-        "*.send_engine",
-        (
-            "adapter.send.wqe_service",
-            *(f"adapter.send.services.{one}" for one in _SERVICES),
-            "adapter.send.packet_service",
-            "adapter.send.unit_bandwidth",
-        ),
-    ),
-    (
-        "*.responder",
-        (
-            "adapter.responder.latency",
-            "adapter.send.packet_service",
-            "adapter.send.unit_bandwidth",
-        ),
-    ),
-    (
-        "*.receive_pipeline",
-        (
-            "adapter.receive.packet_service",
-            *(f"adapter.responder.services.{one}" for one in _SERVICES),
-            "adapter.wqe.cache.service",
-        ),
-    ),
-    ("*.arrivals", ("adapter.receive_queue.latency", "adapter.receive_queue.ahead")),
-    ("*.completion_engine", ("adapter.completion.service",)),
-    ("*.atomic_unit", ("adapter.responder.atomics.service",)),
-    ("*.atomic_unit.atomics", ("adapter.responder.atomics.outstanding",)),
-    ("*.atomic_unit.locks", ("adapter.responder.atomics.lock",)),
-    ("*.icm", ("adapter.icm.outstanding",)),
-    *(
-        (f"*.{name}", (f"adapter.{name}.entries", f"adapter.{name}.outstanding"))
-        for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")
-    ),
-    ("*.registrations", ("adapter.umr.service",)),
-    ("*.link.credits", ("adapter.receive.buffer",)),
-    ("*.requests.prefetch", ("adapter.send.prefetch",)),
-    ("*.responses.prefetch", ("adapter.send.prefetch",)),
-    ("*.requests", ("adapter.send.port_buffer",)),
-    ("*.responses", ("adapter.send.port_buffer",)),
-    ("*.receive_wqe_fetch", ("adapter.receive_queue.ahead",)),
-    ("*.wqe_fetch", ("adapter.wqe.ahead", "adapter.wqe.fetch")),
-    (
-        "*.send_queue",
-        (
-            "adapter.wqe.ahead",
-            "adapter.wqe.fetch",
-            "adapter.send.wqe_service",
-            *(f"adapter.send.services.{one}" for one in _SERVICES),
-            "adapter.send.packet_service",
-            "adapter.requester.outstanding",
-            "adapter.responder.outstanding",
-        ),
-    ),
-    ("*.reads_in_flight", ("adapter.requester.outstanding", "adapter.responder.outstanding")),
-    ("*.link", ("link", "adapter.send.gap")),
-    ("*.loopback", ("link",)),
-    ("*.port*", ("link",)),
-)
-"""Of a resource, by its name: paths of parameters, or of sections whose rates are meant."""
-_OPTIONS: Final = ((WINDOWS[-1], ("tx_depth", "window", "depth")),)
-"""Of what the user limits, by its names: options, of which a workload has some."""
+_PARAMETERS: Final = """
+*.cpu*: stack.post_send,post_wr,doorbell,blueflame,post_recv,poll_cq,poll_memory
+    host.cache.hit_bandwidth,miss_bandwidth
+*.hca.memory: adapter.memory.bandwidth
+*.memory*: host.memory.bandwidth
+*.interconnect*: host.interconnect.bandwidth
+*.upstream: adapter.bus.generation,lanes,packet_gap
+*.downstream: adapter.bus.generation,lanes
+*.bus.bus: adapter.bus.clock,width_bits
+*.read_tags: adapter.bus.read_tags
+*.outstanding_splits: adapter.bus.outstanding_splits
+*.bridge_reads: adapter.bus.bridge.reads
+*.pcix_bridge.buffer: host.pcix_bridge.buffer
+*.io_bridge.buffer: host.io_bridge.buffer
+*.bridge.buffer: adapter.bus.bridge.buffer
+*.nonposted: host.root_port.nonposted_header_credits
+*.posted: host.root_port.posted_header_credits,write_hold
+*.posted_data: host.root_port.posted_data_credits,write_hold
+*.root_port.reads: host.root_port.read_interval
+*.ordered_writes: host.root_port.ordered_writes
+*.iommu_walks: host.iommu.walk_interval
+*.requests.rest: adapter.send.rest,gap link
+*.responses.rest: adapter.responder.rest adapter.send.gap link
+*.send_engine: adapter.send.wqe_service adapter.send.services.read,write,send,atomic
+    adapter.send.packet_service,unit_bandwidth
+*.responder: adapter.responder.latency adapter.send.packet_service,unit_bandwidth
+*.receive_pipeline: adapter.receive.packet_service
+    adapter.responder.services.read,write,send,atomic adapter.wqe.cache.service
+*.arrivals: adapter.receive_queue.latency,ahead
+*.completion_engine: adapter.completion.service
+*.atomic_unit: adapter.responder.atomics.service
+*.atomic_unit.atomics: adapter.responder.atomics.outstanding
+*.atomic_unit.locks: adapter.responder.atomics.lock
+*.icm: adapter.icm.outstanding
+*.sqpc: adapter.sqpc.entries,outstanding
+*.rqpc: adapter.rqpc.entries,outstanding
+*.cqc: adapter.cqc.entries,outstanding
+*.mpt: adapter.mpt.entries,outstanding
+*.mtt: adapter.mtt.entries,outstanding
+*.registrations: adapter.umr.service
+*.link.credits: adapter.receive.buffer
+*.requests.prefetch: adapter.send.prefetch
+*.responses.prefetch: adapter.send.prefetch
+*.requests: adapter.send.port_buffer
+*.responses: adapter.send.port_buffer
+*.receive_wqe_fetch: adapter.receive_queue.ahead
+*.wqe_fetch: adapter.wqe.ahead,fetch
+*.send_queue: adapter.wqe.ahead,fetch adapter.send.wqe_service
+    adapter.send.services.read,write,send,atomic adapter.send.packet_service
+    adapter.requester.outstanding adapter.responder.outstanding
+*.reads_in_flight: adapter.requester.outstanding adapter.responder.outstanding
+*.link: link adapter.send.gap
+*.loopback: link
+*.port*: link
+"""
+"""Of a resource, by its name: paths of parameters, or of sections whose rates are meant. Of several
+in one section only the last name differs."""
 _LINK: Final = ("link.gigabits", "link.width", "link.speed")
+
+
+def _table() -> list[tuple[str, list[str]]]:
+    """The resources and their parameters, in the order in which they are looked up."""
+    found: list[tuple[str, list[str]]] = []
+    for word in _PARAMETERS.split():
+        if word.endswith(":"):
+            found.append((word[:-1], []))
+            continue
+        section, dot, names = word.rpartition(".")
+        found[-1][1].extend(section + dot + name for name in names.split(","))
+    return found
+
+
+_BY_NAME: Final = _table()
 
 
 def whole(name: str) -> str:
@@ -138,7 +111,7 @@ def whole(name: str) -> str:
 def parameters_of(name: str) -> tuple[str, ...]:
     """Paths of the parameters that say how much of a resource there is; a machine has some."""
     short = whole(name)
-    paths = next((paths for like, paths in _PARAMETERS if fnmatchcase(short, like)), ())
+    paths = next((paths for like, paths in _BY_NAME if fnmatchcase(short, like)), [])
     # A bus behind a bridge on the card has parameters of its own.
     bus = "adapter.bus" + ".bridge.bus" * short.count(".bridge.bus.") + "."
     near = [p for path in paths for p in (_LINK if path == "link" else (path,))]
@@ -161,8 +134,8 @@ def settings_for(machine: Machine, names: Iterable[str]) -> list[str]:
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Options that say how much of a resource there is."""
-    return next((found for names, found in _OPTIONS if _like({name: 1.0}, names)), ())
+    """Options that say how much of a resource there is; a workload has some."""
+    return ("tx_depth", "window", "depth") if _like({name: 1.0}, WINDOWS[-1]) else ()
 
 
 def latency_bound(binds: str) -> bool:

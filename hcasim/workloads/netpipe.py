@@ -5,54 +5,90 @@ before the answer. The receiver learns of a message from the completion queue, w
 doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
 buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
 write (``-t rdma_write``), which needs no receive and is only noticed in memory.
+
+One buffer serves sending and receiving, but it is registered once for each, so the adapter
+translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
+rotate through two pools instead, one for sending and one for receiving, each registered as a
+whole. Or they rotate through several buffers, each with registrations of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from hcasim.catalog import Adapter, Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import CQ, PD, QP, SGE, Context, RecvWR, SendWR
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
-from hcasim.workloads.end import OPCODES, Steps
-from hcasim.workloads.explain import Follower, Utilisation
+from hcasim.workloads.end import OPCODES, Steps, join
 from hcasim.workloads.laps import Laps
+from hcasim.workloads.latency import ERROR, SLACK, PingPong
 from hcasim.workloads.options import Options
-from hcasim.workloads.pool import places, rotation, spacing
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
-SLACK = 1e-4
-ERROR = 1e-3
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
 
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
 
+POOL = 10_000_000
+"""Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
+
+ALIGNMENT = 16 * 1024
+"""Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
+
+_ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
+
+
+def rotation(options: Options) -> int:
+    """How many places in memory the messages use in turn.
+
+    With -I a place reaches to the next boundary, a whole one further if it ends on one, and the
+    pointer goes back to the start of the pool when less than two places are left (src/netpipe.c:
+    len_buf_align, AdvanceSendPtr). Messages of more than half a pool do not rotate.
+    """
+    if not options.invalidate:
+        return options.buffers
+    return max(1, -(-POOL // spacing(options.size)) - 1)
+
+
+def spacing(size: int) -> int:
+    """Bytes from one place of -I to the next, for messages of so many bytes."""
+    return size + ALIGNMENT - size % ALIGNMENT
+
 
 @dataclass(frozen=True)
-class _Start:
-    """How a run gets to where iterations repeat.
+class Place:
+    """Where a message is sent from, and where one is received."""
 
-    Attributes:
-        cycle: iterations after which the same place has its turn and things look the same.
-        cold: iterations at the start that are not like the others.
-        short: iterations before those that carry no more than a page.
-        repeats: how often the pattern has to be seen.
-    """
-
-    cycle: int
-    cold: int
-    short: int = 0
-    repeats: int = 2
+    source: int
+    sending: MR
+    target: int
+    receiving: MR
 
 
-def _start(adapter: Adapter, options: Options) -> _Start:
+def places(pd: PD, options: Options) -> list[Place]:
+    """Register memory, and return where the messages of one process are, in the order of use."""
+
+    def register(size: int) -> MR:
+        return pd.reg_mr(size, _ACCESS, page_size=options.page_size)
+
+    if not options.invalidate:
+        pairs = [(register(options.size), register(options.size)) for _ in range(options.buffers)]
+        return [Place(one.addr, one, other.addr, other) for one, other in pairs]
+    sending, receiving = (register(POOL + ALIGNMENT) for _ in range(2))
+    # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
+    source, target = (mr.addr + ALIGNMENT - mr.addr % ALIGNMENT for mr in (sending, receiving))
+    offsets = (turn * spacing(options.size) for turn in range(rotation(options)))
+    return [Place(source + offset, sending, target + offset, receiving) for offset in offsets]
+
+
+def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
     """Find iterations that need not be run, as nothing they leave behind is ever found again.
 
     A message with as many pages as the adapter holds translations displaces all others: after the
@@ -63,61 +99,44 @@ def _start(adapter: Adapter, options: Options) -> _Start:
     leaves the entries that protect the buffers. A pool has one for all messages. Separate
     buffers have one each, which a short message brings in as well as a long one, if the first long
     one then displaces all translations.
+
+    Returns:
+        Messages at the start that carry no more than a page, and how the iterations are timed.
     """
     turns = rotation(options)
-    whole = _Start(cycle=turns, cold=turns)
+    whole = 0, {"cycle": turns, "cold": turns, "repeats": 2}
     if options.exact or "random" in (adapter.mtt.policy, adapter.mpt.policy):
         return whole
-    pages = -(-options.size // options.page_size)
-    alone = 1 if pages >= adapter.mtt.entries else 2
-    if turns == 1:
-        return _Start(cycle=1, cold=1, repeats=alone)
-    if options.invalidate:
-        all_pages = min(turns * pages, turns * spacing(options.size) // options.page_size)
-        if all_pages >= adapter.mtt.entries:
-            return _Start(cycle=1, cold=1, repeats=alone)
-        return whole
-    displaces = 2 * pages >= adapter.mtt.entries
-    if displaces and options.warmup >= turns:
-        return _Start(cycle=1, cold=turns + 1, short=turns)
+    pages, entries = -(-options.size // options.page_size), adapter.mtt.entries
+    all_pages = min(turns * pages, turns * spacing(options.size) // options.page_size)
+    if turns == 1 or (options.invalidate and all_pages >= entries):
+        return 0, {"cycle": 1, "cold": 1, "repeats": 1 if pages >= entries else 2}
+    if not options.invalidate and 2 * pages >= entries and options.warmup >= turns:
+        return turns, {"cycle": 1, "cold": turns + 1, "repeats": 2}
     return whole
 
 
-@dataclass
-class _Followed:
-    """What is noted on the way of one message."""
-
-    use: Utilisation
-    limits: dict[str, Any] = field(default_factory=dict)
-
-
 class Player:
-    """One of the two processes."""
+    """One of the two processes.
 
-    def __init__(
-        self, sim: Simulator, cluster: Cluster, node: int, options: Options, short: int
-    ) -> None:
-        self._options = options
-        self._short = short
-        self.context = Context(sim, cluster.nodes[node])
+    Args:
+        short: messages at the start that carry no more than a page.
+    """
+
+    def __init__(self, cluster: Cluster, node: int, options: Options, short: int) -> None:
+        self._options, self._short = options, short
+        self.context = Context(cluster.sim, cluster.nodes[node])
         pd = PD(self.context)
         self._depth = min(QUEUE, cluster.machine.hca.limits.max_wr)
         self.cq = CQ(self.context, self._depth)
         self.qp = QP(pd, self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
         self._places = places(pd, options)
-        self._sends = count()
-        self._receives = count()
-        self._peer = self
+        self._sends, self._receives = count(), count()
+        self.peer = self
         self._watch: Watch | None = None
         self._awaits_completion = True
         self._completed = {False: 0, True: 0}
         self.operation = 0
-        self.followed: _Followed | None = None
-
-    def connect(self, other: Player) -> None:
-        """Connect this end."""
-        self.qp.connect(other.qp)
-        self._peer = other
 
     def _length(self, message: int) -> int:
         size = self._options.size
@@ -127,7 +146,7 @@ class Player:
         # NetPIPE empties its queues between its trials by one signaled message.
         return (message + 1) % self._depth == 0
 
-    def prepare_to_receive(self) -> Steps:
+    def prepare(self) -> Steps:
         """Post the receive of the next message, or only know where it will be written."""
         message = next(self._receives)
         place, length = self._places[message % len(self._places)], self._length(message)
@@ -146,7 +165,7 @@ class Player:
         """Post the next message."""
         message = next(self._sends)
         turn = message % len(self._places)
-        place, remote = self._places[turn], self._peer._places[turn]
+        place, remote = self._places[turn], self.peer._places[turn]
         signaled = self._empties_queue(message)
         request = SendWR(
             OPCODES[self._options.verb],
@@ -160,7 +179,7 @@ class Player:
             yield from self._await_completion(receive=False)
 
     def receive(self) -> Steps:
-        """Await the next message."""
+        """Await the next message, and prepare to receive the one behind it."""
         if self._watch is not None:
             yield from self._watch.poll(1)
             self._watch.close()
@@ -168,6 +187,7 @@ class Player:
         if self._awaits_completion:
             yield from self._await_completion(receive=True)
             self._mark("poll CQ")
+        yield from self.prepare()
 
     def _await_completion(self, *, receive: bool) -> Steps:
         while not self._completed[receive]:
@@ -176,86 +196,46 @@ class Player:
         self._completed[receive] -= 1
 
     def _mark(self, stage: str) -> None:
-        self.context.probe.event(stage, self._peer.operation)
+        self.context.probe.event(stage, self.peer.operation)
 
 
-def _serve(player: Player) -> Steps:
-    while True:
-        yield from player.receive()
-        yield from player.prepare_to_receive()
-        if player.followed is not None:
-            player.followed.limits = player.followed.use.report()
-            player.followed = None
-        yield from player.send()
+def throughput(size: int, latency_us: float) -> dict[str, float]:
+    """Latency, and the bandwidth that it stands for, as NetPIPE and as others write it."""
+    return {
+        "latency_us": latency_us,
+        "bandwidth_MBps": size / latency_us,
+        "throughput_Mbps": size * 8 / MEGABIT / (latency_us / 1e6),
+    }
 
 
-def _play(sim: Simulator, player: Player, laps: Laps) -> Steps:
-    while not laps.done:
-        begin = sim.now
-        yield from player.send()
-        yield from player.receive()
-        yield from player.prepare_to_receive()
-        laps.lap(sim.now - begin)
+class _NetPipe(PingPong):
+    def row(self, latency_us: float) -> dict[str, Any]:
+        options = self.options
+        return {
+            "size": options.size,
+            "qps": 1,
+            **throughput(options.size, latency_us),
+            "error_percent": self.laps.error_percent,
+            "buffers": rotation(options),
+            "completion": options.completion,
+            "invalidate": options.invalidate,
+            "verb": options.verb,
+        }
 
-
-def _follow(
-    sim: Simulator, cluster: Cluster, transmitter: Player, receiver: Player, typical: bool
-) -> dict[str, Any]:
-    """One more round trip: what limits its first half, and what each half takes of the bus."""
-    before = cluster.counters()
-    receiver.followed = followed = _Followed(Utilisation(cluster.sim))
-    follower = Follower(sim)
-
-    def once() -> Steps:
-        yield from transmitter.send()
-        yield from transmitter.receive()
-        yield from transmitter.prepare_to_receive()
-
-    sim.run(until=sim.process(once()))
-    after = cluster.counters()
-    names = [name for name in after if name.startswith("bus_")]
-    bus = {name: (after[name] - before[name]) / 2 for name in names}
-    found = followed.limits | follower.stages(transmitter.operation, typical=typical)
-    return {**found, "bus_per_message": bus}
+    def explain(self) -> dict[str, Any]:
+        """What limits a message, its stages, and what each takes of the bus."""
+        before = self.cluster.counters()
+        found, after = super().explain(), self.cluster.counters()
+        bus = {name: (after[name] - before[name]) / 2 for name in after if name.startswith("bus_")}
+        return {**found, "bus_per_message": bus}
 
 
 def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    start = _start(machine.hca, options)
-    transmitter, receiver = (Player(sim, cluster, node, options, start.short) for node in range(2))
-    transmitter.connect(receiver)
-    receiver.connect(transmitter)
-    for player in (transmitter, receiver):
-        sim.run(until=sim.process(player.prepare_to_receive()))
-    sim.run()
-    laps = Laps(
-        options.warmup,
-        options.iters,
-        options.exact,
-        cycle=start.cycle,
-        cold=start.cold,
-        repeats=start.repeats,
-        slack=SLACK,
-        error=ERROR,
-    )
-    sim.process(_serve(receiver))
-    sim.run(until=sim.process(_play(sim, transmitter, laps)))
-    latency_us = laps.mean_ps() / 2 / 1e6
-    row = {
-        "size": options.size,
-        "qps": 1,
-        "latency_us": latency_us,
-        "bandwidth_MBps": options.size / latency_us,
-        "throughput_Mbps": options.size * 8 / MEGABIT / (latency_us / 1e6),
-        "error_percent": laps.error_percent,
-        "buffers": rotation(options),
-        "completion": options.completion,
-        "invalidate": options.invalidate,
-        "verb": options.verb,
-    }
-    counters = cluster.counters()
-    if not options.explain:
-        return Result(row, counters)
-    typical = rotation(options) == 1
-    return Result(row, counters, _follow(sim, cluster, transmitter, receiver, typical))
+    short, timed = _start(machine.hca, options)
+    one, other = (Player(cluster, node, options, short) for node in range(2))
+    one.peer, other.peer = other, one
+    join(one.qp, other.qp)
+    laps = Laps.of(options, **timed, slack=SLACK, error=ERROR)
+    return _NetPipe(cluster, options, laps, (one, other), rotation(options) == 1).run()

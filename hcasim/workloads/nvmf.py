@@ -16,10 +16,9 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, Steps
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.end import ALL_ACCESS, Steps, join, rate_columns
 from hcasim.workloads.options import Options
-from hcasim.workloads.rdma_bench.meter import Meter
+from hcasim.workloads.rdma_bench.meter import Meter, metered
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
@@ -29,6 +28,9 @@ CAPSULE = 64
 RESPONSE = 16
 """Bytes of a completion (NVM Express over Fabrics 1.0, 2.2)."""
 
+LISTED = 2
+"""Requests that are posted at once."""
+
 
 class Queue:
     """One end of a queue of commands.
@@ -37,25 +39,18 @@ class Queue:
         node: where it is.
         number: of the queue, which says its processor.
         sent, received: bytes of the messages that go out and come in.
-        listed: requests that are posted at once.
     """
 
     def __init__(
-        self,
-        sim: Simulator,
-        node: Node,
-        number: int,
-        options: Options,
-        sent: int,
-        received: int,
-        listed: int,
+        self, sim: Simulator, node: Node, number: int, options: Options, sent: int, received: int
     ) -> None:
         context = Context(sim, node, number % len(node.cores))
-        depth = options.window
-        self.size = options.size
+        self.home = node
+        self.size, depth = options.size, options.window
+        self.in_flight = depth
         self.pd = PD(context)
-        self.cq = CQ(context, (listed + 1) * depth)
-        self.qp = QP(self.pd, self.cq, self.cq, max_send_wr=listed * depth, max_recv_wr=depth)
+        self.cq = CQ(context, (LISTED + 1) * depth)
+        self.qp = QP(self.pd, self.cq, self.cq, max_send_wr=LISTED * depth, max_recv_wr=depth)
         self._out = self.pd.reg_mr(depth * sent, ALL_ACCESS)
         self._in = self.pd.reg_mr(depth * received, ALL_ACCESS)
         self._sent, self._received = sent, received
@@ -66,10 +61,11 @@ class Queue:
         place = self._in.addr + slot * self._received
         return RecvWR(SGE(place, self._received, self._in.lkey), wr_id=slot)
 
-    def message(self, slot: int) -> SendWR:
-        """A capsule or a response."""
+    def post(self, request: SendWR, slot: int) -> Steps:
+        """Post a request, and a capsule or response behind it."""
         place = self._out.addr + slot * self._sent
-        return SendWR(WROpcode.SEND, SGE(place, self._sent, self._out.lkey))
+        message = SendWR(WROpcode.SEND, SGE(place, self._sent, self._out.lkey))
+        yield from self.qp.post_send_list([request, message])
 
     def take(self) -> Generator[Event, object, int]:
         """Wait for a message, whose receive is posted again; the slots have their turns."""
@@ -87,11 +83,10 @@ class HostQueue(Queue):
     """
 
     def __init__(self, sim: Simulator, node: Node, number: int, options: Options) -> None:
-        super().__init__(sim, node, number, options, CAPSULE, RESPONSE, 2)
+        super().__init__(sim, node, number, options, CAPSULE, RESPONSE)
         self.blocks: list[MR] = [
             self.pd.alloc_mr(options.size, ALL_ACCESS) for _ in range(options.window)
         ]
-        self._node = node.index
 
     def run(self, meter: Meter) -> Steps:
         """Read blocks for ever, and have them counted."""
@@ -100,19 +95,18 @@ class HostQueue(Queue):
         while True:
             slot = yield from self.take()
             self.blocks[slot].invalidate()
-            meter.posted(self._node, 1)
+            meter.posted(self.home.index, 1)
             yield from self._ask(slot)
 
     def _ask(self, slot: int) -> Steps:
-        registration = SendWR(WROpcode.REG_MR, mr=self.blocks[slot], signaled=False)
-        yield from self.qp.post_send_list([registration, self.message(slot)])
+        yield from self.post(SendWR(WROpcode.REG_MR, mr=self.blocks[slot], signaled=False), slot)
 
 
 class TargetQueue(Queue):
     """Answers each command."""
 
     def __init__(self, sim: Simulator, node: Node, number: int, options: Options) -> None:
-        super().__init__(sim, node, number, options, RESPONSE, CAPSULE, 2)
+        super().__init__(sim, node, number, options, RESPONSE, CAPSULE)
         self._data = self.pd.reg_mr(options.window * options.size, ALL_ACCESS)
 
     def run(self, blocks: list[MR]) -> Steps:
@@ -127,33 +121,24 @@ class TargetQueue(Queue):
                 rkey=blocks[slot].rkey,
                 signaled=False,
             )
-            yield from self.qp.post_send_list([write, self.message(slot)])
+            yield from self.post(write, slot)
 
 
 def nvmf_read(sim: Simulator, machine: Machine, options: Options) -> Result:
     """Blocks that a host reads in a second over so many queues, with a window of each in flight."""
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
     host, target = cluster.nodes
-    flying = options.qps * options.window
-    warm, most = options.qps * options.warmup, options.qps * options.iters
-    meter = Meter(sim, [host.index], warm, most, flying, options.exact)
-    for number in range(options.qps):
-        asks = HostQueue(sim, host, number, options)
+    hosts = [HostQueue(sim, host, number, options) for number in range(options.qps)]
+    for number, asks in enumerate(hosts):
         answers = TargetQueue(sim, target, number, options)
-        asks.qp.connect(answers.qp)
-        answers.qp.connect(asks.qp)
+        join(asks.qp, answers.qp)
         sim.process(answers.run(asks.blocks))
-        sim.process(asks.run(meter))
-    usage = Utilisation(cluster.sim)
-    sim.run(until=meter.begun)
-    usage.mark()
-    sim.run(until=meter.over)
+    meter, explained = metered(cluster, options, hosts)
     (rate,) = meter.rates()
     row = {
         "size": options.size,
         "qps": options.qps,
-        "bandwidth_MBps": rate * options.size / 1e6,
-        "rate_Mps": rate / 1e6,
+        **rate_columns(rate, options.size),
         "error_percent": 100 * meter.error,
     }
-    return Result(row, cluster.counters(), usage.report() if options.explain else {})
+    return Result(row, cluster.counters(), explained)

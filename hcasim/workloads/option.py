@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+from hcasim.ground.errors import Fault, nearest, one_of
+
 
 @dataclass(frozen=True)
 class Option:
@@ -51,7 +53,7 @@ class Option:
             low, high = format_size(self.low), format_size(self.high)
         return f"{'powers of two from ' if self.is_power else ''}{low} to {high}"
 
-    def fault(self, value: Any, text: str = "") -> str:
+    def fault(self, value: Any, text: str = "") -> Fault | None:
         """Say that a value is not allowed, and what is; nothing if it is allowed.
 
         Parameters:
@@ -59,22 +61,20 @@ class Option:
             text: how it was written.
         """
         if self.words:
-            from hcasim.ground.errors import nearest, one_of
-
-            hint = nearest(str(value), self.words)
-            found = f"found {str(value)!r}; allowed: {one_of(self.words)}{hint}"
-            return "" if value in self.words else found
+            found, allowed = str(value), one_of(self.words)
+            known = value in self.words
+            return None if known else Fault("", found, allowed, nearest(found, self.words))
         if self.is_name:
-            return ""
+            return None
         fits = self.is_flag or self.low <= value <= self.high
         if fits and not (self.is_power and value & (value - 1)):
-            return ""
+            return None
         try:
-            found = text or str(value)
+            text = text or str(value)
         except ValueError:
             # Python writes no whole number of so many digits.
-            found = "a number of thousands of digits"
-        return f"found {found}; allowed: {self.allowed}"
+            text = "a number of thousands of digits"
+        return Fault("", value, self.allowed, text=text)
 
     def read(self, given: Any) -> Any:
         """Return what was given, as text or not: a value, or for an axis all of them.

@@ -12,21 +12,18 @@ from hcasim.verbs import WROpcode
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads import (
     bus,
-    copying,
     footprint,
     latency,
-    loopback,
+    memory,
     netpipe,
     nvmf,
-    pool,
-    qp_lat,
-    registration,
-    scatter,
 )
+from hcasim.workloads.end import ATOMICS
 from hcasim.workloads.explain import Sample
-from hcasim.workloads.flows.benchmarks import (
+from hcasim.workloads.flows import (
     all_to_all,
     incast,
+    many_to_one,
     neighbour,
     permutation,
     shifted_nodes,
@@ -34,7 +31,6 @@ from hcasim.workloads.flows.benchmarks import (
 from hcasim.workloads.limits import latency_bound
 from hcasim.workloads.mpi.benchmarks import MPI
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest import flows
 from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.rdma_bench import rates, request_reply
 from hcasim.workloads.result import Result
@@ -202,9 +198,9 @@ def _perftest(
     """A bandwidth test; without an opcode that of the atomic operation that options name."""
 
     def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        moved = opcode or latency.ATOMICS[options.op]
+        moved = opcode or ATOMICS[options.op]
         if options.clients > 1:
-            return flows.many_to_one(sim, machine, options, moved)
+            return many_to_one(sim, machine, options, moved)
         return Stream(sim, machine, options, moved, both_ways).run()
 
     understood = _FULL_QUEUES | {"loopback"}
@@ -238,21 +234,21 @@ _ALL = (
     _latency(
         "write ping-pong over queue pairs in turn, the first one's",
         _MANY | {"inline"},
-        qp_lat.qp_lat,
+        latency.qp_lat,
         defaults=_FEW,
         round=once,
     ),
     _latency(
         "a buffer on each queue pair, all completions",
         _MANY | {"inline"},
-        scatter.scatter,
+        latency.scatter,
         defaults=_FEW,
         round=once,
     ),
     _latency(
         "RDMA write within one port, there and back",
         _MANY | {"memory"},
-        loopback.loopback_lat,
+        latency.loopback_lat,
         queue_pairs=_both_ends,
     ),
     _measure(
@@ -261,7 +257,7 @@ _ALL = (
         _NETPIPE,
         netpipe.netpipe,
         defaults=Options(size=65536, iters=100, warmup=3, verb="send"),
-        round=pool.rotation,
+        round=netpipe.rotation,
         words=_TWO_SIDED,
         ladder=True,
     ),
@@ -381,13 +377,13 @@ _ALL = (
         "registering memory and deregistering it",
         ("registration_us", "deregistration_us"),
         frozenset({"size", "page_size", "memory", "explain"}),
-        registration.reg_mr,
+        memory.reg_mr,
         defaults=Options(size=65536),
     ),
     _stream(
         "copies by processors of one node",
         frozenset(COMMON | {"buffers", "processes"}),
-        copying.copy_bw,
+        memory.copy_bw,
     ),
     Workload(
         "host_memory",

@@ -22,7 +22,7 @@ from hcasim.mpi import Comm, Job
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options, Result, run_point
 from hcasim.workloads.cost import Meter
-from hcasim.workloads.flows.patterns import Pairs, each_to_each, permuted
+from hcasim.workloads.flows import Pairs, each_to_each, permuted
 from hcasim.workloads.perftest.side import join, start
 
 EVENTS = 300_000

@@ -21,7 +21,7 @@ from hcasim.runs import executor
 from hcasim.runs.point import Point
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options, Result
-from hcasim.workloads.flows.patterns import Pairs, neighbours, permuted
+from hcasim.workloads.flows import Pairs, neighbours, permuted
 from hcasim.workloads.perftest.side import join, start
 from hcasim.workloads.registry import Listen
 

@@ -25,7 +25,7 @@ from tests.docs.site import catalogue, documents, parameters, program
 from tests.docs.site.markdown import code, plain, prose
 from tests.notebooks.running import read
 
-app = import_module("hcasim.cli.app")
+app = import_module("hcasim.cli.main")
 pytestmark = pytest.mark.check
 
 LINK = re.compile(r'href="([^"]*)"')

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog.adapter import IcmCache, WqeCache
+from hcasim.catalog.adapter_tables import IcmCache, WqeCache
 from hcasim.engine import EventLog
 from hcasim.verbs import Completion, WCStatus, WROpcode
 from tests.rig import (

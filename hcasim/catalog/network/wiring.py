@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hcasim.catalog.link import Link
-from hcasim.catalog.switch import Switch
+from hcasim.catalog.network.topologies import Switch
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from hcasim.catalog import Machine, NodeGroup
 from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator
-from hcasim.workloads import pool
+from hcasim.workloads import netpipe
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes, hub_and_halves, paired_nodes
@@ -96,10 +96,10 @@ def _pair(
     nodes: Nodes = clients_and_server,
 ) -> Workload:
     """Two processes, each on a node or both on one."""
-    found = name.partition("_")[0]
-    if found not in ("hotspot", "overlap"):
-        found = "pairs" if "latency_us" in fields else "windows"
-    return _mpi(name, title, fields, options, usual, _later(found, name), lanes, nodes)
+    run = _later("windows", "bandwidth", name)
+    if fields != STREAM_FIELDS:
+        run = _later("pairs", name)
+    return _mpi(name, title, fields, options, usual, run, lanes, nodes)
 
 
 def _pairs(
@@ -207,8 +207,8 @@ MPI = (
         ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
         _PAIR | {"buffers", "invalidate"},
         Options(size=65536, iters=100, warmup=3, verb="send"),
-        _later("netpipe", "netpipe_mpi"),
-        round=pool.rotation,
+        _later("pairs", "netpipe_mpi"),
+        round=netpipe.rotation,
         ladder=True,
         mpi=True,
     ),

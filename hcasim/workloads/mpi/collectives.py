@@ -41,43 +41,6 @@ Call = Callable[[Comm, int, int], Steps]
 """What a process calls, with the bytes of one part and the root."""
 
 
-def _bcast(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.bcast(size, root)
-
-
-def _allgather(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.allgather(size, size * comm.size)
-
-
-def _alltoall(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.alltoall(size * comm.size, size * comm.size)
-
-
-def _allreduce(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.allreduce(size, size)
-
-
-def _reduce(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.reduce(size, size, root=root)
-
-
-def _gather(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.gather(size, size * comm.size, root)
-
-
-def _scatter(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.scatter(size * comm.size, size, root)
-
-
-def _reduce_scatter(comm: Comm, size: int, root: int) -> Steps:
-    part = -(-size // comm.size)
-    yield from comm.reduce_scatter(part * comm.size, part)
-
-
-def _barrier(comm: Comm, size: int, root: int) -> Steps:
-    yield from comm.barrier()
-
-
 def _sendrecv(comm: Comm, size: int, root: int) -> Steps:
     """To the right and from the left, at once (IMB_sendrecv.c)."""
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
@@ -102,6 +65,20 @@ def _pingping(comm: Comm, size: int, root: int) -> Steps:
     yield from request.wait()
 
 
+CALLS: dict[str, Call] = {
+    "bcast": lambda comm, size, root: comm.bcast(size, root),
+    "allgather": lambda comm, size, root: comm.allgather(size, size * comm.size),
+    "alltoall": lambda comm, size, root: comm.alltoall(size * comm.size, size * comm.size),
+    "allreduce": lambda comm, size, root: comm.allreduce(size, size),
+    "reduce": lambda comm, size, root: comm.reduce(size, size, root=root),
+    "gather": lambda comm, size, root: comm.gather(size, size * comm.size, root),
+    "scatter": lambda comm, size, root: comm.scatter(size * comm.size, size, root),
+    "reduce_scatter": lambda comm, size, root: comm.reduce_scatter(
+        -(-size // comm.size) * comm.size, -(-size // comm.size)
+    ),
+    "barrier": lambda comm, size, root: comm.barrier(),
+}
+"""What each process calls, by the name of the collective; sizes are those of one part."""
 ROOTED = {"bcast", "reduce", "gather", "scatter"}
 """The collectives with a root, by name."""
 
@@ -110,20 +87,19 @@ class Collective:
     """All processes call the same collective again and again.
 
     Parameters:
-        call: of each process.
+        name: of what they call.
         apart: whether a barrier follows each call; without it the root goes around.
     """
 
     def __init__(
-        self, sim: Simulator, machine: Machine, options: Options, call: Call, *, apart: bool
+        self, sim: Simulator, machine: Machine, options: Options, name: str, *, apart: bool
     ) -> None:
-        self.sim = sim
-        self.options = options
+        self.sim, self.options = sim, options
         self.cluster = Cluster(sim, machine, first_nodes(machine, options))
-        name = call.__name__.lstrip("_")
+        self._sized = name != "barrier"
+        self._call = CALLS[name] if name in CALLS else EXCHANGES[name][0]
         chosen = {name: options.algorithm} if options.algorithm else {}
         self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
-        self._call = call
         self._apart = apart
         self._turns = turns = len(self.job.worlds) if name in ROOTED and not apart else 1
         self._sums: dict[int, list[int]] = {}
@@ -134,10 +110,8 @@ class Collective:
         self._begun = 0
         # Processes that have called with each root.
         self._settled = 0
-        self.laps = Laps(
-            options.warmup,
-            options.iters,
-            options.exact,
+        self.laps = Laps.of(
+            options,
             cycle=turns,
             cold=self._cold,
             slack=SLACK,
@@ -187,7 +161,7 @@ class Collective:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)
         counters = self.cluster.counters()
-        sized = {"size": self.options.size} if self._call is not _barrier else {}
+        sized = {"size": self.options.size} if self._sized else {}
         row = {
             **sized,
             "nodes": self.options.nodes,
@@ -229,21 +203,6 @@ class Collective:
         }
 
 
-CALLS: dict[str, Call] = {
-    call.__name__.lstrip("_"): call
-    for call in (
-        _bcast,
-        _allgather,
-        _alltoall,
-        _allreduce,
-        _reduce,
-        _gather,
-        _scatter,
-        _reduce_scatter,
-        _barrier,
-    )
-}
-"""What each process calls, by the name of the collective; sizes are those of one part."""
 EXCHANGES: dict[str, tuple[Call, int]] = {
     "pingping": (_pingping, 1),
     "sendrecv": (_sendrecv, 2),
@@ -256,12 +215,11 @@ def collective(
     sim: Simulator, machine: Machine, options: Options, name: str, apart: bool
 ) -> Result:
     """A collective of all processes; with ``apart`` a barrier follows each call."""
-    return Collective(sim, machine, options, CALLS[name], apart=apart).run()
+    return Collective(sim, machine, options, name, apart=apart).run()
 
 
 def exchange(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
     """Messages between neighbours, all processes at once."""
-    call, messages = EXCHANGES[name]
-    found = Collective(sim, machine, options, call, apart=False).run()
-    bandwidth = messages * options.size / found.row["latency_us"]
-    return Result({**found.row, "bandwidth_MBps": bandwidth}, found.counters, found.breakdown)
+    found = Collective(sim, machine, options, name, apart=False).run()
+    found.row["bandwidth_MBps"] = EXCHANGES[name][1] * options.size / found.row["latency_us"]
+    return found

@@ -16,6 +16,7 @@ from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
+from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, paired_nodes
 
 TOGETHER = 2
@@ -43,23 +44,16 @@ class Group(ABC):
     """
 
     def __init__(self, job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> None:
-        self.job = job
-        self.sim = job.sim
-        self.options = options
-        self.one = one
-        self.peers = peers
-        self.begun: Event = job.sim.event()
-        self.known: Event = job.sim.event()
+        self.job, self.sim, self.options = job, job.sim, options
+        self.one, self.peers = one, peers
+        self.begun, self.known = job.sim.event(), job.sim.event()
         self.received_ps = 0
         self._again: Event | None = None
         self.laps = self.timing()
 
     def timing(self) -> Laps:
         """How iterations are timed."""
-        options = self.options
-        return Laps(
-            options.warmup, options.iters, options.exact, cold=COLD, slack=SLACK, error=ERROR
-        )
+        return Laps.of(self.options, cold=COLD, slack=SLACK, error=ERROR)
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of an iteration, unless enough is known."""
@@ -103,9 +97,10 @@ class Group(ABC):
 
 
 OneOf = TypeVar("OneOf", bound=Group)
+Kind = Callable[[Job, Options, Comm, Sequence[Comm]], OneOf]
 
 
-def one_pair(kind: type[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
+def one_pair(kind: Kind[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
     """Two processes, each on a node or both on one."""
     nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
     job = Job(sim, Cluster(sim, machine, nodes), options.processes)
@@ -113,7 +108,7 @@ def one_pair(kind: type[OneOf], sim: Simulator, machine: Machine, options: Optio
 
 
 def several_pairs(
-    kind: type[OneOf], sim: Simulator, machine: Machine, options: Options
+    kind: Kind[OneOf], sim: Simulator, machine: Machine, options: Options
 ) -> list[OneOf]:
     """Pairs of processes: the first half of all, each with that of its number in the second."""
     job = Job(sim, Cluster(sim, machine, paired_nodes(machine, options)), options.processes)
@@ -135,9 +130,13 @@ def measure(groups: Sequence[Group]) -> None:
     sim.run(until=sim.all_of([group.known for group in groups]))
 
 
-def worst_error(groups: Sequence[Group]) -> float:
-    """Percent by which the time of the group that is known worst may be off."""
-    return max(group.laps.error_percent for group in groups)
+def found(
+    groups: Sequence[Group], row: dict[str, float], explain: Callable[[], dict[str, Any]]
+) -> Result:
+    """What groups have measured, with the error of the one that is known worst."""
+    size = {"size": groups[0].options.size}
+    error = {"error_percent": max(group.laps.error_percent for group in groups)}
+    return Result({**size, **row, **error}, groups[0].job.cluster.counters(), explain())
 
 
 def explain_message(group: Group) -> dict[str, Any]:

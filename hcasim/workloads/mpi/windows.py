@@ -1,32 +1,40 @@
 """Bandwidth of windows of messages, as the OSU benchmarks measure it.
 
-Source: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
-osu_mbw_mr.c.
+A hotspot is one process that keeps up with several peers (rashti2007 section 4.5). The paper says
+who sends to whom, but not windows and replies: they are those of osu_bw. The process is the first
+of all; its peers are those of the other nodes. Both ways it sends to the first half of them and
+receives from the others.
+Sources: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
+osu_mbw_mr.c, which divides by the mean of the pairs' times: the same if they are equally fast;
+rashti2007 section 4.4 for windows of several pairs both ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.mpi import Comm, Request
-from hcasim.workloads.end import Steps
+from hcasim.mpi import Comm, Job, Request
+from hcasim.workloads.end import Steps, rate_columns
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import (
     COLD,
     ERROR,
     SLACK,
     Group,
+    Kind,
     explain_resources,
+    found,
     measure,
     one_pair,
     several_pairs,
-    worst_error,
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.roles import first_nodes
 
 REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""
@@ -48,39 +56,36 @@ class Windows(Group):
 
     Of long messages windows are cut: once each further message of a window takes as long as the
     one before, the rest of it is known.
+
+    Parameters:
+        targets: the peers that are sent to.
+        sources: those that send.
+        replies: whether who receives answers.
     """
 
-    replies = True
-
-    @property
-    def targets(self) -> Sequence[Comm]:
-        """The peers that are sent to."""
-        return self.peers
-
-    @property
-    def sources(self) -> Sequence[Comm]:
-        """The peers that send."""
-        return ()
-
-    @property
-    def ways(self) -> int:
-        """Windows that are under way at the same time."""
-        return len(self.targets) + len(self.sources)
+    def __init__(
+        self,
+        job: Job,
+        options: Options,
+        one: Comm,
+        peers: Sequence[Comm],
+        targets: Sequence[Comm],
+        sources: Sequence[Comm],
+        replies: bool = True,
+    ) -> None:
+        self.targets, self.sources, self.replies = targets, sources, replies
+        super().__init__(job, options, one, peers)
 
     def timing(self) -> Laps:
         options = self.options
         self._lengths: list[int] = []
         self._durations: list[int] = []
-        self._cut = 0
-        self._ahead = 0
-        self._from = 1
+        self._cut, self._ahead, self._from = 0, 0, 1
         if options.size >= LONG and not options.exact:
             self._lengthen(self._shortest())
         # Of windows that cannot be cut no more is asked than of those that can.
         error = PACE / 2 if self._cut else ERROR
-        return Laps(
-            options.warmup, options.iters, options.exact, cold=COLD, slack=SLACK, error=error
-        )
+        return Laps.of(options, cold=COLD, slack=SLACK, error=error)
 
     def _shortest(self) -> int:
         """Messages to each peer by which the shortest cut windows differ."""
@@ -147,12 +152,10 @@ class Windows(Group):
         size = self.options.size
         received: list[Request] = []
         sent: list[Request] = []
-        for _ in range(length):
-            for rank in of:
-                received.append((yield from comm.irecv(size, rank)))
-        for _ in range(length):
-            for rank in to:
-                sent.append((yield from comm.isend(size, rank)))
+        for rank in length * of:
+            received.append((yield from comm.irecv(size, rank)))
+        for rank in length * to:
+            sent.append((yield from comm.isend(size, rank)))
         yield from comm.waitall(sent)
         yield from comm.waitall(received)
         if self.replies:
@@ -162,48 +165,60 @@ class Windows(Group):
                 yield from comm.recv(REPLY, rank)
 
 
-class TwoWay(Windows):
+def one_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of one process to all peers."""
+    return Windows(job, options, one, peers, peers, ())
+
+
+def two_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
     """Windows both ways at once, without a reply."""
-
-    replies = False
-
-    @property
-    def sources(self) -> Sequence[Comm]:
-        return self.peers
+    return Windows(job, options, one, peers, peers, peers, replies=False)
 
 
-def bandwidth(groups: Sequence[Windows]) -> Result:
+def sink(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of all peers to one process."""
+    return Windows(job, options, one, peers, (), peers)
+
+
+def relay(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
+    """Windows of one process to half of its peers while the others send to it."""
+    half = len(peers) // 2
+    return Windows(job, options, one, peers, peers[:half], peers[half:])
+
+
+def _hub(kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options) -> list[Windows]:
+    """The first of all processes, with those of the other nodes."""
+    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
+    return [kind(job, options, job.worlds[0], job.worlds[options.processes :])]
+
+
+def _alone(
+    kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options
+) -> list[Windows]:
+    return [one_pair(kind, sim, machine, options)]
+
+
+_Groups = Callable[[Kind[Windows], Simulator, Machine, Options], list[Windows]]
+GROUPS: dict[str, tuple[_Groups, Kind[Windows]]] = {
+    "osu_bw": (_alone, one_way),
+    "osu_bibw": (_alone, two_way),
+    "osu_mbw_mr": (several_pairs, one_way),
+    "multi_bibw": (several_pairs, two_way),
+    "hotspot_send": (_hub, one_way),
+    "hotspot_recv": (_hub, sink),
+    "hotspot_both": (_hub, relay),
+}
+"""Which processes form groups, and to whom windows go in each, by the name of the benchmark."""
+
+
+def bandwidth(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
     """What all groups carry together."""
+    group, kind = GROUPS[name]
+    groups = group(kind, sim, machine, options)
     measure(groups)
-    job, options = groups[0].job, groups[0].options
-    messages = sum(one.ways * options.window / (one.laps.mean_ps() / 1e12) for one in groups)
-    row = {
-        "size": options.size,
-        "bandwidth_MBps": messages * options.size / 1e6,
-        "rate_Mps": messages / 1e6,
-        "error_percent": worst_error(groups),
-    }
-    return Result(row, job.cluster.counters(), explain_resources(groups))
-
-
-def osu_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows one way."""
-    return bandwidth([one_pair(Windows, sim, machine, options)])
-
-
-def osu_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows both ways."""
-    return bandwidth([one_pair(TwoWay, sim, machine, options)])
-
-
-def osu_mbw_mr(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth and message rate of windows one way, of all pairs together.
-
-    OSU divides by the mean of the pairs' times: the same if they are equally fast.
-    """
-    return bandwidth(several_pairs(Windows, sim, machine, options))
-
-
-def multi_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Bandwidth of windows both ways, of all pairs together (rashti2007 section 4.4)."""
-    return bandwidth(several_pairs(TwoWay, sim, machine, options))
+    messages = sum(
+        (len(one.targets) + len(one.sources)) * options.window / (one.laps.mean_ps() / 1e12)
+        for one in groups
+    )
+    row = rate_columns(messages, options.size)
+    return found(groups, row, lambda: explain_resources(groups))

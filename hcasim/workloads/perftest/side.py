@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.verbs import (
-    CQ,
     MR,
     PD,
-    QP,
     SGE,
     Completion,
-    Context,
-    QPType,
     RecvWR,
     SendWR,
     WROpcode,
 )
-from hcasim.workloads.end import ALL_ACCESS, Steps, connect, inline_limit, receive_room
+from hcasim.workloads.end import ALL_ACCESS, ANSWERED, Endpoint, Steps, hold
 from hcasim.workloads.options import Options
-from hcasim.workloads.places import hold, places
-from hcasim.workloads.turns import SEED
 
 RX_DEPTH = 512
 """Receives of a queue pair that are posted ahead (DEF_RX_SEND)."""
@@ -37,13 +31,6 @@ MODERATED = 8192
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
 
-ANSWERED = (
-    WROpcode.RDMA_READ,
-    WROpcode.ATOMIC_FETCH_AND_ADD,
-    WROpcode.ATOMIC_CMP_AND_SWP,
-)
-"""Operations whose data comes back, of the buffer that the other end would send from."""
-
 _PAGE = 4096
 
 
@@ -55,14 +42,10 @@ def moderation(options: Options) -> int:
     return min(options.cq_mod or usual, options.tx_depth, options.iters)
 
 
-class Side:
+class Side(Endpoint):
     """One process: it sends, or receives, or both.
 
     Args:
-        cluster: where it runs.
-        node: its number there.
-        options: of the test.
-        opcode: of its messages.
         sends, receives: whether it does; who receives first waits for a message.
         core: its processor; a node with fewer has it share one.
         lap: messages of each queue pair after which the run may repeat itself.
@@ -95,46 +78,16 @@ class Side:
         lap: int,
         core: int = 0,
     ) -> None:
-        sim = self.sim = cluster.sim
-        self.options = options
-        self.opcode = opcode
-        self.lap = lap
-        self.iters = options.iters
+        self.lap, self.iters = lap, options.iters
         self.depth = min(options.tx_depth, options.iters)
         self.every = moderation(options)
-        self.home = cluster.nodes[node]
-        context = Context(sim, self.home, core % len(self.home.cores))
-        pd = PD(context)
         self.sends, self.receives = sends, receives
-        ahead = self.ahead = min(RX_DEPTH, options.iters) if receives else 0
-        self.cq = CQ(context, (self.depth + ahead) * options.qps)
-        # Each queue pair has a place to send from and one to receive in, on pages of their own.
-        self.received_size = receive_room(options)
-        self.room = -(-self.received_size // _PAGE) * _PAGE
-        # Or any place of a region, of which each has one to send from and one to receive in.
-        self._half = options.region or options.qps * self.room
-        self.buffer: MR = pd.reg_mr(2 * self._half, ALL_ACCESS, page_size=options.page_size)
-        self._places: Iterator[int] | None = None
-        if options.region:
-            self._places = places(options.region, options.size, options.access, SEED)
-        limit = inline_limit(context, options, opcode)
-        self.inline = 0 < options.size <= limit
+        self.ahead = min(RX_DEPTH, options.iters) if receives else 0
+        entries = (self.depth + self.ahead) * options.qps
+        depths = self.depth, max(1, self.ahead)
+        super().__init__(cluster, node, options, opcode, core, entries, *depths)
         self.reliable = options.connection == "RC"
-        self.qps: list[QP] = [
-            QP(
-                pd,
-                self.cq,
-                self.cq,
-                max_send_wr=self.depth,
-                max_recv_wr=max(1, ahead),
-                max_inline_data=limit,
-                qp_type=QPType[options.connection],
-            )
-            for _ in range(options.qps)
-        ]
-        self._numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}
         self.peer: MR = self.buffer
-        self._to: dict[QP, tuple[int, int]] = {}
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
         self.began_ps = self.ended_ps = self.saved_ps = self.full_ps = 0
@@ -143,19 +96,23 @@ class Side:
         self.moved: Callable[[], float] = lambda: 0.0
         self.on_lap: Callable[[], None] = lambda: None
 
+    def register(self, pd: PD) -> None:
+        # Each queue pair has a place to send from and one to receive in, on pages of their own.
+        self.stride = -(-self.room // _PAGE) * _PAGE
+        # Or any place of a region, of which each has one to send from and one to receive in.
+        self._half = self.options.region or self.options.qps * self.stride
+        page_size = self.options.page_size
+        self.buffer: MR = pd.reg_mr(2 * self._half, ALL_ACCESS, page_size=page_size)
+
     def connect(self, other: Side) -> None:
         """Connect each queue pair with its peer."""
         self.peer = other.buffer
-        if self._places is not None:
-            self._hold(other)
-        self._to = connect(self.qps, other.qps)
-
-    def _hold(self, other: Side) -> None:
-        options, half = self.options, self._half
-        answers = self.opcode in ANSWERED
-        near = [(0, half)] * (self.sends or answers)
-        far = [(half, half)] * (other.sends and not answers)
-        hold(self.buffer, options.page_size, near + far)
+        if self.places is not None:
+            half, answers = self._half, self.opcode in ANSWERED
+            near = [(0, half)] * (self.sends or answers)
+            far = [(half, half)] * (other.sends and not answers)
+            hold(self.buffer, self.options.page_size, near + far)
+        self.activate(other)
 
     def prepare(self) -> Steps:
         """Fill the receive queues."""
@@ -199,29 +156,19 @@ class Side:
         """The next request of a queue pair."""
         turn = self.sent[number]
         self.sent[number] = turn + 1
-        place = number * self.room if self._places is None else next(self._places)
+        place = number * self.stride if self.places is None else next(self.places)
         far = place if self.opcode in ANSWERED else place + self._half
-        dlid, remote_qpn = self._to[self.qps[number]]
-        return SendWR(
-            self.opcode,
-            SGE(self.buffer.addr + place, self.options.size, self.buffer.lkey),
-            remote_addr=self.peer.addr + far,
-            rkey=self.peer.rkey,
-            inline=self.inline,
-            signaled=(turn + 1) % self.every == 0 or turn + 1 == self.iters,
-            compare_add=1,
-            dlid=dlid,
-            remote_qpn=remote_qpn,
-        )
+        signaled = (turn + 1) % self.every == 0 or turn + 1 == self.iters
+        return self.request(number, self.buffer, place, self.peer, far, signaled)
 
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
-        address = self.buffer.addr + self._half + number * self.room
-        sge = SGE(address, self.received_size, self.buffer.lkey)
+        address = self.buffer.addr + self._half + number * self.stride
+        sge = SGE(address, self.room, self.buffer.lkey)
         yield from self.qps[number].post_recv(RecvWR(sge))
 
     def _take(self, completion: Completion) -> Steps:
-        number = self._numbers[completion.qpn]
+        number = self.numbers[completion.qpn]
         if completion.is_receive:
             self.may_send = True
             self.received[number] += 1
@@ -282,3 +229,18 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
     sim.run()
     running = [(side, sim.process(side.run())) for side in sides]
     return sim.all_of([process for side, process in running if side.reliable or side.sends])
+
+
+def movement(sides: Sequence[Side], peers: Sequence[Side], share: int = 1) -> Callable[[], float]:
+    """What tells the bytes that sides of a node have moved; what is sent again counts once.
+
+    Args:
+        peers: those that they send to.
+        share: sides that use the node equally.
+    """
+    one, ports = sides[0], sides[0].home.adapter.ports
+    if one.opcode is WROpcode.SEND and one.reliable:
+        return lambda: sum(sum(peer.received) for peer in peers) * one.options.size
+    if one.opcode in ANSWERED:
+        return lambda: sum(port.payload_received for port in ports) / share
+    return lambda: sum(port.egress.payload_bytes for port in ports) / share

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import lcm
+from itertools import pairwise
+from math import inf, lcm
 from typing import Any, ClassVar
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Repetition, Simulator
+from hcasim.engine import Onlooker, Repetition, Simulator, mean_error
 from hcasim.verbs import WROpcode
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import (
-    ANSWERED,
-    RX_DEPTH,
-    Side,
-    join,
-    moderation,
-    start,
-)
-from hcasim.workloads.perftest.span import Span, moved_bytes
+from hcasim.workloads.perftest.side import RX_DEPTH, Side, join, moderation, movement, start
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends, clients_and_server
 
@@ -37,6 +30,13 @@ AHEAD_ERROR = 5e-3
 """Relative error of the pace of long messages to receives that were posted ahead."""
 MOST = 60_000
 """Packets with data of which the pace is taken at the latest, after a quarter as many."""
+SLICE_PS = 10_000_000
+LONG = 128
+"""Packets of a message between which nothing is looked at."""
+PATIENCE = 16
+"""Looks at nothing having moved, after which looks become rarer: latencies may be of seconds."""
+PARTS = 16
+"""Parts of what is timed, whose rates are compared."""
 
 
 def in_columns(options: Options, rate: float) -> dict[str, Any]:
@@ -49,6 +49,78 @@ def in_columns(options: Options, rate: float) -> dict[str, Any]:
     }
 
 
+class Span:
+    """What is moved in a part of a run, looked at every so often.
+
+    Args:
+        moved: tell the bytes that each of those who are looked at has moved so far.
+        size: bytes to time; a quarter as many go before.
+        before: bytes that go before at least.
+        packets: of a message. Looks are the rarer the longer messages are.
+
+    Attributes:
+        begun, over: events of its two ends.
+    """
+
+    looks_on: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        sim: Simulator,
+        moved: Sequence[Callable[[], float]],
+        size: int,
+        packets: int = 1,
+        before: int = 0,
+    ) -> None:
+        self.sim = sim
+        self._slice_ps = SLICE_PS * (packets if packets > LONG else 1)
+        self._moved = moved
+        self.begun, self.over = self.sim.event(), self.sim.event()
+        before = max(before, size // 4)
+        self._limits = [before + size * part // PARTS for part in range(PARTS + 1)]
+        self._seen: list[tuple[int, list[float]]] = []
+        self._last = 0.0
+        self._idle = 0
+        self._look_after(self._slice_ps)
+
+    def _look_after(self, delay_ps: int) -> None:
+        self.sim.schedule(self.sim.now + delay_ps, Onlooker(self._look, ()))
+
+    def _look(self) -> None:
+        moved = [tell() for tell in self._moved]
+        total = sum(moved)
+        self._idle = self._idle + 1 if total == self._last else 0
+        self._last = total
+        if total > self._limits[0]:
+            self._seen.append((self.sim.now, moved))
+            self._limits, last = [one for one in self._limits if one >= total], self._limits[-1]
+            if len(self._seen) == 1:
+                self.begun.succeed()
+                self._limits = self._limits or [last]
+            elif not self._limits:
+                self.over.succeed()
+        # Where nothing else is to come, nobody waits in vain.
+        if not self.over.triggered and self.sim.peek() < inf:
+            self._look_after(self._slice_ps << max(0, self._idle - PATIENCE))
+
+    @property
+    def error(self) -> float:
+        """Relative error of the rate of all together, as the rates of its parts scatter.
+
+        Nothing proves that what follows is like them, however alike they are.
+        """
+        parts = [
+            (sum(after) - sum(before)) / (end - begin)
+            for (begin, before), (end, after) in pairwise(self._seen)
+        ]
+        return max(UNPROVEN, mean_error(parts))
+
+    def rates(self) -> list[float]:
+        """Bytes a second of each."""
+        (begin, before), (end, after) = self._seen[0], self._seen[-1]
+        return [(b - a) / (end - begin) * 1e12 for a, b in zip(before, after, strict=True)]
+
+
 class Stream:
     """A test: two sides, and when enough of it is known to leave out the rest.
 
@@ -59,10 +131,6 @@ class Stream:
     are left out.
 
     Args:
-        sim: the simulator.
-        machine: what it runs on, from a client to the server.
-        options: of the test.
-        opcode: of the messages.
         both_ways: whether both sides send; what they reach is added up.
     """
 
@@ -76,9 +144,7 @@ class Stream:
         opcode: WROpcode,
         both_ways: bool,
     ) -> None:
-        self.sim = sim
-        self.options = options
-        self.reads = opcode in ANSWERED
+        self.sim, self.options = sim, options
         self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
         self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
         packets = self.packets * options.qps
@@ -100,11 +166,12 @@ class Stream:
         # What is used for the first time later on is no part of a proof.
         self._cold_error = UNPROVEN if opcode is WROpcode.SEND and entries > most else 0.0
         self.usage = Utilisation(self.cluster.sim)
-        self._repetition = Repetition(sim, self._state, cold)
+        self._repetition = Repetition(sim, lambda: [self.cluster.nodes, *self.sides], cold)
         self._done: list[list[int]] = []
         self._proven = False
-        for side in self.senders:
-            side.moved = self._movement(side)
+        share = len(self.senders) if options.loopback else 1
+        for side, peer in zip(self.senders, reversed(self.sides), strict=False):
+            side.moved = movement([side], [peer], share)
         if not (options.exact or options.region):
             self.senders[0].on_lap = self._lapped
 
@@ -185,17 +252,6 @@ class Stream:
         done = [count for side in self.senders for count in side.done]
         apart = max(done) - min(done) - self.senders[0].every
         return max(0, apart) * len(done) / max(1, sum(done))
-
-    def _movement(self, side: Side) -> Callable[[], float]:
-        """What tells the bytes that a side has moved; what is sent again counts once."""
-        if side.opcode is WROpcode.SEND and side.reliable:
-            peer = self.sides[1 - self.sides.index(side)]
-            return lambda: sum(peer.received) * self.options.size
-        shared = len(self.senders) if self.options.loopback else 1
-        return lambda: moved_bytes(side.home, self.reads) / shared
-
-    def _state(self) -> list[object]:
-        return [self.cluster.nodes, *self.sides]
 
     def _lapped(self) -> None:
         if self.enough.triggered or any(side.saved_ps for side in self.sides):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import sqrt
+from typing import Any, Protocol
 
+from hcasim.cluster import Cluster, Node
 from hcasim.engine import Simulator
+from hcasim.workloads.end import Steps
+from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import UNPROVEN
+from hcasim.workloads.options import Options
 
 BATCHES = 16
 """Least parts of a run whose rates are compared."""
@@ -26,7 +31,6 @@ class Meter:
     gives the error of their mean (method of batch means).
 
     Args:
-        sim: the simulator.
         nodes: the numbers of those whose threads post.
         warm: requests of all that are not counted.
         most: requests of all that are counted at most.
@@ -88,8 +92,7 @@ class Meter:
             self.over.succeed()
 
     def _scatter(self, batches: int) -> float:
-        times = self._times
-        spans = [after - before for before, after in pairwise(times)]
+        spans = [after - before for before, after in pairwise(self._times)]
         mean = sum(spans) / batches
         variance = sum((span - mean) ** 2 for span in spans) / (batches - 1)
         return STANDARD_ERRORS * sqrt(variance / batches) / mean
@@ -98,3 +101,38 @@ class Meter:
         """Requests a second of each node."""
         seconds = (self._times[-1] - self._times[0]) / 1e12
         return [(self._posted[node] - before) / seconds for node, before in self._before.items()]
+
+
+class Thread(Protocol):
+    """One whose requests are counted, with its node, and how many are in flight at most."""
+
+    home: Node
+
+    @property
+    def in_flight(self) -> int: ...
+
+    def run(self, meter: Meter) -> Steps:
+        """Post requests for ever, and have them counted."""
+
+
+def metered(
+    cluster: Cluster, options: Options, threads: Sequence[Thread]
+) -> tuple[Meter, dict[str, Any]]:
+    """Let threads run until their rate is known.
+
+    Returns:
+        Their meter, and, if that was asked for, how busy everything was meanwhile.
+    """
+    meter = Meter(
+        cluster.sim,
+        (one.home.index for one in threads),
+        len(threads) * options.warmup,
+        len(threads) * options.iters,
+        sum(one.in_flight for one in threads),
+        options.exact,
+    )
+    for one in threads:
+        cluster.sim.process(one.run(meter))
+    usage = Utilisation(cluster.sim)
+    usage.between(meter.begun, meter.over)
+    return meter, usage.report() if options.explain else {}

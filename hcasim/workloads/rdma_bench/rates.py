@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from itertools import chain
 
 from hcasim.catalog import Machine
-from hcasim.cluster import Cluster, Node
+from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads.end import OPCODES, Steps
-from hcasim.workloads.explain import Utilisation
-from hcasim.workloads.latency import ATOMICS
+from hcasim.workloads.end import ATOMICS, OPCODES
 from hcasim.workloads.options import Options
-from hcasim.workloads.rdma_bench.meter import Meter
+from hcasim.workloads.rdma_bench.meter import Thread, metered
 from hcasim.workloads.rdma_bench.worker import Worker, warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
@@ -52,9 +50,9 @@ def _threads(
     threads: int,
     opcode: WROpcode | None = None,
 ) -> list[Worker]:
-    first, opcode = node * threads, opcode or OPCODES[options.verb]
+    opcode = opcode or OPCODES[options.verb]
     return [
-        Worker(cluster, node, thread, options, opcode, count, first + thread)
+        Worker(cluster, node, thread, options, opcode, count, node * threads + thread)
         for thread in range(threads)
     ]
 
@@ -74,7 +72,7 @@ def rc_swarm(sim: Simulator, machine: Machine, options: Options) -> Result:
                 peer = number % nodes
                 if peer != node:
                     worker.connect(number, workers[peer][thread], number - peer + node)
-    return measure(cluster, options, workers, "node", 1 / nodes)
+    return measure(cluster, options, list(chain(*workers)), "node", 1 / nodes)
 
 
 def rw_tput_receiver(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -93,17 +91,17 @@ def atomics(sim: Simulator, machine: Machine, options: Options) -> Result:
 def _to_server(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
     cluster = Cluster(sim, machine, clients_and_server(machine, options))
     count = options.qps
-    clients = [
-        _threads(cluster, node, options, count, options.processes, opcode)
+    senders = [
+        worker
         for node in range(options.clients)
+        for worker in _threads(cluster, node, options, count, options.processes, opcode)
     ]
-    senders = [worker for threads in clients for worker in threads]
     server = _threads(cluster, options.clients, options, count, len(senders), opcode)
     for one, other in zip(senders, server, strict=True):
         for number in range(count):
             one.connect(number, other, number)
             other.connect(number, one, number)
-    return measure(cluster, options, clients, "client")
+    return measure(cluster, options, senders, "client")
 
 
 def rw_tput_sender(sim: Simulator, machine: Machine, options: Options) -> Result:
@@ -124,30 +122,13 @@ def rw_tput_sender(sim: Simulator, machine: Machine, options: Options) -> Result
             other = clients[client][0]
             worker.connect(number, other, place)
             other.connect(place, worker, number)
-    return measure(cluster, options, [server], "server")
-
-
-class Thread(Protocol):
-    """One whose requests are counted.
-
-    Attributes:
-        home: its node.
-        in_flight: its requests at most that are under way at once.
-    """
-
-    home: Node
-
-    @property
-    def in_flight(self) -> int: ...
-
-    def run(self, meter: Meter) -> Steps:
-        """Post requests for ever, and have them counted."""
+    return measure(cluster, options, server, "server")
 
 
 def measure(
     cluster: Cluster,
     options: Options,
-    workers: Sequence[Sequence[Thread]],
+    threads: Sequence[Thread],
     role: str,
     share: float = 1.0,
     size: int = 0,
@@ -155,28 +136,12 @@ def measure(
     """Let threads run until their rate is known.
 
     Args:
-        workers: those that send, by node.
+        threads: those that send.
         role: what their nodes are.
         share: of the rate of all, what is asked for.
         size: bytes of what they send, if not those that the options say.
     """
-    sim = cluster.sim
-    every = [worker for threads in workers for worker in threads]
-    flying = sum(one.in_flight for one in every)
-    meter = Meter(
-        sim,
-        (worker.home.index for worker in every),
-        len(every) * options.warmup,
-        len(every) * options.iters,
-        flying,
-        options.exact,
-    )
-    for worker in every:
-        sim.process(worker.run(meter))
-    usage = Utilisation(cluster.sim)
-    sim.run(until=meter.begun)
-    usage.mark()
-    sim.run(until=meter.over)
+    meter, explained = metered(cluster, options, threads)
     rates = [rate / 1e6 for rate in meter.rates()]
     rate = sum(rates) * share
     row = {
@@ -189,4 +154,4 @@ def measure(
         f"{role}_max_Mps": max(rates),
         "error_percent": 100 * meter.error,
     }
-    return Result(row, cluster.counters(), usage.report() if options.explain else {})
+    return Result(row, cluster.counters(), explained)

@@ -8,18 +8,18 @@ threads of the server poll it, and answer by unreliable datagrams.
 from __future__ import annotations
 
 from collections.abc import Generator
-from itertools import count
+from itertools import chain, count
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, QPType, RecvWR, SendWR, WROpcode
+from hcasim.verbs import CQ, MR, PD, SGE, Context, QPType, RecvWR, SendWR, WROpcode
 from hcasim.verbs.requests import GRH_SIZE
-from hcasim.workloads.end import ALL_ACCESS, Steps
+from hcasim.workloads.end import ALL_ACCESS, Steps, hold, join, stride
 from hcasim.workloads.options import Options
-from hcasim.workloads.places import hold, stride
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.rates import measure
+from hcasim.workloads.rdma_bench.worker import SendQueue
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
@@ -45,62 +45,25 @@ def queue_pairs(options: Options) -> int:
     return client_threads(options) + options.processes * options.qps * options.ports
 
 
-class SendQueue:
-    """A queue pair whose requests ask for few completions, taken once its queue needs the room.
+WRITE, SEND = WROpcode.RDMA_WRITE, WROpcode.SEND
+
+
+def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = None) -> SendQueue:
+    """A queue for messages of a size.
 
     Args:
-        pd: of the thread that posts.
-        options: of the test.
-        size: bytes of its messages.
-        port: that it uses, from 0.
-        replies: completion queue of what it receives; none for a connection.
+        replies: completion queue of datagrams that it receives; none for a connection.
     """
-
-    def __init__(
-        self, pd: PD, options: Options, size: int, port: int, replies: CQ | None = None
-    ) -> None:
-        context = pd.context
-        kind = QPType.UC if replies is None else QPType.UD
-        self.opcode = WROpcode.RDMA_WRITE if replies is None else WROpcode.SEND
-        limit = options.inline_size
-        if limit < 0:
-            limit = context.blueflame_inline(self.opcode.value, kind)
-        self.inline = size <= limit
-        self._depth, self._every = options.tx_depth, max(1, options.cq_mod)
-        self._cq = CQ(context, options.tx_depth)
-        self._sent = self._taken = self._free = 0
-        self.qp = QP(
-            pd,
-            self._cq,
-            replies or self._cq,
-            max_send_wr=options.tx_depth,
-            max_recv_wr=2 * options.window,
-            max_inline_data=limit,
-            port_num=port + 1,
-            qp_type=kind,
-        )
-
-    def room(self, wanted: int) -> Steps:
-        """Wait until so many more requests may be posted."""
-        while self._sent + wanted - self._free > self._depth:
-            yield from self._cq.wait()
-            # A completion also frees what was posted before its request.
-            self._free = self._taken * self._every + 1
-            self._taken += 1
-
-    def next_is_signaled(self) -> bool:
-        """Count one more request, and tell whether it asks for a completion."""
-        number, self._sent = self._sent, self._sent + 1
-        return number % self._every == 0
+    opcode, kind = (WRITE, QPType.UC) if replies is None else (SEND, QPType.UD)
+    limit = options.inline_size
+    if limit < 0:
+        limit = pd.context.blueflame_inline(opcode.value, kind)
+    cq = CQ(pd.context, options.tx_depth)
+    return SendQueue(pd, cq, options, kind, size, limit, 2 * options.window, replies, port)
 
 
 class RequestRegion:
     """Memory of the server with a place for each request that may be in flight.
-
-    Args:
-        cluster: where it is.
-        node: the server.
-        options: of the test.
 
     Attributes:
         waiting: requests that no thread of the server has taken, by thread and client's thread.
@@ -144,80 +107,67 @@ class Client:
     """A thread that keeps a window of requests in flight, to the server's threads in turn.
 
     Args:
-        cluster: where it runs.
-        node: its number there.
-        thread: its number on the node.
         number: its number among those of all clients.
-        options: of the test.
         region: where its requests go.
 
     Attributes:
+        port: that it uses, from 0.
         asked, answered: its requests so far, and the replies that it has taken.
         replies: its queue pair for those.
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        node: int,
-        thread: int,
-        number: int,
-        options: Options,
-        region: RequestRegion,
+        self, cluster: Cluster, number: int, options: Options, region: RequestRegion
     ) -> None:
-        home = cluster.nodes[node]
+        node, thread = divmod(number, options.client_processes)
         self._options, self._number, self._region = options, number, region
         self.port = number % options.ports
-        pd = PD(Context(cluster.sim, home, thread))
+        pd = PD(Context(cluster.sim, cluster.nodes[node], thread))
         reply = reply_size(options)
-        self._room = stride(reply + GRH_SIZE)
-        length = max(options.size, options.window * self._room)
-        self._buffer: MR = pd.reg_mr(length, ALL_ACCESS, page_size=options.page_size)
+        room = stride(reply + GRH_SIZE)
+        length = max(options.size, options.window * room)
+        buffer = self._buffer = pd.reg_mr(length, ALL_ACCESS, page_size=options.page_size)
         self._replied = CQ(pd.context, 2 * options.window)
-        self._requests = SendQueue(pd, options, options.size, self.port)
-        self.replies = SendQueue(pd, options, reply, self.port, self._replied).qp
+        self._requests = _queue(pd, options, options.size, self.port)
+        self.replies = _queue(pd, options, reply, self.port, self._replied).qp
         self.replies.activate()
-        ends = [self._requests.qp, SendQueue(region.pd, options, options.size, self.port).qp]
-        for one, other in (ends, reversed(ends)):
-            one.connect(other)
-        for receive in 2 * self._receives():
+        join(self._requests.qp, _queue(region.pd, options, options.size, self.port).qp)
+        # Those of a window of replies, each with a place of its own.
+        self._receives = [
+            RecvWR(SGE(buffer.addr + slot * room, room, buffer.lkey))
+            for slot in range(options.window)
+        ]
+        for receive in 2 * self._receives:
             self.replies.prepost_recv(receive)
         self.asked = self.answered = 0
 
-    def _receives(self) -> list[RecvWR]:
-        """Those of a window of replies, each with a place of its own."""
-        first, key = self._buffer.addr, self._buffer.lkey
-        rooms = (first + slot * self._room for slot in range(self._options.window))
-        return [RecvWR(SGE(address, self._room, key)) for address in rooms]
-
     def run(self) -> Steps:
         """Ask for ever."""
-        options, receives = self._options, self._receives()
+        options = self._options
         slots = [0] * options.processes
         for self.asked in count():
             if self.asked >= options.window:
-                yield from self._take(receives)
+                yield from self._take()
             thread = self.asked % options.processes
             yield from self._requests.room(1)
             yield from self._requests.qp.post_send(self._request(thread, slots[thread]))
             slots[thread] = (slots[thread] + 1) % options.window
 
-    def _take(self, receives: list[RecvWR]) -> Steps:
+    def _take(self) -> Steps:
         """Take a reply; after each window of them their receives are posted again."""
         yield from self._replied.wait()
         self.answered += 1
-        if self.answered % len(receives) == 0:
-            yield from self.replies.post_recv_list(receives)
+        if self.answered % len(self._receives) == 0:
+            yield from self.replies.post_recv_list(self._receives)
 
     def _request(self, thread: int, slot: int) -> SendWR:
-        buffer, requests = self._buffer, self._requests
         return SendWR(
-            requests.opcode,
-            SGE(buffer.addr, self._options.size, buffer.lkey),
+            WRITE,
+            SGE(self._buffer.addr, self._options.size, self._buffer.lkey),
             remote_addr=self._region.address(thread, self._number, slot),
             rkey=self._region.memory.rkey,
-            inline=requests.inline,
-            signaled=requests.next_is_signaled(),
+            inline=self._requests.inline,
+            signaled=self._requests.count(),
         )
 
 
@@ -229,29 +179,26 @@ class Server:
     its queue pairs.
 
     Args:
-        cluster: where it runs.
-        node: its number there.
         thread: its number on the node, which is that of its processor.
-        options: of the test.
         region: that it polls.
         clients: to whom it replies.
 
     Attributes:
         home: its node.
         in_flight: requests at most that it has not answered.
+        queues: those that it replies over, of each port.
         replied, posts: its replies so far, and the lists or single ones that they were posted as.
     """
 
     def __init__(
         self,
         cluster: Cluster,
-        node: int,
         thread: int,
         options: Options,
         region: RequestRegion,
         clients: list[Client],
     ) -> None:
-        home = self.home = cluster.nodes[node]
+        home = self.home = cluster.nodes[options.clients]
         context = self._context = Context(cluster.sim, home, thread)
         self._sim, self._look = cluster.sim, context.stack.poll_memory
         pd = PD(context)
@@ -259,16 +206,15 @@ class Server:
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]
         self.in_flight = -(-len(clients) * options.window // options.processes)
         size = reply_size(options)
-        self._buffer: MR = pd.reg_mr(size, ALL_ACCESS, page_size=options.page_size)
-        self._sge = SGE(self._buffer.addr, size, self._buffer.lkey)
+        buffer: MR = pd.reg_mr(size, ALL_ACCESS, page_size=options.page_size)
+        self._sge = SGE(buffer.addr, size, buffer.lkey)
         received = CQ(context, 1)
-        self._queues = [
-            [SendQueue(pd, options, size, port, received) for _ in range(options.qps)]
+        self.queues = [
+            [_queue(pd, options, size, port, received) for _ in range(options.qps)]
             for port in range(options.ports)
         ]
-        for queues in self._queues:
-            for queue in queues:
-                queue.qp.activate()
+        for queue in chain(*self.queues):
+            queue.qp.activate()
         self._next = self.replied = self.posts = 0
 
     def run(self, meter: Meter) -> Steps:
@@ -279,7 +225,7 @@ class Server:
             found = yield from self._poll()
             if work:
                 yield core.work(work * len(found))
-            for port, queues in enumerate(self._queues):
+            for port, queues in enumerate(self.queues):
                 requests = [client for client in found if self._clients[client][0] == port]
                 if requests:
                     yield from self._post(queues[turn], requests)
@@ -321,10 +267,10 @@ class Server:
             _, lid, number = self._clients[client]
             replies.append(
                 SendWR(
-                    queue.opcode,
+                    SEND,
                     self._sge,
                     inline=queue.inline,
-                    signaled=queue.next_is_signaled(),
+                    signaled=queue.count(),
                     dlid=lid,
                     remote_qpn=number,
                 )
@@ -335,16 +281,11 @@ class Server:
 
 def build(cluster: Cluster, options: Options) -> tuple[list[Client], list[Server]]:
     """The threads of all clients, and those of the server behind them."""
-    node = options.clients
-    region = RequestRegion(cluster, cluster.nodes[node], options)
-    each = options.client_processes
-    clients = [
-        Client(cluster, number // each, number % each, number, options, region)
-        for number in range(client_threads(options))
-    ]
+    region = RequestRegion(cluster, cluster.nodes[options.clients], options)
+    threads = range(client_threads(options))
+    clients = [Client(cluster, number, options, region) for number in threads]
     servers = [
-        Server(cluster, node, thread, options, region, clients)
-        for thread in range(options.processes)
+        Server(cluster, thread, options, region, clients) for thread in range(options.processes)
     ]
     return clients, servers
 
@@ -355,10 +296,12 @@ def request_reply(sim: Simulator, machine: Machine, options: Options) -> Result:
     clients, servers = build(cluster, options)
     for client in clients:
         sim.process(client.run())
-    found = measure(cluster, options, [servers], "server", size=reply_size(options))
-    found.row["reply_size"] = reply_size(options)
-    found.row["clients"] = options.clients
-    found.row["client_processes"] = options.client_processes
+    found = measure(cluster, options, servers, "server", size=reply_size(options))
     posts = sum(server.posts for server in servers)
-    found.row["replies_per_post"] = sum(server.replied for server in servers) / max(1, posts)
+    found.row.update(
+        reply_size=reply_size(options),
+        clients=options.clients,
+        client_processes=options.client_processes,
+        replies_per_post=sum(server.replied for server in servers) / max(1, posts),
+    )
     return found

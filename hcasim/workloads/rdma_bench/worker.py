@@ -1,4 +1,4 @@
-"""A thread that keeps a window of requests in flight over its queue pairs."""
+"""A thread that keeps requests in flight, and the send queues that it posts them to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from itertools import chain
 from hcasim.cluster import Cluster
 from hcasim.engine import Event
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, Steps
-from hcasim.workloads.latency import ATOMICS
+from hcasim.workloads.end import ALL_ACCESS, ATOMICS, Steps, hold, places, stride
+from hcasim.workloads.laps import turns
 from hcasim.workloads.options import Access, Options
-from hcasim.workloads.places import hold, places, stride
 from hcasim.workloads.rdma_bench.meter import Meter
-from hcasim.workloads.turns import turns
 
 ATOMIC = 8
 """Bytes of a word of atomics; other addresses stay as they are drawn, as in rc-swarm."""
@@ -34,6 +32,75 @@ def warm_up(options: Options, queue_pairs: int) -> int:
     return options.post_list * queue_pairs + 2 * in_flight(options, queue_pairs)
 
 
+class SendQueue:
+    """A queue pair whose requests ask for few completions, each of which stands for several.
+
+    Args:
+        pd: of the thread that posts.
+        cq: its completion queue.
+        kind: of queue pair.
+        size: bytes of its messages.
+        inline: longest message inside the request, in bytes.
+        receives: that its receive queue holds; their completions go to ``received``, if given.
+        port: that it uses, from 0.
+
+    Attributes:
+        inline: whether its messages are inside the requests.
+        sent: requests that were posted.
+        complete: those that are known to be complete.
+    """
+
+    def __init__(
+        self,
+        pd: PD,
+        cq: CQ,
+        options: Options,
+        kind: QPType,
+        size: int,
+        inline: int,
+        receives: int = 1,
+        received: CQ | None = None,
+        port: int = 0,
+    ) -> None:
+        self._every = max(1, options.cq_mod)
+        self._depth = options.tx_depth
+        self.inline = size <= inline
+        self._cq = cq
+        self.sent = self.complete = self._taken = 0
+        self.qp = QP(
+            pd,
+            cq,
+            received or cq,
+            max_send_wr=self._depth,
+            max_recv_wr=receives,
+            max_inline_data=inline,
+            port_num=port + 1,
+            qp_type=kind,
+        )
+
+    @property
+    def signals(self) -> bool:
+        """Whether the next request asks for a completion."""
+        return self.sent % self._every == 0
+
+    def count(self) -> bool:
+        """Count one more request, and tell whether it asks for a completion."""
+        signaled = self.signals
+        self.sent += 1
+        return signaled
+
+    def take(self) -> Steps:
+        """Wait for the next completion; what was posted before its request is complete, too."""
+        yield from self._cq.wait()
+        self.complete = self._taken * self._every + 1
+        self._taken += 1
+
+    def room(self, wanted: int) -> Steps:
+        """Wait until so many more requests may be posted."""
+        while self.sent + wanted - self.complete > self._depth:
+            yield from self.take()
+
+
 class Worker:
     """One thread, with a processor, a protection domain and a buffer of its own.
 
@@ -43,18 +110,14 @@ class Worker:
     only bound by those: before a request that has one is posted, the one before it is polled.
 
     Args:
-        cluster: where it runs.
-        node: its number there.
         thread: its number on the node, which is that of its processor.
-        options: of the test.
-        opcode: of its requests.
         queue_pairs: how many it has.
         seed: of what it draws.
 
     Attributes:
         home: its node.
-        connected: the numbers of its queue pairs that lead to another thread, with its buffer.
-        posted, done: its requests so far, and those that it knows to be complete.
+        connected: its queues that lead to another thread, with the buffer of that.
+        posted: its requests so far.
     """
 
     def __init__(
@@ -72,6 +135,7 @@ class Worker:
         self._opcode = opcode
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
+        self._answers = self._windowed and self._every > 1
         size = options.size
         region = options.region or options.post_list * stride(size)
         home = self.home = cluster.nodes[node]
@@ -81,30 +145,25 @@ class Worker:
         room = max(region, options.window * size)
         self.buffer: MR = pd.reg_mr(room, ALL_ACCESS, page_size=options.page_size)
         hold(self.buffer, options.page_size)
-        self._cqs = [CQ(context, options.tx_depth) for _ in range(queue_pairs)]
-        inline = size if options.inline else 0
-        self.qps = [
-            QP(
-                pd,
-                cq,
-                cq,
-                max_send_wr=options.tx_depth,
-                max_recv_wr=1,
-                max_inline_data=inline,
-                qp_type=QPType[options.connection],
-            )
-            for cq in self._cqs
-        ]
+        inline, kind = size if options.inline else 0, QPType[options.connection]
+        cqs = [CQ(context, options.tx_depth) for _ in range(queue_pairs)]
+        self.queues = [SendQueue(pd, cq, options, kind, size, inline) for cq in cqs]
         self._seed = seed
-        self.connected: list[tuple[int, MR]] = []
+        self.connected: list[tuple[SendQueue, MR]] = []
         access: Access = options.access if options.region else "sequential"
         align = ATOMIC if opcode in ATOMICS.values() else 1
         self._places = places(region, size, access, seed, align)
-        self._sent: list[int] = []
-        self._used = [0] * options.window
+        self._used: list[SendQueue] = self.queues[:1] * options.window
         self._arrived = [False] * options.window
         self._waking: Event | None = None
-        self.posted = self.done = 0
+        self.posted = self._answered = 0
+
+    @property
+    def done(self) -> int:
+        """Its requests that it knows to be complete."""
+        if self._answers:
+            return self._answered
+        return sum(queue.complete for queue in self.queues)
 
     @property
     def in_flight(self) -> int:
@@ -113,16 +172,16 @@ class Worker:
 
     def connect(self, number: int, other: Worker, its_number: int) -> None:
         """Connect one of its queue pairs with one of another thread, to which it sends."""
-        self.qps[number].connect(other.qps[its_number])
-        self.connected.append((number, other.buffer))
-        self._sent.append(0)
+        queue = self.queues[number]
+        queue.qp.connect(other.queues[its_number].qp)
+        self.connected.append((queue, other.buffer))
 
     def run(self, meter: Meter) -> Steps:
         """Post requests for ever, and have them counted.
 
         Each queue pair has one turn before others are drawn.
         """
-        if self._windowed and self._every > 1:
+        if self._answers:
             self.buffer.listen(self._written)
         options, number = self._options, len(self.connected)
         order = chain(range(number), turns(options.pattern, number, self._seed))
@@ -130,37 +189,30 @@ class Worker:
             requests = []
             for _ in range(options.post_list):
                 requests.append((yield from self._next(turn)))
-            yield from self.qps[self.connected[turn][0]].post_send_list(requests)
+            yield from self.connected[turn][0].qp.post_send_list(requests)
             meter.posted(self.home.index, len(requests))
 
     def _next(self, turn: int) -> Generator[Event, object, SendWR]:
         """Wait until there is room for one more request, and return it."""
-        size, every, posted = self._options.size, self._every, self.posted
+        size, posted = self._options.size, self.posted
         slot = posted % self._options.window
-        if self._windowed and posted >= self._options.window:
-            if every == 1:
-                yield from self._cqs[self._used[slot]].wait()
-            else:
-                yield from self._await(slot)
-            self.done += 1
-        number, target = self.connected[turn]
-        sent = self._sent[turn]
-        signaled = sent % every == 0
-        if every > 1 and signaled and sent:
-            yield from self._cqs[number].wait()
-            if not self._windowed:
-                # It is the first of as many.
-                self.done += every if sent > every else 1
-        self._sent[turn], self._used[slot], self.posted = sent + 1, number, posted + 1
+        if self._answers and posted >= self._options.window:
+            yield from self._await(slot)
+        elif self._windowed and posted >= self._options.window:
+            yield from self._used[slot].take()
+        queue, target = self.connected[turn]
+        if self._every > 1 and queue.sent and queue.signals:
+            yield from queue.take()
+        self._used[slot], self.posted = queue, posted + 1
         place = next(self._places)
-        near = slot * size if self._windowed and every > 1 else place
+        near = slot * size if self._answers else place
         return SendWR(
             self._opcode,
             SGE(self.buffer.addr + near, size, self.buffer.lkey),
             remote_addr=target.addr + place,
             rkey=target.rkey,
-            inline=self._options.inline,
-            signaled=signaled,
+            inline=queue.inline,
+            signaled=queue.count(),
             compare_add=1,
         )
 
@@ -178,4 +230,5 @@ class Worker:
             self._waking = self._sim.event()
             yield self._waking
         self._arrived[slot] = False
+        self._answered += 1
         yield self._context.core.work(self._context.stack.poll_memory)

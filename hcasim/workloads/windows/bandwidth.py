@@ -6,13 +6,12 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
-from hcasim.workloads.end import OPCODES
+from hcasim.workloads.end import OPCODES, join, rate_columns
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
-from hcasim.workloads.windows.buffers import ALL, is_mixed
-from hcasim.workloads.windows.plan import WindowPlan
+from hcasim.workloads.windows.plan import ALL, WindowPlan
 from hcasim.workloads.windows.process import Lane, Process, ReadProcess
 
 NEGLIGIBLE = 2**24
@@ -20,10 +19,9 @@ NEGLIGIBLE = 2**24
 
 
 def _connect(a: Process, b: Process, port_a: int, port_b: int) -> tuple[QP, QP]:
-    qp_a, qp_b = a.new_qp(port_a), b.new_qp(port_b)
-    qp_a.connect(qp_b)
-    qp_b.connect(qp_a)
-    return qp_a, qp_b
+    ends = a.new_qp(port_a), b.new_qp(port_b)
+    join(*ends)
+    return ends
 
 
 def _send_on(sender: Process, receiver: Process, pairs: list[tuple[QP, QP]]) -> None:
@@ -63,7 +61,7 @@ def _in_full(options: Options) -> bool:
     two windows what a window begins with, unless the window is so long that this does not matter.
     """
     short = options.window * options.size < NEGLIGIBLE
-    alike = not is_mixed(options.reuse) and options.warmup > 0
+    alike = not 0 < options.reuse < ALL and options.warmup > 0
     return options.exact or not alike or (options.reuse < ALL and short)
 
 
@@ -73,7 +71,7 @@ def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool)
     kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
     processes: list[Process] = []
     for index in range(options.processes):
-        a, b = (kind(sim, cluster, node, index, options, opcode) for node in range(2))
+        a, b = (kind(cluster, node, index, options, opcode) for node in range(2))
         _pair(a, b, index, options, both_ways)
         processes += [a, b]
     for process in processes:
@@ -88,14 +86,14 @@ def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool)
     usage = Utilisation(cluster.sim)
     senders[0].on_first_lap = usage.mark
     sim.run(until=sim.all_of([process.finished for process in senders]))
-    per_second = sum(options.window / (process.laps.mean_ps() / 1e12) for process in senders)
+    laps = [process.timing.laps for process in senders]
+    per_second = sum(options.window / (one.mean_ps() / 1e12) for one in laps)
     row = {
         "size": options.size,
         "qps": options.qps,
         "reuse": options.reuse,
-        "bandwidth_MBps": per_second * options.size / 1e6,
-        "rate_Mps": per_second / 1e6,
-        "error_percent": 100 * max(process.laps.error for process in senders),
+        **rate_columns(per_second, options.size),
+        "error_percent": max(one.error_percent for one in laps),
     }
     return Result(row, cluster.counters(), usage.report() if options.explain else {})
 

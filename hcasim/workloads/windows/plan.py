@@ -1,21 +1,39 @@
-"""How many messages of a window have to be run before the rest of it is known."""
+"""How many messages of a window have to be run before the rest of it is known, and their time."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from itertools import pairwise
+from math import gcd
+from statistics import fmean
 from typing import NamedTuple
 
 from hcasim.engine import bounded_mean, find_period, mean_error
+from hcasim.workloads.laps import Laps
+from hcasim.workloads.options import Options
 
+ALL = 100
+"""Percentage of reuse at which all messages use the same buffer."""
 COLD = 1
 SHORTEST = 5
 PACKETS = 1024
 PERIOD_SLACK = 1e-4
-ERROR = 8e-3
+PACE_ERROR = 8e-3
 ENOUGH = 6
 IRREGULAR_PACKETS = 6144
 FEWEST, MOST = 2, 8
+SLACK = 2e-4
+ERROR = 2e-3
+MIXED_SAMPLES = 3
+MIXED_ERROR = 1e-3
+CUT_ERROR = 5e-3
+"""Relative error of the pace of a cut window, whose streams are less in step than in a whole."""
+DISAGREE = 4e-3
+"""Relative difference of what cut windows say, from which on longer ones are tried."""
+PAGE = 4096
+"""Bytes of the pages on which queues lie."""
+COLD_PACKETS = 8192
+"""Packets beside which translating a page of each queue for the first time does not count."""
 
 
 class Pace(NamedTuple):
@@ -35,12 +53,12 @@ def find_pace(finished_ps: Sequence[int]) -> Pace | None:
     Args:
         finished_ps: when each message, or each group of messages abreast, was complete.
     """
-    intervals = [b - a for a, b in itertools.pairwise(finished_ps)][1:-1]
+    intervals = [b - a for a, b in pairwise(finished_ps)][1:-1]
     period = find_period(intervals, longest=4, repeats=2, slack=PERIOD_SLACK)
     if period is not None:
         return Pace(sum(intervals[-period:]) // period, periodic=True, error=0.0)
     later = intervals[len(intervals) // 4 :]
-    mean = bounded_mean(later, enough=ENOUGH, error=ERROR)
+    mean = bounded_mean(later, enough=ENOUGH, error=PACE_ERROR)
     return None if mean is None else Pace(mean, periodic=False, error=mean_error(later))
 
 
@@ -88,3 +106,115 @@ class WindowPlan:
     def _as_the_whole(self, length: int) -> int:
         """So many messages, or a few more: the last round leaves out what that of a whole does."""
         return min(self.full, length + (self.full - length) % self._abreast)
+
+
+def _laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
+    """How windows are timed.
+
+    Args:
+        depth: entries of each send queue.
+        on_page: how many of them lie on a page, which is looked up.
+        packets: of a message.
+    """
+    cycle = options.qps // gcd(options.qps, options.window)
+    if 0 < options.reuse < ALL and not options.exact:
+        # Which entries of a cache displace which others differs from window to window.
+        warmup = min(options.warmup, cycle)
+        return Laps(warmup, options.iters, exact=False, samples=MIXED_SAMPLES, error=MIXED_ERROR)
+    cold, together, drift = cycle, 1, 0.0
+    if options.qps > 1 or options.mode == "binding":
+        # Queue pairs drift against each other. A single one, or stripes that wait for each
+        # other, are known by three windows that are alike.
+        most = COLD_PACKETS // packets
+        used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
+        cold = max(cycle, options.warmup, -(-used // options.window))
+        together, drift = -(-seen // options.window), ERROR
+    return Laps.of(
+        options,
+        cycle=cycle,
+        cold=cold,
+        together=together,
+        slack=SLACK,
+        drift=drift,
+        error=ERROR,
+    )
+
+
+class Timing:
+    """The time of the windows of a process that sends.
+
+    Args:
+        stride: bytes from one entry of a queue to the next.
+        depth: entries of each send queue.
+        packets: of a message.
+
+    Attributes:
+        laps: durations of whole windows.
+    """
+
+    def __init__(self, options: Options, depth: int, stride: int, packets: int) -> None:
+        self.laps = _laps(options, depth, PAGE // stride, packets)
+        self._abreast = options.qps
+        self._took: list[int] = []
+        self._too_short = 0
+        self._disagreement = 1.0
+        self._shorter: tuple[int, float, float] | None = None
+
+    def note(
+        self, index: int, length: int, duration: int, completions: list[int], plan: WindowPlan
+    ) -> None:
+        """Note the duration of a window, and when its messages were complete, in ps."""
+        if not plan.shortened:
+            self.laps.lap(duration)
+        elif index > 0 and length > self._too_short:
+            self._took.append(duration)
+            if length < plan.full:
+                self._note_cut(length, completions, plan)
+            elif len(self._took) >= plan.repeats(length):
+                self._settle(fmean(self._took), 0.0)
+
+    def _settle(self, whole: float, error: float) -> None:
+        self.laps.settle(round(whole), max(error, mean_error(self._took)))
+
+    def _note_cut(self, length: int, completions: list[int], plan: WindowPlan) -> None:
+        """Work out what a whole window would have taken, from windows of two lengths at least.
+
+        Each message more takes the time between the completions of two. The windows' durations
+        have to say the same: what piles up behind the completions, and what streams do at the end,
+        is seen in them alone.
+        """
+        abreast = self._abreast
+        parts = abreast * len(completions) // length
+        pace = find_pace(sorted(completions)[parts - 1 :: parts])
+        if pace is not None:
+            if not pace.periodic and len(self._took) < plan.repeats(length):
+                return
+            whole = self._whole(length, plan.full, pace.step_ps / abreast)
+            if self._disagreement <= DISAGREE:
+                error = max(CUT_ERROR, pace.error) * (1 - fmean(self._took) / whole)
+                self._settle(whole, max(error, self._disagreement))
+                return
+        plan.lengthen(length)
+        self._took.clear()
+        self._too_short = length
+
+    def _whole(self, length: int, full: int, step_ps: float) -> float:
+        """What a whole window takes, by the time from completion to completion or by two windows.
+
+        The relative difference of what agrees best is the disagreement.
+        """
+        took, rest = fmean(self._took), full - length
+        by_pace = took + rest * step_ps
+        self._disagreement = 1.0
+        if not self._shorter:
+            self._shorter = (length, took, 0.0)
+            return by_pace
+        shorter, before, foretold = self._shorter
+        by_windows = took + rest * (took - before) / (length - shorter)
+        self._shorter = (length, took, by_windows)
+        found = by_pace
+        for one, other in ((by_pace, by_windows), (by_windows, foretold)):
+            if abs(one - other) / one < self._disagreement:
+                self._disagreement = abs(one - other) / one
+                found = one
+        return found

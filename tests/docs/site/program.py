@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import hcasim as hc
-from hcasim.cli.app import COMMANDS
+from hcasim.cli.main import COMMANDS, app
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.workloads import WORKLOADS
 from hcasim.workloads.options import OPTIONS
@@ -25,7 +25,7 @@ def pages() -> Iterator[tuple[str, str]]:
     for name in COMMANDS:
         yield f"reference/commands/{name}", _command(name)
     rows = [
-        (f"[`hcasim {one}`](/reference/commands/{one}.md)", plain(COMMANDS[one][1]))
+        (f"[`hcasim {one}`](/reference/commands/{one}.md)", plain(COMMANDS[one]))
         for one in COMMANDS
     ]
     yield (
@@ -43,7 +43,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _command(name: str) -> str:
-    command = importlib.import_module(f"hcasim.cli.{COMMANDS[name][0]}").command
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
     context = click.Context(command, info_name=f"hcasim {name}")
     usage = " ".join(command.collect_usage_pieces(context))
     rows = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcasim.bus import Bus, connect
 from hcasim.bus.bridge import Bridge
 from hcasim.catalog import CatalogError, Machine, data_path, folders, resolve
-from hcasim.catalog.bridge import Bridge as Description
+from hcasim.catalog.buses import Bridge as Description
 from hcasim.engine import Action, Simulator
 from hcasim.host import Host
 from hcasim.host.upstream import Transfer, Upstream

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hcasim.bus import PcieBus
-from hcasim.catalog.dma import DmaEngine as Description
+from hcasim.catalog.adapter import DmaEngine as Description
 from hcasim.workloads.device_engine import DeviceEngine
 
 Make = Callable[..., PcieBus]

@@ -8,7 +8,7 @@ import pytest
 from hcasim.calibrate.entries import identifier, leaf_at, prefixes
 from hcasim.catalog import MODELS, CatalogError, folders, resolve
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.starting import starting_file
+from hcasim.papers.starting import starting_file
 
 BASES = {"adapters": "mt25208", "hosts": "xeon-e7520", "switches": "infiniscale", "stacks": "vapi"}
 

@@ -3,13 +3,21 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, folders, load
+from hcasim.catalog import CatalogError, folders, load, resolve
 
 Edit = Callable[[str, str, str], None]
 FaultsOf = Callable[..., list[str]]
+
+
+def refused(*args: Any, **request: Any) -> list[str]:
+    """What the catalogue says about a machine that there cannot be."""
+    with pytest.raises(CatalogError) as caught:
+        resolve(*args, **request)
+    return caught.value.faults
 
 
 @pytest.fixture

@@ -1,18 +1,27 @@
-"""Testbeds with Ethernet links: what they accept, and what they say of the rest."""
+"""Testbeds with Ethernet links, and adapters that speak iWARP or RoCEv2 over them."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, EthernetLink, IwarpProtocol, folders, load, resolve
+from hcasim.catalog import EthernetLink, InfinibandProtocol, IwarpProtocol, Rocev2Protocol, resolve
+from hcasim.catalog.link import roce_mtu
+from hcasim.runs.benchmark import bench
 from tests import iwarp
+from tests.unit.catalog.conftest import Edit, FaultsOf, refused
 
-Edit = Callable[[str, str, str], None]
-FaultsOf = Callable[..., list[str]]
 BED = f"models/testbeds/{iwarp.TESTBED}.toml"
 ADAPTER = f"models/adapters/{iwarp.ADAPTER}.toml"
+KIND = "adapter.protocol.kind"
+PORT = """
+[port]
+speed = { value = "SDR", evidence = "assumed", source = "invented" }
+width = { value = 4, evidence = "assumed", source = "invented" }
+gigabits = { value = 10, evidence = "assumed", source = "invented" }
+
+[doorbell]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +29,15 @@ def _described(data: Path) -> None:
     iwarp.catalogue(data)
 
 
+@pytest.fixture
+def both(data: Path, edit: Edit) -> str:
+    """An adapter whose ports take links of both kinds."""
+    edit("models/adapters/mt25208.toml", "\n[doorbell]\n", PORT)
+    return "mt25208"
+
+
 def faults(testbed: str = iwarp.TESTBED, **request: Any) -> list[str]:
-    with pytest.raises(CatalogError) as caught:
-        resolve(testbed, **request)
-    return caught.value.faults
+    return refused(testbed, **request)
 
 
 def test_links_and_protocol_are_of_their_kinds() -> None:
@@ -54,58 +68,18 @@ def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "fault"),
     [
-        (
-            BED,
-            'kind = "ethernet"',
-            'kind = "ethernt"',
-            "link.kind: found 'ethernt'; allowed: infiniband, ethernet or port; did you mean",
-        ),
         (BED, 'kind = "ethernet"\n', "", "link.kind: missing; allowed: infiniband, ethernet"),
-        (
-            BED,
-            "gigabits = { value = 10,",
-            "gigabits = { value = 9,",
-            "link.gigabits: found 9; allowed: 1, 10, 25, 40, 50, 100, 200 or 400",
-        ),
-        (
-            BED,
-            "gigabits = {",
-            "gigabit = {",
-            "link.gigabit: unknown key; allowed: kind, gigabits, cable_length, propagation or fec",
-        ),
-        (
-            BED,
-            'mtu = { value = "1500 B"',
-            'mtu = { value = "9217 B"',
-            "mtu: found 9217 B; allowed: values from 576 B to 9 KiB",
-        ),
-        (
-            BED,
-            'mtu = { value = "1500 B"',
-            'mtu = { value = "512 B"',
-            "mtu: found 512 B; allowed: values from 576 B to 9 KiB",
-        ),
-        (
-            ADAPTER,
-            'kind = "iwarp"',
-            'kind = "iwrap"',
-            "protocol.kind: found 'iwrap'; allowed: infiniband, rocev2 or iwarp; did you mean",
-        ),
-        (
-            ADAPTER,
-            "markers = { value = false",
-            'markers = { value = "no"',
-            "protocol.markers: found 'no'; allowed: true or false",
-        ),
-        (
-            ADAPTER,
-            "timestamps = {",
-            "timestamp = {",
-            "protocol.timestamps: missing; allowed: true or false",
-        ),
+        (BED, "gigabits = { value = 10,", "gigabits = { value = 9,", "link.gigabits: found 9; all"),
+        (BED, "gigabits = {", "gigabit = {", "link.gigabit: unknown key; allowed: kind, gigabits,"),
+        (BED, '"1500 B"', '"9217 B"', "mtu: found 9217 B; allowed: values from 576 B to 9 KiB"),
+        (BED, '"1500 B"', '"512 B"', "mtu: found 512 B; allowed: values from 576 B to 9 KiB"),
+        (ADAPTER, "markers = { value = false", 'markers = { value = "no"',
+         "protocol.markers: found 'no'; allowed: true or false"),
+        (ADAPTER, "timestamps = {", "timestamp = {",
+         "protocol.timestamps: missing; allowed: true or false"),
     ],
     ids=lambda text: text[:24],
-)
+)  # fmt: skip
 def test_a_fault_names_its_place_and_what_is_allowed(
     edit: Edit, faults_of: FaultsOf, file: str, old: str, new: str, fault: str
 ) -> None:
@@ -173,6 +147,59 @@ def test_a_kind_of_link_is_not_a_fault_of_what_is_beside_it(
     ]
 
 
-def test_the_catalogue_of_these_tests_is_complete(data: Path) -> None:
-    assert folders.roots() == (data,)
-    assert load(iwarp.ADAPTER).model.id == iwarp.ADAPTER
+def test_the_links_of_the_testbed_choose_the_protocol(both: str) -> None:
+    assert isinstance(resolve("liu2004").adapter.protocol, InfinibandProtocol)
+    machine = resolve(iwarp.TESTBED, adapter=both)
+    assert isinstance(machine.adapter.protocol, Rocev2Protocol)
+    assert machine.adapter.limits.atomics
+
+
+def test_a_protocol_may_be_chosen_among_those_of_the_ports(both: str) -> None:
+    assert resolve(iwarp.TESTBED, adapter=both, overrides={KIND: "rocev2"})
+    assert faults("liu2004", overrides={KIND: "rocev"}) == [
+        f"--set {KIND}: found 'rocev'; allowed: infiniband or rocev2; did you mean 'rocev2'?"
+    ]
+    assert faults("liu2004", adapter="mt23108", overrides={KIND: "rocev2"}) == [
+        f"--set {KIND}: found 'rocev2'; allowed: infiniband"
+    ]
+    (fault,) = faults("liu2004", overrides={KIND: "rocev2"})
+    assert fault.startswith(
+        "liu2004: adapter.protocol: found rocev2, which needs ethernet links, on a link of kind inf"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [(576, 256), (1500, 1024), (9000, 4096), (512, 512), (4096, 4096), (4095, 2048)],
+)
+def test_the_mtu_is_that_of_the_path_or_leaves_room_for_it(
+    both: str, given: int, path: int
+) -> None:
+    assert roce_mtu(given) == path
+    if path <= 2048:
+        assert resolve(iwarp.TESTBED, adapter=both, mtu=given).mtu == path
+
+
+def test_without_a_choice_the_path_fits_into_the_frames_of_the_testbed(both: str) -> None:
+    machine = resolve(iwarp.TESTBED, adapter=both)
+    assert machine.mtu == 1024
+    (size,) = (one for one in machine.parameters if one.path == "mtu")
+    assert (size.value, size.source) == (1024, "largest path MTU of RoCEv2 in IP packets of 1500 B")
+
+
+def test_an_mtu_that_neither_has_is_refused(both: str) -> None:
+    (fault,) = faults(adapter=both, mtu=300)
+    infiniband = "256 B, 512 B, 1024 B, 2048 B or 4096 B"
+    assert fault == f"mtu: found 300; allowed: {infiniband}, or values from 576 B to 9 KiB"
+
+
+def test_a_long_message_gets_what_the_frames_leave_of_the_link(both: str) -> None:
+    """At 10 Gbit/s 82 B surround 1024 B of data, and 16 B more the first of them."""
+    found = bench("write_bw", iwarp.TESTBED, adapter=both, size="1M", iters=50)
+    assert found.curve.bandwidth_MBps[0] <= 1250 * 1024 / (1024 + 82)
+
+
+def test_all_verbs_work_over_it(both: str) -> None:
+    for workload in ("write_lat", "send_lat", "read_lat", "atomic_lat"):
+        (found,) = bench(workload, iwarp.TESTBED, adapter=both).curve.rows
+        assert found["latency_us"] > 0

@@ -2,15 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hcasim.catalog import CatalogError, list_ids, load, load_fit, read_toml
-
-Edit = Callable[[str, str, str], None]
-FaultsOf = Callable[..., list[str]]
+from tests.unit.catalog.conftest import Edit, FaultsOf
 
 PCIE = "models/adapters/mt25208.toml"
 PCIX = "models/adapters/mt23108.toml"
@@ -23,32 +20,20 @@ SEND = 'send.latency" = { value = "600 ns" }'
 
 pytestmark = pytest.mark.usefixtures("data")
 
-CASES = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
+FAULTS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
+CASES = [(file, *case) for file, table in FAULTS.items() for case in table["cases"]]
 
 
-def says(lines: list[str], file: str, fault: str) -> bool:
-    """One of the lines is this fault of this file; … stands for anything."""
-    pattern = ".*".join(re.escape(part) for part in f"{file}: {fault}".split("…"))
-    return any(re.match(pattern, line) for line in lines)
-
-
-@pytest.mark.parametrize("case", CASES["description"], ids=lambda case: case["fault"][:40])
+@pytest.mark.parametrize(("file", "old", "new", "fault"), CASES)
 def test_a_fault_names_its_place_and_what_is_allowed(
-    edit: Edit, faults_of: FaultsOf, case: dict[str, str]
+    edit: Edit, faults_of: FaultsOf, file: str, old: str, new: str, fault: str
 ) -> None:
-    file = Path(case["file"])
-    edit(case["file"], case["old"], case["new"])
-    faults = faults_of(file.stem, file.parent.name)
-    assert says(faults, case["file"], case["fault"]), faults
-
-
-@pytest.mark.parametrize("case", CASES["fit"], ids=lambda case: case["fault"][:60])
-def test_a_fault_of_a_fit_names_the_fit(
-    edit: Edit, faults_of: FaultsOf, case: dict[str, str]
-) -> None:
-    edit(FIT, case["old"], case["new"])
-    faults = faults_of("mt25208")
-    assert says(faults, FIT, case["fault"]), faults
+    edit(file, old, new)
+    _, kind, name = Path(file).with_suffix("").parts
+    faults = faults_of(*(("mt25208",) if kind == "fits" else (name, kind)))
+    # … stands for anything.
+    pattern = ".*".join(re.escape(part) for part in f"{file}: {fault}".split("…"))
+    assert any(re.match(pattern, line) for line in faults), faults
 
 
 def test_a_fitted_leaf_has_a_fit_and_no_value(data: Path, edit: Edit, faults_of: FaultsOf) -> None:
@@ -109,13 +94,6 @@ def test_all_faults_of_a_file_come_at_once(data: Path, edit: Edit, faults_of: Fa
         "sqpc",
         "limits.max_qp",
         "limits.maxqp",
-    ]
-
-
-def test_ways_must_divide_entries(edit: Edit, faults_of: FaultsOf) -> None:
-    edit(PCIE, "[mtt]\nentries = { value = 512", "[mtt]\nentries = { value = 6")
-    assert faults_of("mt25208") == [
-        f"{PCIE}: mtt: found 4 ways, which do not divide 6 entries; allowed ways: 1, 2, 3 or 6"
     ]
 
 

@@ -118,34 +118,20 @@ def test_every_parameter_is_described() -> None:
         check(model)
 
 
-CACHE = {
-    "entries": 64,
-    "entry": 256,
-    "line": 256,
-    "ways": 4,
-    "policy": "lru",
-    "outstanding": 1,
-    "location": "mode",
-}
+CACHE = {"entries": 64, "entry": 256, "line": 256, "ways": 4, "policy": "lru"}
+CACHE |= {"outstanding": 1, "location": "mode"}
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
         ({"ways": 5}, "which do not divide 64 entries; allowed ways: 1, 2, 4, 8, 16, 32 or 64"),
-        ({"ways": 0}, "greater than or equal to 1"),
-        ({"ways": 128}, "which do not divide 64 entries"),
         ({"entries": 0}, "greater than or equal to 1"),
-        ({"entries": -64}, "greater than or equal to 1"),
         ({"entries": True}, "valid integer"),
-        ({"line": 0}, "greater than or equal to 1"),
         ({"line": 128}, "found a line of 128 B with entries of 256 B; allowed lines: multiples of"),
-        ({"line": 300}, "allowed lines: multiples of 256 B"),
         ({"line": 768}, "found 64 entries, which do not fill lines of 768 B; .* multiples of 3"),
         ({"line": 1024, "ways": 3}, "3 ways, which do not divide 16 lines; .* 1, 2, 4, 8 or 16"),
-        ({"outstanding": 0}, "greater than or equal to 1"),
         ({"policy": "mru"}, "'lru', 'random' or 'fifo'"),
-        ({"location": "dimm"}, "'mode', 'adapter' or 'host'"),
     ],
 )
 def test_a_description_made_in_python_is_checked_too(change: dict[str, Any], fault: str) -> None:

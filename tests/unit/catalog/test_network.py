@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
-from hcasim.catalog.network import Way
+from hcasim.catalog.network.wiring import Way
 
 pytestmark = pytest.mark.usefixtures("data")
 

@@ -1,4 +1,4 @@
-"""The testbed pair: any adapter in any host, its fastest links, and a slot as both ends allow."""
+"""The testbeds pair and pair-roce: any adapter in any host, its fastest links, and its slot."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 
 from hcasim.catalog import (
     Adapter,
-    CatalogError,
     EthernetLink,
     InfinibandLink,
     Machine,
@@ -20,9 +19,8 @@ from hcasim.catalog import (
 )
 from hcasim.catalog.link import USUAL_CODES
 from hcasim.runs.benchmark import bench
+from tests.unit.catalog.conftest import refused
 
-_OTHER_KIND = "{}: link.kind: found {}; allowed: {}, which the ports of {} take"
-_ETHERNET = _OTHER_KIND.format("{}", "infiniband", "ethernet", "{}")
 ADAPTERS, HOSTS = list_ids("adapters"), list_ids("hosts")
 CARD = """id = "card"
 title = "A card with ports of both kinds and a wide slot"
@@ -157,50 +155,32 @@ def test_an_adapter_of_both_kinds_speaks_what_the_switch_carries() -> None:
     assert resolve("pair", switch="quantum").hca.protocol.kind == "infiniband"
 
 
+SPEAKS = {"adapter.protocol.kind": "infiniband"}
+NARROW = {"switch.port.width": 1}
+
+
 @pytest.mark.parametrize(
-    ("testbed", "chosen", "fault"),
+    ("testbed", "chosen", "place", "found", "allowed"),
     [
-        (
-            "pair",
-            {"adapter": "connectx3", "switch": "spectrum"},
-            _ETHERNET.format("pair", "spectrum"),
-        ),
-        (
-            "pair",
-            {"switch": "spectrum", "overrides": {"adapter.protocol.kind": "infiniband"}},
-            _ETHERNET.format("pair", "spectrum"),
-        ),
-        (
-            "liu2004",
-            {"switch": "xg700"},
-            _ETHERNET.format("liu2004", "xg700"),
-        ),
-        (
-            "nvmf",
-            {"switch": "xg700"},
-            "nvmf: link.gigabits: found 100; allowed: up to 10, as the ports of xg700 take",
-        ),
-        (
-            "h20",
-            {"switch": "sx6036"},
-            "h20: link.speed: found NDR; allowed: up to FDR, as the ports of sx6036 take",
-        ),
-        (
-            "fat-tree-64",
-            {"overrides": {"switch.port.width": 1}},
-            (
-                "fat-tree-64: trunk.width: found 4; allowed: up to 1, as the ports of "
-                "infiniscale-iii take"
-            ),
-        ),
+        ("pair", {"adapter": "connectx3"}, "link.kind", "infiniband", "ethernet"),
+        ("pair", {"overrides": SPEAKS}, "link.kind", "infiniband", "ethernet"),
+        ("liu2004", {"switch": "xg700"}, "link.kind", "infiniband", "ethernet"),
+        ("nvmf", {"switch": "xg700"}, "link.gigabits", "100", "up to 10"),
+        ("h20", {"switch": "sx6036"}, "link.speed", "NDR", "up to FDR"),
+        ("fat-tree-64", {"switch": True, "overrides": NARROW}, "trunk.width", "4", "up to 1"),
+        ("pair-roce", {"switch": "quantum"}, "link.kind", "ethernet", "infiniband"),
     ],
 )
 def test_a_link_that_the_switch_cannot_carry_is_refused(
-    testbed: str, chosen: dict[str, Any], fault: str
+    testbed: str, chosen: dict[str, Any], place: str, found: str, allowed: str
 ) -> None:
-    with pytest.raises(CatalogError) as caught:
-        resolve(testbed, **chosen)
-    assert fault in caught.value.faults
+    chosen = {"switch": "spectrum", **chosen}
+    switch = "infiniscale-iii" if chosen["switch"] is True else chosen["switch"]
+    take = (
+        f"which the ports of {switch} take" if "kind" in place else f"as the ports of {switch} take"
+    )
+    fault = f"{testbed}: {place}: found {found}; allowed: {allowed}, {take}"
+    assert fault in refused(testbed, **chosen)
 
 
 def test_a_rate_that_a_setting_gives_is_a_what_if() -> None:
@@ -231,9 +211,7 @@ def test_settings_change_the_ports_and_with_them_the_links(card: str) -> None:
     link = resolve("pair", adapter=card, overrides={"adapter.port.speed": "NDR"}).link
     assert isinstance(link, InfinibandLink)
     assert link.speed == "NDR"
-    with pytest.raises(CatalogError) as caught:
-        resolve("pair", adapter=card, overrides={"adapter.port.speed": "NDRR"})
-    (fault,) = caught.value.faults
+    (fault,) = refused("pair", adapter=card, overrides={"adapter.port.speed": "NDRR"})
     assert fault.startswith("--set adapter.port.speed: found 'NDRR'; allowed: SDR, ")
 
 
@@ -323,12 +301,17 @@ def test_hosts_without_a_described_slot_leave_adapters_as_they_are(card: str) ->
             {"overrides": {"switch.latency": "1 us"}},
             "--set switch.latency: there is no switch between two hosts back to back",
         ),
+        (
+            {"overrides": {"link.kind": "ethernet"}},
+            (
+                "--set link.kind: found no such parameter; links are as the testbed has them: "
+                "those of pair-roce are Ethernet, with any adapter that takes it"
+            ),
+        ),
     ],
 )
 def test_what_is_not_there_is_named(chosen: dict[str, Any], fault: str) -> None:
-    with pytest.raises(CatalogError) as caught:
-        resolve("pair", **chosen)
-    (found,) = caught.value.faults
+    (found,) = refused("pair", **chosen)
     # Where the data of a package are, the path goes on before it.
     assert fault in found
 
@@ -336,9 +319,7 @@ def test_what_is_not_there_is_named(chosen: dict[str, Any], fault: str) -> None:
 def test_an_adapter_says_what_links_its_ports_take(tmp_path: Path) -> None:
     file = tmp_path / "bare.toml"
     file.write_text('id = "bare"\ntitle = "Without ports"\nbased_on = "mt25208"\nport = false\n')
-    with pytest.raises(CatalogError) as caught:
-        resolve("pair", adapter=str(file))
-    (fault,) = caught.value.faults
+    (fault,) = refused("pair", adapter=str(file))
     assert fault == (
         "adapter.port.speed: missing in bare, which speaks infiniband; allowed: a value, because "
         "pair takes the fastest link of its ports"
@@ -370,3 +351,56 @@ def test_a_larger_mtu_slows_no_message_and_changes_no_short_one(kind: str) -> No
     short, long = zip(*rates, strict=True)
     assert max(short) == pytest.approx(min(short), rel=1e-3)
     assert all(later >= earlier for earlier, later in pairwise(long))
+
+
+@pytest.mark.parametrize(
+    "adapter", ["connectx4", "connectx4-x8", "connectx5", "connectx6", "connectx7"]
+)
+def test_links_of_the_other_pair_are_ethernet(adapter: str) -> None:
+    machine = resolve("pair-roce", adapter=adapter)
+    assert isinstance(machine.link, EthernetLink)
+    assert isinstance(machine.hca.protocol, Rocev2Protocol)
+    port = load(adapter, "adapters").values["port"]
+    assert (machine.link.gigabits, machine.mtu) == (port["gigabits"], 1024)
+    (row,) = bench("write_bw", "pair-roce", adapter=adapter, size="64K", iters=50).curve.rows
+    assert 4000 < row["bandwidth_MBps"] < port["gigabits"] * 125
+
+
+def test_switch_host_and_mtu_of_it_may_be_chosen() -> None:
+    chosen = {"adapter": "connectx7", "host": "epyc-genoa", "mtu": 4096}
+    machine = resolve("pair-roce", switch="spectrum", **chosen)
+    assert (machine.link.gigabits, machine.mtu, machine.host.id) == (100, 4096, "epyc-genoa")
+    assert machine.switch is not None
+    assert machine.switch.id == "spectrum"
+    assert resolve("pair-roce", adapter="ne010e").hca.protocol.kind == "iwarp"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fault"),
+    [
+        (
+            {"adapter": "connectx3"},
+            (
+                "adapter.port.gigabits: missing in connectx3, which speaks infiniband; allowed: a "
+                "value, because pair-roce has links of kind ethernet"
+            ),
+        ),
+        (
+            {"overrides": SPEAKS},
+            (
+                "pair-roce: adapter.protocol: found infiniband; allowed: a protocol of links of "
+                "kind ethernet"
+            ),
+        ),
+    ],
+    ids=["port", "protocol"],
+)
+def test_what_has_no_ethernet_is_refused_there(chosen: dict[str, Any], fault: str) -> None:
+    assert refused("pair-roce", **chosen) == [fault]
+
+
+def test_what_is_no_rdma_adapter_may_be_there_too() -> None:
+    for chosen in ({"testbed_id": "pair-roce"}, {"testbed_id": "pair", "switch": "spectrum"}):
+        assert isinstance(resolve(adapter="nfp-6000", **chosen).link, EthernetLink)
+    machine = resolve("pair", adapter="nfp-6000", switch="quantum")
+    assert isinstance(machine.link, InfinibandLink)

@@ -1,53 +1,71 @@
-"""Settings that change a description, and what is said of those that it cannot have together."""
+"""Settings change descriptions and give what they lack; what clashes names what it is about."""
 
 import pytest
 
-from hcasim.catalog import CatalogError, list_ids, load, resolve
+from hcasim.catalog import Machine, Parameter, Value, list_ids, load, resolve
 from hcasim.catalog.loader import each_file_once
 from hcasim.catalog.part import Part
+from tests.unit.catalog.conftest import refused
+
+TWO_WAYS = "adapter.mtt: found 2 ways, which do not divide 1 lines"
+NO_MODE = "adapter: found no firmware_mode, by which the location of mtt goes"
 
 
 @pytest.mark.parametrize(
-    ("settings", "fault"),
+    ("settings", "about", "fault"),
     [
         (
             {"adapter.mtt.entries": "8"},
-            (
-                "--set adapter.mtt.entries: adapter.mtt: found 128 ways, which do not divide 1 "
-                "lines; allowed ways: 1; set adapter.mtt.ways, too"
-            ),
+            "adapter.mtt.entries: adapter.mtt: found 128 ways, which do not divide 1 lines",
+            "allowed ways: 1; set adapter.mtt.ways, too",
+        ),
+        (
+            {"adapter.mtt.entry": "48"},
+            "adapter.mtt.entry: adapter.mtt: found a line of 64 B with entries of 48 B",
+            "allowed lines: multiples of 48 B; set adapter.mtt.line, too",
         ),
         (
             {"adapter.mtt.entries": "8", "adapter.mtt.ways": "2", "stack.cq_doorbell": "false"},
-            (
-                "--set adapter.mtt.entries, adapter.mtt.ways: adapter.mtt: found 2 ways, which do "
-                "not divide 1 lines; allowed ways: 1"
-            ),
+            f"adapter.mtt.entries, adapter.mtt.ways: {TWO_WAYS}",
+            "allowed ways: 1",
         ),
         (
             {"adapter.mtt.location": "mode", "adapter.bus.lanes": "4"},
-            (
-                "--set adapter.mtt.location: adapter: found no firmware_mode, by which the "
-                "location of mtt goes"
-            ),
+            f"adapter.mtt.location: {NO_MODE}",
+            "",
         ),
         (
             {"stack.mpi.eager.limit": "1M", "stack.cq_doorbell": "false"},
-            (
-                "--set stack.mpi.eager.limit: stack.mpi.queue: found room for 8256 B; allowed: "
-                "from 1048585 B, for header and eager.limit"
-            ),
+            "stack.mpi.eager.limit: stack.mpi.queue: found room for 8256 B",
+            "allowed: from 1048585 B, for header and eager.limit",
         ),
     ],
-    ids=["beside", "both", "whole", "other section"],
+    ids=["beside", "line", "both", "whole", "other section"],
 )
 def test_of_several_settings_those_are_named_that_a_fault_is_about(
-    settings: dict[str, str], fault: str
+    settings: dict[str, str], about: str, fault: str
 ) -> None:
     others = {"adapter.send.units": "2", "adapter.sqpc.entries": "64", "adapter.limits.max_wr": "9"}
-    with pytest.raises(CatalogError) as caught:
-        resolve("pair", overrides={**others, **settings}, mpi=True)
-    assert caught.value.faults == [fault]
+    found = refused("pair", overrides={**others, **settings}, mpi=True)
+    assert found == ["; ".join(filter(None, (f"--set {about}", fault)))]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("ring.credit_return", "33", "found 33; allowed: 0 to 32, as many as slots"),
+        ("queue.credit_return", "80", "found 80; allowed: 0 to 79, below receives"),
+        ("queue.receives", "2", "--set stack.mpi.queue.receives: stack.mpi.queue.credit_return"),
+        ("eager.limit", "8K", "found room for 6140 B; allowed: from 8240 B"),
+        ("collectives.bcast", "binomal", "did you mean 'binomial'"),
+        ("rails.small", "any", "allowed: first or round_robin"),
+    ],
+)
+def test_an_mpi_library_that_contradicts_itself_is_refused(
+    path: str, value: str, said: str
+) -> None:
+    others = {"adapter.send.units": "2", f"stack.mpi.{path}": value}
+    assert said in refused("liu2004", stack="mvapich-0.9.5", overrides=others)[0]
 
 
 def test_a_setting_is_found_at_its_path_and_nowhere_else() -> None:
@@ -79,3 +97,89 @@ def test_a_setting_changes_one_machine_and_not_the_next(settings: dict[str, obje
         before = resolve("liu2004")
         changed = resolve("liu2004", overrides=settings)
         assert resolve("liu2004").digest == before.digest != changed.digest
+
+
+CACHE = {
+    "adapter.icm.cache.size": "128 KiB",
+    "adapter.icm.cache.banks": "4",
+    "adapter.icm.cache.latency": "20 ns",
+    "adapter.icm.cache.policy": "lru",
+}
+WQES = {"adapter.wqe.cache.entries": "64", "adapter.wqe.cache.policy": "lru"}
+
+
+def parameters(machine: Machine, start: str) -> dict[str, Parameter[Value]]:
+    return {one.path: one for one in machine.parameters if one.path.startswith(start)}
+
+
+def test_a_leaf_that_a_section_may_have_can_be_set() -> None:
+    machine = resolve("liu2004", overrides={"adapter.mtt.reach": "1 GiB"})
+    assert resolve("liu2004").hca.mtt.reach is None
+    assert machine.hca.mtt.reach == 2**30
+    (one,) = parameters(machine, "adapter.mtt.reach").values()
+    assert (one.text, one.unit, one.evidence, one.source) == ("1 GiB", "B", "assumed", "--set")
+
+
+def test_all_leaves_of_a_section_together_make_it() -> None:
+    machine = resolve("liu2004", overrides=CACHE)
+    assert resolve("liu2004").hca.icm.cache is None
+    cache = machine.hca.icm.cache
+    assert cache is not None
+    assert (cache.size, cache.banks, cache.latency, cache.policy) == (2**17, 4, 20_000, "lru")
+    assert parameters(machine, "adapter.icm.cache.").keys() == CACHE.keys()
+
+
+def test_a_section_that_settings_make_has_the_defaults_of_one_in_a_file() -> None:
+    machine = resolve("liu2004", overrides=WQES)
+    assert machine.hca.wqe.cache is not None
+    own = parameters(machine, "adapter.wqe.cache.")
+    assert own.pop("adapter.wqe.cache.service").source.startswith("not said; the default")
+    assert own.keys() == WQES.keys()
+    assert resolve("liu2004").digest != machine.digest
+
+
+def test_one_line_names_the_leaves_that_a_section_lacks() -> None:
+    size, banks, *rest = CACHE
+    assert refused("liu2004", overrides={size: "1 KiB", banks: "2", "mtu": "x"})[::-1] == [
+        (
+            "mtu: found 'x', which is not a number with a unit; "
+            "a size is allowed with the unit B, KiB, MiB or GiB"
+        ),
+        f"--set {size}: there is no adapter.icm.cache here; allowed: together with "
+        + ", ".join(rest),
+    ]
+
+
+def test_sections_that_a_section_needs_are_lacking_too() -> None:
+    (fault,) = refused("liu2004", overrides={"stack.mpi.eager.limit": "2 KiB"})
+    assert "there is no stack.mpi here; allowed: together with stack.mpi.calls.send, " in fault
+    assert "stack.mpi.eager.done" in fault
+    assert "stack.mpi.ring" not in fault
+
+
+def test_an_incomplete_slot_is_refused_before_a_link_trains_in_it() -> None:
+    (fault,) = refused("liu2004", overrides={"host.slot.lanes": "4"})
+    assert fault == (
+        "--set host.slot.lanes: there is no host.slot here; allowed: together with "
+        "host.slot.generation, host.slot.max_payload"
+    )
+    slot = {"host.slot.generation": "1", "host.slot.lanes": "4", "host.slot.max_payload": "128"}
+    bus = resolve("liu2004", overrides=slot).hca.bus
+    assert bus.kind == "pcie"
+    assert bus.lanes == 4
+
+
+def test_each_group_of_nodes_gets_what_is_set_for_all_and_one_what_is_set_for_it() -> None:
+    machine = resolve("fat-tree-64", overrides={"adapter.mtt.reach": "1 GiB"})
+    assert {group.hca.mtt.reach for group in machine.groups} == {2**30}
+    (first, *_, last) = machine.groups
+    machine = resolve("fat-tree-64", overrides={f"{last.name}.adapter.mtt.reach": "1 GiB"})
+    assert [group.hca.mtt.reach for group in machine.groups][-1] == 2**30
+    assert machine.groups[0].hca.mtt.reach is None
+    assert first.name != last.name
+    assert len(refused("fat-tree-64", overrides={"adapter.umr.inline": "1"})) == 1
+
+
+def test_a_section_of_several_kinds_cannot_be_set_leaf_by_leaf() -> None:
+    (fault,) = refused("liu2004", overrides={"adapter.bus.bridge.reads": "1"})
+    assert "there is no adapter.bus.bridge here; allowed: adapter.bus.generation" in fault

@@ -2,41 +2,30 @@
 
 import pickle
 import re
-from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from hcasim.catalog import (
-    CatalogError,
     Machine,
     Parameter,
     PcieDevice,
     PcixDevice,
     resolve,
 )
-
-Edit = Callable[[str, str, str], None]
+from tests.unit.catalog.conftest import Edit, refused
 
 pytestmark = pytest.mark.usefixtures("data")
 
 
 def faults(**request: object) -> list[str]:
-    with pytest.raises(CatalogError) as caught:
-        resolve("liu2004", **request)  # type: ignore[arg-type]
-    return caught.value.faults
+    return refused("liu2004", **request)
 
 
 def parameter(machine: Machine, path: str) -> Parameter:
     return next(p for p in machine.parameters if p.path == path)
-
-
-def value_at(machine: Machine, path: str) -> object:
-    found: object = machine
-    for name in path.split("."):
-        found = getattr(found, name)
-    return found
 
 
 def test_a_testbed_has_a_default_adapter() -> None:
@@ -77,7 +66,7 @@ def test_a_setting_changes_one_value_and_its_evidence(
     path: str, text: str, value: object, shown: str
 ) -> None:
     plain, changed = resolve("liu2004"), resolve("liu2004", overrides={path: text})
-    assert value_at(changed, path) == value
+    assert attrgetter(path)(changed) == value
     what = parameter(changed, path)
     assert (what.value, what.text, what.evidence, what.source) == (value, shown, "assumed", "--set")
     assert (what.interval, what.claims) == (None, ())
@@ -88,7 +77,7 @@ def test_a_setting_changes_one_value_and_its_evidence(
 
 def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
     machine = resolve("liu2004", adapter="mt23108", overrides={"adapter.bus.clock": "66 MHz"})
-    assert value_at(machine, "adapter.bus.clock") == 66_000_000
+    assert attrgetter("adapter.bus.clock")(machine) == 66_000_000
 
 
 @pytest.mark.parametrize(
@@ -96,7 +85,6 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
     [
         ("adapter.bus.lanes", "3", "found 3; allowed: 1, 2, 4, 8, 12 or 16"),
         ("adapter.bus.lanes", "four", "found 'four'; allowed: 1, 2, 4, 8, 12 or 16"),
-        ("adapter.bus.lanes", "4.0", "found '4.0'; allowed: 1, 2"),
         ("adapter.bus.lanes", "", "found ''; allowed: 1, 2"),
         ("adapter.bus.lanes", "9" * 5000, "found '999"),
         ("adapter.bus.max_payload", "192", "found '192'; allowed: 128 B, 256 B"),
@@ -111,40 +99,14 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
             "found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?",
         ),
         ("adapter.sqpc.entries", "0", "found 0; allowed: whole numbers from 1 to"),
-        ("adapter.sqpc.entries", "-4", "found -4; allowed: whole numbers from 1 to"),
-        ("adapter.sqpc.ways", "0", "found 0; allowed: whole numbers from 1 to"),
-        ("adapter.sqpc.outstanding", "0", "found 0; allowed: whole numbers from 1 to 1024"),
-        ("adapter.icm.outstanding", "0", "found 0; allowed: whole numbers from 1 to 1024"),
-        ("adapter.icm.victims", "0", "found 0; allowed: whole numbers from 1 to 1024"),
-        ("adapter.sqpc.line", "0 B", "found '0 B'; allowed: values from 1 B"),
-        (
-            "adapter.mtt.line",
-            "12",
-            "adapter.mtt: found a line of 12 B with entries of 8 B; allowed lines: multiples of 8",
-        ),
-        (
-            "adapter.cqc.line",
-            "192 B",
-            "adapter.cqc: found 64 entries, which do not fill lines of 192 B; allowed entries:",
-        ),
-        (
-            "adapter.sqpc.location",
-            "memory",
-            "found 'memory'; allowed: mode, adapter or host",
-        ),
-        ("adapter.memory.size", "-1 MiB", "found '-1 MiB'; allowed: values from 0 B"),
-        ("adapter.memory.bandwidth", "0 GB/s", "found '0 GB/s'; allowed: values from 1 MB/s"),
         ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
         ("adapter.bus.lane", "4", "unknown parameter; .* did you mean 'adapter.bus.lanes'?"),
-        ("adapter.sqcp.ways", "4", "unknown parameter; .* did you mean 'adapter.sqpc.ways'?"),
         ("adapter.bus", "agp", "found 'agp'; allowed: pcie, pcix, mt23108 or mt25208"),
-        ("adapter.bus.kind", "pcxi", "found 'pcxi'; allowed: pcie, pcix, mt23108 or mt25208"),
         ("adapter.bus.mmrbc", "512", "no parameter of this bus, which is of kind pcie; allowed:"),
         ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("mtus", "2048", "unknown parameter; allowed: paths that start with adapter., host."),
-        ("nodes", "2", "unknown parameter; allowed: paths that start with adapter., host."),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
     ],
 )  # fmt: skip
@@ -170,9 +132,7 @@ def test_all_faults_of_a_request_come_at_once(data: Path) -> None:
 
 
 def test_an_unknown_testbed_and_adapter_are_both_reported(data: Path) -> None:
-    with pytest.raises(CatalogError) as caught:
-        resolve("liu2040", adapter="mt2520")
-    assert caught.value.faults == [
+    assert refused("liu2040", adapter="mt2520") == [
         "models/testbeds: found no testbed 'liu2040'; allowed: liu2004; did you mean 'liu2004'?",
         (
             "models/adapters: found no adapter 'mt2520'; allowed: mt23108 or mt25208"
@@ -251,11 +211,8 @@ def test_the_firmware_mode_may_be_chosen(mode: str) -> None:
     machine = resolve("liu2004", firmware_mode=mode)
     assert machine.adapter.firmware_mode == mode
     chosen = parameter(machine, "adapter.firmware_mode")
-    assert (chosen.value, chosen.evidence, chosen.source) == (
-        mode,
-        "assumed",
-        "chosen for this run",
-    )
+    assert (chosen.value, chosen.evidence) == (mode, "assumed")
+    assert chosen.source == "chosen for this run"
     plain = [p for p in resolve("liu2004").parameters if p.path != chosen.path]
     assert [p for p in machine.parameters if p.path != chosen.path] == plain
 

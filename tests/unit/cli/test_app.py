@@ -1,152 +1,228 @@
-"""The command answers at once, and refuses words that it does not know."""
+"""`hcasim app` runs programs and says what they do with their time."""
 
-import logging
-import subprocess
-import sys
-import warnings
-from collections.abc import Callable
+import json
+import os
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from hcasim import __version__
-from hcasim.catalog import CatalogError
-from hcasim.cli.app import COMMANDS, app
-from hcasim.ground.process import build
+from tests.chakra_traces import BARRIER, COLLECTIVE, node, write_trace
+from tests.otf2_archives import write_archive
 
-Hcasim = Callable[..., Any]
-HEAVY = {"matplotlib", "numpy", "pandas", "pydantic", "rich", "scipy", "simpy"}
+PROGRAM = """
+def main(comm, steps="2"):
+    print("this is no data")
+    for step in range(int(steps)):
+        yield from comm.compute(1e-6)
+        yield from comm.allreduce(8, 8)
+        comm.progress(step + 1, int(steps))
+    return {"rank": comm.rank, "of": [comm.size]}
+"""
+MACHINE = ("--testbed", "liu2004")
 
 
-@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)], ids="".join)
-def test_help_imports_nothing_heavy(root: Path, words: tuple[str, ...]) -> None:
-    code = (
-        "import atexit, sys; from hcasim.cli import main;"
-        "atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
-        f"main([*{words!r}, '--help'])"
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "steps.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
+    done = hcasim_("app", str(program), "3", *MACHINE, "-n", "4", "--ppn", "2", "--json")
+    found = json.loads(done.output)
+    assert found["options"]["ranks"] == 4
+    assert [one["returned"] for one in found["ranks"]] == [
+        {"rank": rank, "of": [4]} for rank in range(4)
+    ]
+    assert found["calls"][0]["calls"] == 12
+    assert sum(part["seconds"] for part in found["critical_path"]["parts"]) == pytest.approx(
+        found["run_s"]
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("Usage: hcasim")
-    assert HEAVY & set(done.stderr.split()) == set()
 
 
-def test_each_command_has_a_line_in_the_help_and_a_help_of_its_own(hcasim_: Hcasim) -> None:
-    listing = hcasim_("--help").output
-    context = click.Context(app)
-    for name in COMMANDS:
-        command = app.get_command(context, name)
-        assert command is not None
-        assert command.name == name
-        assert command.get_short_help_str(limit=200) in " ".join(listing.split())
-        assert hcasim_(name, "-h").code == 0
+def test_tables_say_where_the_time_went(hcasim_: Any, program: Path) -> None:
+    output = hcasim_("app", str(program), *MACHINE, "-n", "2", "--profile").output
+    for words in ("steps on liu2004", "run time", "allreduce", "Critical path", "Processes"):
+        assert words in output
 
 
-def test_the_version_is_that_of_the_package(hcasim_: Hcasim) -> None:
-    assert hcasim_("--version").output == f"hcasim {__version__}, {build()}\n"
+def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"out{ending}" for ending in (".json", ".csv", ".svg")]
+    for file in files:
+        option = "--plot" if file.suffix == ".svg" else "--output"
+        hcasim_("app", str(program), *MACHINE, "-n", "2", option, str(file))
+        assert file.stat().st_size > 100
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest(hcasim_: Hcasim) -> None:
-    assert "found no command 'shwo'" in hcasim_("shwo").messages
-    assert "did you mean 'show'?" in hcasim_("shwo").messages
-    assert hcasim_("shwo").code == 2
-
-
-def test_a_misspelt_option_is_answered_with_the_nearest(hcasim_: Hcasim) -> None:
-    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--sizes", "8")
-    assert found.code == 2
-    assert "--size" in found.messages
-
-
-def test_the_module_is_the_command(process: Hcasim) -> None:
-    assert process("--version").output == f"hcasim {__version__}, {build()}\n"
-
-
-def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+def test_what_happens_when_and_what_is_on_the_wire_are_written(
+    hcasim_: Any, program: Path, tmp_path: Path
 ) -> None:
-    def fail(*words: Any, **more: Any) -> None:
-        raise LookupError("\x1b[31mno\nsuch\n")
-
-    monkeypatch.setattr("hcasim.runs.experiment.Experiment.benchmark", fail)
-    words = ("bench", "write_lat", "--testbed", "liu2004")
-    found = hcasim_(*words)
-    assert (found.code, found.output) == (70, "")
-    (line,) = found.messages.splitlines()
-    assert line.startswith(r"Error: hcasim has failed: LookupError: \x1b[31mno\nsuch\n; please ")
-    assert "--debug" in line
-    for where in (("--debug", *words), (*words, "--debug")):
-        found = hcasim_(*where)
-        assert found.code == 70
-        assert found.messages.startswith("Traceback (most recent call last):\n")
-        assert "in fail\n" in found.messages
-        assert "\x1b" not in found.messages
+    shown, wire, lines = tmp_path / "run.json", tmp_path / "wire.pcap", tmp_path / "lines.tsv"
+    words = ("app", str(program), *MACHINE, "-n", "2", "--no-timing", "--json")
+    found = hcasim_(*words, "--trace", str(shown), "--pcap", str(wire))
+    assert found.output == hcasim_(*words).output
+    names = {one["name"] for one in json.loads(shown.read_text())["traceEvents"]}
+    assert {"compute", "call send", "post_send", "packet", "poll memory"} <= names
+    packets = json.loads(found.output)["counters"]["port_xmit_packets"]
+    assert f"Wrote {packets} packets to {wire}" in found.messages
+    hcasim_(*words, "--trace", str(lines))
+    assert lines.read_text().startswith("time_ps\tblock\tevent\toperation\tdetails\n")
 
 
-def test_links_in_a_circle_that_a_library_follows_are_refused(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    loop = tmp_path / "loop"
-    loop.symlink_to(loop)
-    for follow in (Path.resolve, Path.stat):
-        called = "hcasim.runs.experiment.Experiment.benchmark"
-        monkeypatch.setattr(called, lambda *_, do=follow: do(loop))
-        found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
-        (fault,) = found.faults
-        assert fault.startswith(f"{loop}: found links that lead in a circle; allowed: ")
+def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
+    rate = ("--set", "host.computing.nas_cg=200 Mop/s")
+    found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").output)
+    assert found["ranks"][0]["returned"]["timed_s"] < found["run_s"]
+    refused = hcasim_("app", "cg.S", *MACHINE, "-n", "3")
+    assert refused.code == 2
+    assert "a power of two" in refused.messages
 
 
-@pytest.mark.parametrize("words", [("--adapter", ""), ("--adapter=",), ("--plot", "")])
-def test_an_option_that_was_left_empty_is_refused(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
-    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", *words)
-    option = words[0].removesuffix("=")
-    assert found.faults == [f"{option}: found ''; allowed: one that is not empty"]
-
-
-def test_an_argument_that_was_left_empty_is_refused(hcasim_: Hcasim) -> None:
-    assert hcasim_("show", "").faults == ["ID: found ''; allowed: one that is not empty"]
-
-
-def test_words_of_the_command_line_steer_no_terminal(hcasim_: Hcasim) -> None:
-    found = hcasim_("bench", "write_lat", "--testbed", "liu2004", "--\x1b]0;title\x07")
-    assert found.code == 2
-    assert r"\x1b]0;title\x07" in found.messages
-    assert "\x1b" not in found.messages
-
-
-@pytest.mark.parametrize("raised", ["warning", "logged"])
-def test_what_libraries_warn_of_is_a_line_that_steers_no_terminal(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, raised: str
-) -> None:
-    def warn(*words: Any, **more: Any) -> None:
-        if raised == "logged":
-            logging.getLogger("library").warning("odd %s", "\x1b[31mlabel\n")
-        else:
-            warnings.simplefilter("always")
-            warnings.warn("odd \x1b[31mlabel\n", stacklevel=1)
-        raise CatalogError(["enough"])
-
-    monkeypatch.setattr("hcasim.runs.experiment.Experiment.benchmark", warn)
-    found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
-    assert found.faults == ["Warning: odd \\x1b[31mlabel\\n", "enough"]
-
-
-@pytest.mark.parametrize("name", [300 * "n", f"./{300 * 'n'}.toml", "~nobody-of-that-name/x.toml"])
 @pytest.mark.parametrize(
-    "words",
+    ("text", "said"),
     [
-        ("show",),
-        ("calibrate",),
-        ("run",),
-        ("bench", "write_lat", "--testbed"),
-        ("bench", "write_lat", "--testbed", "liu2004", "--adapter"),
-        ("show", "mt25208", "--calibration"),
+        ("def main(comm):\n    yield from comm.send(1, 9)\n", "dest is 9; allowed: 0 to 1"),
+        ("def main(comm):\n    yield from comm.recv(1, 0)\n", "no process can go on"),
+        ("def main(comm):\n    comm.barrier()\n", "steps.py:1: found a function 'main' that is no"),
+        ("def mein(comm):\n    yield\n", "did you mean 'mein'?"),
+        ("def main(comm):\n    yield from comm.barrier()\n    1 / 0\n", "steps.py:3: ZeroDivision"),
+        ("import nothing_like_this\n", "steps.py:1: ModuleNotFoundError"),
+        ("def main(comm:\n", "steps.py:1: SyntaxError"),
+        ("def main(comm, a, b):\n    yield\n", "cannot be called with"),
+        ("raise SystemExit(3)\n", "it has ended itself (3)"),
+        ("class A(BaseException): pass\nraise A(1)\n", "steps.py:2: A: 1\n"),
+        (
+            "class A(Exception):\n    def __str__(self): 1 / 0\nraise A\n",
+            "steps.py:3: A\n",
+        ),
     ],
 )
-def test_an_id_that_no_file_can_have_is_refused(
-    hcasim_: Hcasim, words: tuple[str, ...], name: str
+def test_what_a_program_does_wrong_is_told_by_its_line(
+    hcasim_: Any, program: Path, text: str, said: str
 ) -> None:
-    assert hcasim_(*words, name).faults
+    program.write_text(text)
+    for name in (program, os.path.relpath(program)):
+        done = hcasim_("app", str(name), *MACHINE, "-n", "2")
+        assert done.code == 2
+        assert said in done.messages
+    assert "Traceback" not in done.messages
+
+
+SCHEDULE = """num_ranks 2
+rank 0 {
+l1: calc 1000
+l2: send 8b to 1 tag 0
+l2 requires l1
+}
+rank 1 {
+l1: recv 8b from 0 tag 0
+}
+"""
+
+
+def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
+    hcasim_: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "one.goal"
+    file.write_text(SCHEDULE)
+    found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+    assert found["ranks"][0]["compute_s"] == 1e-6
+    assert found["traffic"] == [{"source": 0, "dest": 1, "messages": 1, "sent_bytes": 8}]
+    (fault,) = hcasim_("app", str(file), *MACHINE, "-n", "3").faults
+    assert fault == "ranks: found 3; allowed: 2, as one.goal was recorded with"
+    file.write_text(SCHEDULE[:50])
+    faults = hcasim_("app", str(file), *MACHINE, "-n", "2").faults
+    assert all(fault.startswith(f"{file}:") for fault in faults)
+
+
+TRACE = """0 init
+1 init
+0 compute 1e6
+0 bcast 8 0 0
+1 bcast 8 0 0
+0 finalize
+1 finalize
+"""
+
+
+def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path) -> None:
+    file = tmp_path / "one.txt"
+    file.write_text(TRACE)
+    words = ("app", str(file), *MACHINE, "-n", "2", "--json")
+    assert json.loads(hcasim_(*words).output)["ranks"][0]["compute_s"] == 1e-3
+    found = json.loads(hcasim_(*words, "--rate", "2 Gop/s").output)
+    assert found["ranks"][0]["compute_s"] == 5e-4
+    assert found["options"]["rate"] == 2e9
+    assert found["calls"][0]["call"] == "bcast"
+    (fault,) = hcasim_(*words, "--rate", "2").faults
+    assert "rate: found '2' with no unit" in fault
+    (fault,) = hcasim_(*words, "--rate", "0 op/s").faults
+    assert "rate: found '0 op/s'; allowed: 1 op/s to 1000000 Top/s" in fault
+
+
+@pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
+def test_a_rate_is_refused_where_nothing_is_counted(
+    hcasim_: Any, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.goal").write_text(SCHEDULE)
+    Path("steps.py").write_text(PROGRAM)
+    done = hcasim_("app", program, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
+    assert done.code == 2
+    assert f"rate: has no meaning for {program}; allowed: with a trace" in done.messages
+
+
+@pytest.mark.parametrize(("text", "what"), [(SCHEDULE, "schedule of GOAL"), (TRACE, "SimGrid")])
+def test_what_is_replayed_is_not_imported(
+    hcasim_: Any, text: str, what: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "one"
+    file.write_text(text)
+    done = hcasim_("import", str(file))
+    assert done.code == 2
+    assert what in done.messages
+    assert "`hcasim app FILE -n N` replays it" in done.messages
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("is.Z", "-n", "2"), "is: class: found 'Z'"),
+        (("ix.A", "-n", "2"), "did you mean 'is.A'?"),
+        (("nothing.py", "-n", "2"), "nothing.py: cannot be read: no such file"),
+        (("nothing", "-n", "2"), "which is no file"),
+        (("is.S", "-n", "8"), "ranks: found 8; allowed: 1 to 4"),
+        (("is.S", "-n", "2", "--map-by", "blok"), "did you mean 'block'?"),
+        (("is.S", "-n", "2", "--algorithm", "bcast"), "allowed: COLLECTIVE=NAME"),
+        (("is.S", "-n", "2", "--algorithm", "bcast=x"), "algorithms['bcast']"),
+        (("is.S", "-n", "2", "more"), "with a file of Python only"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], said: str) -> None:
+    done = hcasim_("app", *words, *MACHINE)
+    assert done.code == 2
+    assert said in done.messages
+    assert not done.output
+
+
+def test_archives_of_otf2_and_traces_of_chakra_are_replayed(hcasim_: Any, tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "a", *[lambda one: one.collective("BARRIER")] * 2)
+    nodes = [node(1, COLLECTIVE, comm_type=BARRIER)]
+    for file in (archive, write_trace(tmp_path, nodes, nodes)):
+        found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+        assert found["calls"][0]["call"] == "barrier"
+        assert "allowed: 2, as" in hcasim_("app", str(file), *MACHINE, "-n", "3").messages
+
+
+def test_a_run_is_written_as_a_schedule(hcasim_: Any, tmp_path: Path) -> None:
+    file = tmp_path / "is.goal"
+    done = hcasim_("app", "is.S", "-n", "2", "--goal", str(file), *MACHINE)
+    assert done.code == 0
+    assert file.read_text().startswith("num_ranks 2\n")
+    again = hcasim_("app", str(file), "-n", "2", *MACHINE)
+    assert again.code == 0
+    refused = hcasim_("app", "is.S", "-n", "2", "--goal", "is.txt", *MACHINE)
+    assert refused.code == 2
+    assert "--goal" in refused.messages

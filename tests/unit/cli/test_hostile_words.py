@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.cli import main
-from hcasim.cli.app import COMMANDS, app
+from hcasim.cli.main import COMMANDS, app
 from tests.limits import promptly
 from tests.unit.cli.terminals import terminal_here
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import hcasim as hc
-from hcasim.catalog.starting import starting_file
-from hcasim.cli.catalogue import SECTIONS
+from hcasim.cli.list import SECTIONS
+from hcasim.papers.starting import starting_file
 
 Hcasim = Callable[..., Any]
 

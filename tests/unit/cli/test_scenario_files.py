@@ -10,7 +10,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import data_path
-from hcasim.catalog.starting import starting_file
+from hcasim.papers.starting import starting_file
 
 Hcasim = Callable[..., Any]
 THEIRS = data_path("scenarios", "liu2004", "fig03.toml")

@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import InfinibandLink
 from hcasim.catalog.link import LANES
-from hcasim.catalog.switch import Arbitration
+from hcasim.catalog.network.topologies import Arbitration
 from hcasim.engine import CreditPool, Simulator
 from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog.adapter import IcmCache, WqeCache
+from hcasim.catalog.adapter_tables import IcmCache, WqeCache
 from hcasim.verbs import SendWR
 from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
 

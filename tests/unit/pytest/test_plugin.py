@@ -12,7 +12,7 @@ import pytest
 
 # Runs in this process forget what they imported, which NumPy does not take twice.
 import hcasim.pytest.scenarios  # noqa: F401
-from hcasim.papers.starting import starting_scenario
+from hcasim.papers.starting import starting_file
 from hcasim.runs.point import Point
 
 pytest_plugins = "pytester"
@@ -215,7 +215,7 @@ mechanism = "nobody knows"
 def scenarios(pytester: pytest.Pytester) -> Path:
     """A folder with a scenario of three claims: one met, one missed, one a known deviation."""
     folder = pytester.mkdir("experiments")
-    text = starting_scenario("mine", "liu2004/fig03", folder)
+    text = starting_file("scenarios", "mine", "liu2004/fig03", folder)
     claims = CLAIM.format(id="MY-1", published=3.8) + CLAIM.format(id="MY-2", published=4.8)
     claims += CLAIM.format(id="MY-3", published=7.6) + DEVIATION
     (folder / "mine.toml").write_text(text + claims)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.catalog.adapter import Umr
+from hcasim.catalog.adapter_tables import Umr
 from hcasim.verbs import MR, SGE, Completion, SendWR, VerbsError, WROpcode
 from tests.rig import ALL, SEND, WRITE, Rig, extended, machine, statuses, succeeded
 

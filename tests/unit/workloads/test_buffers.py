@@ -6,9 +6,9 @@ import pytest
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import PD, Access, Context
+from hcasim.verbs import PD, Context
 from hcasim.workloads import Options
-from hcasim.workloads.windows.buffers import FurtherBuffers, enough_buffers
+from hcasim.workloads.windows.process import FurtherBuffers, enough_buffers
 from tests.rig import machine, run
 
 TIGHT = {"adapter.mpt.entries": "4", "adapter.mtt.entries": "64"}
@@ -16,7 +16,7 @@ TIGHT = {"adapter.mpt.entries": "4", "adapter.mtt.entries": "64"}
 
 def buffers(reuse: int, **options: Any) -> FurtherBuffers:
     context = Context(sim := Simulator(), Cluster(sim, machine(TIGHT), 2).nodes[0])
-    return FurtherBuffers(PD(context), Options(reuse=reuse, **options), Access.LOCAL_WRITE)
+    return FurtherBuffers(PD(context), Options(reuse=reuse, **options))
 
 
 @pytest.mark.parametrize("reuse", [0, 1, 25, 33, 50, 75, 99, 100])

@@ -1,20 +1,45 @@
-"""Many nodes at once get of switches and trunks what arithmetic says."""
+"""Flows between many nodes get of links and switches what arithmetic says, and end when it says."""
 
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hcasim.catalog import CatalogError, Machine, resolve
-from hcasim.catalog.network import FatTree, Ring
+from hcasim.catalog import CatalogError, Machine, Way, Wiring, resolve
+from hcasim.catalog.network.topologies import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.workloads import Options
+from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.point import PACKET
+from hcasim.workloads import Options, flows, run_point
 from hcasim.workloads.end import OPCODES
+from hcasim.workloads.flows import (
+    Pairs,
+    each_to_each,
+    into_one,
+    jain,
+    measure,
+    neighbours,
+    percentile,
+    permuted,
+    run_flows,
+    shifted,
+    torus,
+)
 from hcasim.workloads.options import Verb
-from hcasim.workloads.perftest import flows
-from hcasim.workloads.perftest.flows import measure
 from hcasim.workloads.roles import clients_and_server, first_nodes
 from tests.rig import networked
+from tests.twin import link_byte, pcie_byte
+from tests.unit.runs.test_options import faults_of
 
 OPTIONS = Options(size=32768, iters=40, tx_depth=8)
 
@@ -157,3 +182,302 @@ def test_there_are_no_more_nodes_than_the_machine_has() -> None:
         ValueError, match=r"^nodes: found 65; allowed: up to 64, as fat-tree-64 has"
     ):
         first_nodes(machine, Options(nodes=65))
+
+
+MTU = 2048
+HEADERS = 26
+"""Bytes around the data of a packet: LRH, BTH, ICRC and VCRC (InfiniBand volume 1, 5.2)."""
+LONG = Options(size=1 << 20, iters=4, tx_depth=4)
+BYTES = LONG.size * LONG.iters
+GOODPUT = MTU / ((MTU + HEADERS) * link_byte("SDR", 4)) * 10**12
+"""Bytes a second that a link of the rig carries."""
+
+
+def fat_tree(oversubscription: int = 1, arity: int = 4) -> Machine:
+    """As many nodes as ports of two levels of switches."""
+    network = FatTree(switch="x", levels=2, arity=arity, oversubscription=oversubscription)
+    return networked(network, arity**2, mtu=MTU)
+
+
+def whole_rates(machine: Machine, pairs: Pairs, verb: str = "write", **given: Any) -> list[float]:
+    """Bytes a second of each flow while it lasts."""
+    options = Options(**vars(LONG) | given)
+    cluster = Cluster(Simulator(), machine)
+    senders = run_flows(cluster, options, OPCODES[verb], pairs)  # type: ignore[index]
+    size = options.size * options.iters
+    return [size / (side.ended_ps - side.began_ps) * 1e12 for side in senders]
+
+
+def links(wiring: Wiring, source: int, target: int) -> list[Hashable]:
+    """What a flow passes, from adapter to adapter."""
+    switch, found = wiring.places[source][0], [("out", source)]
+    while isinstance(way := wiring.out(switch, target + 1), Way):
+        found.append((wiring.names[switch], way.port))
+        switch = way.neighbour
+    return [*found, ("in", target)]
+
+
+def max_min(paths: Sequence[Sequence[Hashable]]) -> list[Fraction]:
+    """The shares of flows of links of capacity 1: all grow together until a link is full."""
+    shares = [Fraction(0)] * len(paths)
+    growing = set(range(len(paths)))
+    while growing:
+        room: dict[Hashable, Fraction] = {}
+        for link in {link for flow in growing for link in paths[flow]}:
+            users = [flow for flow, path in enumerate(paths) if link in path]
+            left = 1 - sum(shares[flow] for flow in users)
+            room[link] = left / sum(flow in growing for flow in users)
+        step = min(room.values())
+        for flow in growing:
+            shares[flow] += step
+        full = {link for link, left in room.items() if left == step}
+        growing -= {flow for flow in growing if full.intersection(paths[flow])}
+    return shares
+
+
+def test_the_shares_of_a_few_flows_worked_out_by_hand() -> None:
+    paths = [["a"], ["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["d"]]
+    third, rest = Fraction(1, 3), Fraction(2, 3)
+    half = Fraction(1, 2)
+    assert max_min(paths) == [third, third, third, half, half, half]
+    assert max_min([["a"], ["a", "b"], ["a"], ["b"]]) == [third, third, third, rest]
+
+
+def test_one_flow_has_the_link_to_itself() -> None:
+    (rate,) = whole_rates(fat_tree(), [(0, 15)])
+    assert rate == pytest.approx(float(GOODPUT), rel=0.03)
+
+
+@pytest.mark.parametrize("verb", ["write", "send"])
+@pytest.mark.parametrize("nodes", [3, 5, 9])
+def test_into_one_node_each_flow_has_an_equal_part_of_its_link(nodes: int, verb: str) -> None:
+    machine = networked(FatTree(switch="x", levels=1, arity=9, oversubscription=1), nodes, mtu=MTU)
+    for rate in whole_rates(machine, into_one(nodes), verb, iters=2):
+        assert rate == pytest.approx(float(GOODPUT) / (nodes - 1), rel=0.03)
+
+
+def test_into_one_node_the_bus_of_that_binds_if_it_is_slower() -> None:
+    slow = {"adapter.bus.lanes": "2"}
+    network = FatTree(switch="x", levels=1, arity=9, oversubscription=1)
+    # Writes of 128 B with 20 around them: a header of 12, and 8 of framing, number and LCRC.
+    bus = float(128 / ((128 + 20) * pcie_byte(1, 2)) * 10**12)
+    assert bus < 0.5 * GOODPUT
+    for rate in whole_rates(networked(network, 5, mtu=MTU, overrides=slow), into_one(5), iters=2):
+        assert rate == pytest.approx(bus / 4, rel=0.03)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("by", [1, 4, 11])
+def test_any_shift_has_the_full_rate_at_full_bisection(by: int) -> None:
+    machine = fat_tree()
+    (alone,) = whole_rates(machine, [(0, 15)])
+    for rate in whole_rates(machine, shifted(16, by)):
+        assert rate == pytest.approx(alone, rel=0.03)
+
+
+@pytest.mark.parametrize("oversubscription", [2, pytest.param(4, marks=pytest.mark.check)])
+def test_a_shift_to_the_next_switch_shares_its_uplinks(oversubscription: int) -> None:
+    for rate in whole_rates(fat_tree(oversubscription), shifted(16, 4)):
+        assert rate == pytest.approx(float(GOODPUT) / oversubscription, rel=0.03)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize(("oversubscription", "seed"), [(1, 1), (2, 2)])
+def test_drawn_permutations_have_the_shares_of_the_links_that_they_meet_on(
+    oversubscription: int, seed: int
+) -> None:
+    machine, pairs = fat_tree(oversubscription), permuted(16, seed)
+    shares = max_min([links(machine.wiring, *pair) for pair in pairs])
+    # Fixed routes let flows meet even where there would be a way for each.
+    assert min(shares) < 1
+    for rate, share in zip(whole_rates(machine, pairs), shares, strict=True):
+        assert rate == pytest.approx(float(share * GOODPUT), rel=0.03)
+
+
+def test_percentiles_are_of_the_nearest_rank() -> None:
+    assert [percentile(range(1, 101), one) for one in (1, 50, 99, 100)] == [1, 50, 99, 100]
+    assert [percentile([30, 10, 20], one) for one in (33, 34, 50, 99)] == [10, 20, 20, 30]
+    assert percentile([7], 50) == 7
+
+
+def test_fairness_is_one_of_equals_and_one_over_n_of_one_that_has_all() -> None:
+    assert jain([3.0] * 5) == pytest.approx(1, rel=1e-12)
+    assert jain([1, 0, 0, 0]) == pytest.approx(0.25, rel=1e-12)
+    # Jain, Chiu and Hawe: k of n have equal parts, the others nothing.
+    assert jain([1, 1, 0, 0, 0]) == pytest.approx(0.4, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("workload", "flows"),
+    [("all_to_all", 12), ("incast", 3), ("permutation", 4), ("neighbour", 8)],
+)
+def test_a_row_says_of_flows_what_follows_from_their_times(workload: str, flows: int) -> None:
+    row = bench(workload, "liu2004", size=4096, iters=2, nodes=4, jobs=1).curve.rows[0]
+    assert row["flows"] == flows
+    assert row["nodes"] == 4
+    times = [row[f"completion_{one}_us"] for one in ("p50", "mean", "p99", "max")]
+    assert times[0] <= times[2] == times[3]
+    assert times[1] <= times[3]
+    # All begin at once, so that the last one ends the whole.
+    assert row["bandwidth_MBps"] == pytest.approx(flows * 2 * 4096 / times[3], rel=1e-9)
+    assert row["rate_Mps"] == pytest.approx(flows * 2 / times[3], rel=1e-9)
+    assert 1 / flows < row["fairness"] <= 1 + 1e-12
+
+
+def test_all_to_all_is_run_whole_if_asked_for_or_if_its_flows_are_short() -> None:
+    given: dict[str, Any] = {"size": 4096, "nodes": 3, "jobs": 1}
+    short = bench("all_to_all", "liu2004", iters=4, **given)
+    assert short.counters["cqes_written"] == 6 * 4 / 4
+    whole = bench("all_to_all", "liu2004", iters=8, exact=True, **given).curve.rows[0]
+    steady = bench("all_to_all", "liu2004", iters=100, **given).curve.rows[0]
+    assert "completion_mean_us" in short.curve.rows[0]
+    assert "completion_mean_us" in whole
+    assert "completion_mean_us" not in steady
+    assert steady["node_min_MBps"] <= steady["node_max_MBps"]
+
+
+def test_each_message_is_sent_once() -> None:
+    found = run_point(
+        "permutation", resolve("fat-tree-64"), Options(size=5000, iters=3, nodes=64, tx_depth=2)
+    )
+    assert found.counters["port_rcv_data"] == found.counters["port_xmit_data"] == 64 * 3 * 5000
+
+
+NODES = st.integers(2, 60)
+
+
+@given(NODES)
+def test_each_sends_once_to_each_other(nodes: int) -> None:
+    pairs = each_to_each(nodes)
+    assert len(set(pairs)) == len(pairs) == nodes * (nodes - 1)
+    assert all(a != b for a, b in pairs)
+
+
+@given(NODES)
+def test_all_others_send_to_the_first(nodes: int) -> None:
+    assert into_one(nodes) == [(n, 0) for n in range(1, nodes)]
+
+
+@given(NODES, st.integers(0, 2**31 - 1))
+def test_a_drawn_permutation_leaves_no_node_by_itself(nodes: int, seed: int) -> None:
+    pairs = permuted(nodes, seed)
+    assert [a for a, _ in pairs] == sorted(b for _, b in pairs) == list(range(nodes))
+    assert all(a != b for a, b in pairs)
+    assert permuted(nodes, seed) == pairs
+
+
+def test_the_seed_chooses_the_permutation() -> None:
+    assert len({tuple(permuted(16, seed)) for seed in range(8)}) == 8
+
+
+def test_all_permutations_without_a_fixed_place_come_equally_often() -> None:
+    found = Counter(tuple(permuted(4, seed)) for seed in range(3600))
+    assert len(found) == 9
+    assert all(300 < count < 500 for count in found.values())
+
+
+@given(NODES, st.data())
+def test_a_shift_has_the_same_distance_everywhere(nodes: int, data: st.DataObject) -> None:
+    by = data.draw(st.integers(1, nodes - 1))
+    assert {(b - a) % nodes for a, b in shifted(nodes, by)} == {by}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "dimensions", "shape"),
+    [
+        # Those of MPI_Dims_create (MPI 4.0, example 8.1), and of some machines.
+        (6, 2, (3, 2)),
+        (7, 2, (7, 1)),
+        (1024, 1, (1024,)),
+        (1024, 2, (32, 32)),
+        (1024, 3, (16, 8, 8)),
+        (36, 3, (4, 3, 3)),
+        (2, 3, (2, 1, 1)),
+    ],
+)
+def test_a_torus_is_as_equal_as_it_can_be(
+    nodes: int, dimensions: int, shape: tuple[int, ...]
+) -> None:
+    assert torus(nodes, dimensions) == shape
+
+
+@given(NODES, st.integers(1, 6))
+def test_neighbours_send_to_each_other_along_each_dimension(nodes: int, dimensions: int) -> None:
+    shape = torus(nodes, dimensions)
+    assert prod(shape) == nodes
+    assert sorted(shape, reverse=True) == list(shape)
+    pairs = neighbours(nodes, dimensions)
+    assert len(set(pairs)) == len(pairs)
+    assert {(b, a) for a, b in pairs} == set(pairs)
+    each = sum(min(2, length - 1) for length in shape)
+    assert set(Counter(a for a, _ in pairs).values()) == {each}
+
+
+def test_the_neighbours_of_a_ring_and_of_a_torus_in_numbers() -> None:
+    assert neighbours(4, 1) == [(0, 1), (0, 3), (1, 2), (1, 0), (2, 3), (2, 1), (3, 0), (3, 2)]
+    # Three rows of two.
+    assert [b for a, b in neighbours(6, 2) if a == 3] == [5, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("workload", "given", "fault"),
+    [
+        (
+            "permutation",
+            {"shift": 8, "nodes": 8},
+            "shift: found 8 with 8 nodes; allowed: up to 7, or 0 to draw",
+        ),
+        (
+            "permutation",
+            {"shift": 3, "nodes": "2,8"},
+            "shift: found 3 with 2 nodes; allowed: up to 1, or 0 to draw",
+        ),
+        ("permutation", {"seed": -1}, "seed: found -1; allowed: 0 to 2147483647"),
+        ("neighbour", {"dimensions": 7}, "dimensions: found 7; allowed: 1 to 6"),
+        ("incast", {"verb": "read"}, "verb: found 'read'; allowed: write or send"),
+        ("incast", {"nodes": 3000}, "nodes: found 3000; allowed: up to 64, as fat-tree-64 has"),
+        ("all_to_all", {"shift": 1}, "shift: all_to_all has no such option; it has "),
+    ],
+)
+def test_flows_that_cannot_be_are_refused(workload: str, given: dict[str, Any], fault: str) -> None:
+    (found,) = faults_of(workload, "fat-tree-64", **given)
+    assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("workload", "ends"), [("all_to_all", 14), ("incast", 7), ("permutation", 2), ("neighbour", 4)]
+)
+def test_a_node_has_a_queue_pair_for_each_end_of_a_flow(workload: str, ends: int) -> None:
+    few = {"compute.adapter.limits.max_qp": "100"}
+    (fault,) = faults_of(workload, "fat-tree-64", nodes=8, qps=101, overrides=few)
+    assert fault.startswith(f"qps: found 101, in all {101 * ends} queue pairs of a node; ")
+
+
+def test_the_guess_of_the_time_counts_the_flows_of_the_pattern() -> None:
+    def seconds(workload: str, **given: Any) -> float:
+        (point,) = Experiment.of(workload, "fat-tree-64", size="64K", **given).benchmark()
+        return PACKET * point.packets
+
+    assert seconds("permutation", nodes=64) == 2 * seconds("permutation", nodes=32)
+    assert seconds("permutation", nodes=64, iters=3) == 3 * seconds("permutation", nodes=64)
+    assert seconds("neighbour", nodes=64, dimensions=3) == 6 * seconds("permutation", nodes=64)
+    assert seconds("incast", nodes=33) == seconds("permutation", nodes=32)
+
+
+@pytest.mark.check
+def test_neither_hashes_nor_the_number_of_processors_change_anything() -> None:
+    arguments = "permutation --testbed fat-tree-64 --nodes 8,16,32 --size 2K,64K --iters 2"
+
+    def printed(seed: str, jobs: str) -> str:
+        command = [sys.executable, "-m", "hcasim", "bench", *arguments.split(), "--format", "csv"]
+        return subprocess.run(
+            [*command, "-j", jobs],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    first, *others = (printed(seed, jobs) for seed, jobs in (("0", "1"), ("1", "2"), ("7", "1")))
+    assert first.count("\n") == 1 + 6
+    assert others == [first] * 2

@@ -140,13 +140,3 @@ def test_what_binds_an_exchange_of_all_with_all_is_named(
 ) -> None:
     machine = resolve("liu2004", stack="mvapich-0.9.5", overrides=overrides)
     assert explained("osu_alltoall", machine, size, 4)["binds"].endswith(binding)
-
-
-@pytest.mark.parametrize("name", ["osu_bcast", "imb_bcast", "imb_exchange"])
-def test_explaining_a_collective_changes_nothing(name: str) -> None:
-    machine = resolve("liu2004", stack="mvapich-0.9.5")
-    few = {"size": 2048, "nodes": 4, "iters": 4, "warmup": 2}
-    told, untold = (
-        run_point(name, machine, Options(explain=explain, **few)) for explain in (True, False)
-    )
-    assert (told.row, told.counters) == (untold.row, untold.counters)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hcasim.workloads import Options, Result
-from hcasim.workloads.pool import ALIGNMENT, POOL, places, rotation
+from hcasim.workloads.netpipe import ALIGNMENT, POOL, places, rotation
 from tests.rig import Rig, machine
 from tests.rig import run as run_workload
 

@@ -1,10 +1,12 @@
 """perftest's loop keeps queues full, asks for few completions, and stops early with its result."""
 
+from functools import cache
 from typing import Any
 
 import pytest
 
-from hcasim.catalog import resolve
+import hcasim
+from hcasim.catalog import Machine, resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
 from hcasim.verbs import SendWR
@@ -235,3 +237,123 @@ def test_what_brings_data_back_carries_none_inline(name: str) -> None:
     given: dict[str, Any] = {"size": 8, "iters": 20, "warmup": 2}
     inline, plain = (run(name, on, inline_size=size, **given) for size in (-1, 0))
     assert inline.row == plain.row
+
+
+BELOW, BEYOND = 1 << 19, 1 << 26
+"""Regions whose pages of 4 KiB fit into the 512 entries of the translation cache, and do not."""
+LAT: dict[str, Any] = {"size": 64, "iters": 4000, "warmup": 100}
+BW: dict[str, Any] = {"size": 64, "iters": 4000}
+
+
+@pytest.mark.parametrize("access", ["random", "sequential"])
+def test_a_region_whose_translations_fit_costs_nothing(access: str) -> None:
+    one, many = (
+        run("read_lat", machine(), region=region, access=access, **LAT).row["latency_us"]
+        for region in (0, BELOW)
+    )
+    assert many == pytest.approx(one, rel=0.01)
+
+
+@pytest.mark.parametrize("workload", ["read_lat", "atomic_lat"])
+def test_a_larger_one_adds_fetches_that_large_pages_save(workload: str) -> None:
+    given = {**LAT, "size": 8, "region": BEYOND}
+    small, large = (
+        run(workload, machine(), page_size=page, **given).row["latency_us"]
+        for page in (4096, 1 << 21)
+    )
+    alone = run(workload, machine(), **LAT | {"size": 8}).row["latency_us"]
+    assert small > 1.1 * alone
+    assert large == pytest.approx(alone, rel=0.01)
+
+
+def test_the_rate_falls_with_the_misses_and_not_with_large_pages() -> None:
+    rate = {
+        page: run("write_bw", machine(), region=BEYOND, page_size=page, **BW).row["rate_Mps"]
+        for page in (4096, 1 << 21)
+    }
+    alone = run("write_bw", machine(), **BW).row["rate_Mps"]
+    assert rate[4096] < 0.8 * alone
+    assert rate[1 << 21] == pytest.approx(alone, rel=0.02)
+
+
+@pytest.mark.parametrize("workload", ["read_lat", "write_bw", "read_bw"])
+def test_a_short_run_tells_what_a_long_one_does(
+    monkeypatch: pytest.MonkeyPatch, workload: str
+) -> None:
+    monkeypatch.setattr(stream, "MOST", 1500)
+    given = LAT if workload == "read_lat" else BW
+    short, full = (
+        run(workload, machine(), region=BEYOND, exact=exact, **given) for exact in (False, True)
+    )
+    (field,) = {"latency_us", "rate_Mps"} & {*full.row}
+    assert short.row[field] == pytest.approx(full.row[field], rel=0.02)
+    assert short.counters["doorbells"] < 0.7 * full.counters["doorbells"]
+
+
+def test_uniform_addresses_hit_as_often_as_there_is_room() -> None:
+    # Half of the pages fit: each end looks up one of its own for each message, beside its queues'.
+    counters = run("write_bw", machine(), region=1 << 22, exact=True, **BW).counters
+    missed = counters["mtt_miss_cnt"] / (2 * BW["iters"])
+    assert missed == pytest.approx(1 - 512 / 1024, abs=0.06)
+
+
+PCIX = 8 * 133.333
+"""MB/s of a bus of 64 bit."""
+
+
+def bandwidth(splits: int, exact: bool = False, workload: str = "write_bw") -> float:
+    """MB/s of messages of 64 KiB whose data are read over PCI-X."""
+    found = hcasim.bench(
+        workload,
+        "liu2004",
+        adapter="mt23108",
+        size=65536,
+        iters=60 if exact else None,
+        exact=exact,
+        jobs=1,
+        overrides={"adapter.bus.outstanding_splits": splits},
+    )
+    return float(found.curve.rows[0]["bandwidth_MBps"])
+
+
+@pytest.mark.parametrize("splits", [3, 8])
+@pytest.mark.parametrize("workload", ["write_bw", "send_bw"])
+def test_reads_that_always_wait_do_not_hold_completions_back(splits: int, workload: str) -> None:
+    short = bandwidth(splits, workload=workload)
+    assert short == pytest.approx(bandwidth(splits, exact=True, workload=workload), rel=0.02)
+    assert bandwidth(2) < short < PCIX
+
+
+LINE = 64
+
+
+@cache
+def pair() -> Machine:
+    """200 Gbit/s adapters in EPYC hosts, of which it was published that relaxed ordering counts."""
+    return resolve("pair", adapter="connectx6", host="epyc-rome")
+
+
+def ordered_bandwidth(ordered: int | None, relaxed: bool) -> dict[str, Any]:
+    machine = extended(
+        pair(),
+        host={"root_port": {"ordered_writes": ordered}},
+        adapter={"bus": {"relaxed_ordering": relaxed}},
+    )
+    options = {"size": 65536, "qps": 2, "iters": 200, "explain": True}
+    found = run("write_bw", machine, **options)
+    return {**found.row, "binds": found.breakdown["binds"]}
+
+
+@pytest.mark.check
+def test_ordered_writes_bind_by_their_number_and_relaxed_ones_do_not() -> None:
+    """Each line holds its place until memory has it (Little's law)."""
+    free = ordered_bandwidth(None, relaxed=False)
+    slow, quick = (ordered_bandwidth(ordered, relaxed=False) for ordered in (12, 24))
+    assert quick["bandwidth_MBps"] < 0.9 * free["bandwidth_MBps"]
+    assert quick["bandwidth_MBps"] == pytest.approx(2 * slow["bandwidth_MBps"], rel=0.05)
+    most = 24 * LINE / pair().host.memory.write_latency * 1e6
+    assert quick["bandwidth_MBps"] == pytest.approx(most, rel=0.03)
+    assert quick["binds"].endswith(".ordered_writes")
+    for ordered in (12, 24):
+        relaxed = ordered_bandwidth(ordered, relaxed=True)
+        assert relaxed["bandwidth_MBps"] == pytest.approx(free["bandwidth_MBps"], rel=1e-9)

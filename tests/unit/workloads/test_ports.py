@@ -20,7 +20,7 @@ def processes(both_ways: bool = True, **options: Any) -> tuple[Cluster, list[ban
     found: list[bandwidth.Process] = []
     for index in range(chosen.processes):
         pair = [
-            bandwidth.Process(sim, cluster, node, index, chosen, WROpcode.RDMA_WRITE)
+            bandwidth.Process(cluster, node, index, chosen, WROpcode.RDMA_WRITE)
             for node in range(2)
         ]
         bandwidth._pair(*pair, index, chosen, both_ways)

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network import OneSwitch
+from hcasim.catalog.network.topologies import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
-from hcasim.workloads.end import OPCODES
-from hcasim.workloads.places import places
+from hcasim.workloads.end import OPCODES, places
 from hcasim.workloads.rdma_bench.meter import BATCHES, ERROR, Meter
 from hcasim.workloads.rdma_bench.worker import Worker, in_flight
 from tests.rig import networked, run

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network import OneSwitch
+from hcasim.catalog.network.topologies import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.workloads import Options
@@ -84,9 +84,9 @@ def test_threads_of_the_server_are_asked_in_turn_and_replies_use_queue_pairs_in_
     replied = [server.replied for server in servers]
     assert replied[0] == pytest.approx(replied[1], rel=0.02)
     for server in servers:
-        ((first, second),) = server._queues
-        assert abs(first._sent - second._sent) <= 1
-        assert 0 <= first._sent + second._sent - server.replied <= 1
+        ((first, second),) = server.queues
+        assert abs(first.sent - second.sent) <= 1
+        assert 0 <= first.sent + second.sent - server.replied <= 1
 
 
 def test_a_list_of_replies_rings_one_doorbell() -> None:
@@ -162,7 +162,7 @@ def test_clients_use_the_ports_in_turn_and_are_answered_over_theirs() -> None:
     for node in cluster.nodes[:-1]:
         one, other = (port.payload_received for port in node.adapter.ports)
         assert one == pytest.approx(other, rel=0.05)
-    assert [len(queues) for queues in server._queues] == [1, 1]
+    assert [len(queues) for queues in server.queues] == [1, 1]
 
 
 def test_the_row_says_what_was_asked_and_replied() -> None:

@@ -39,12 +39,6 @@ def test_a_latency_is_exactly_that_of_all_iterations(
     assert short == full
 
 
-@pytest.mark.parametrize(("adapter", "name"), [("mt25208", "lat_rd"), ("mt23108", "lat_wrrd")])
-def test_a_latency_of_the_bus_is_exactly_that_of_all_iterations(adapter: str, name: str) -> None:
-    short, full = both(name, machine(adapter=adapter), "latency_us", size=600, iters=301)
-    assert short == full
-
-
 def test_a_latency_is_exact_when_queue_pairs_miss_the_cache_in_turn() -> None:
     tight = machine({"adapter.sqpc.entries": "4", "adapter.rqpc.entries": "4"})
     slow, full = both("write_lat", tight, "latency_us", size=8, qps=8, iters=1003, warmup=1100)
@@ -53,44 +47,70 @@ def test_a_latency_is_exact_when_queue_pairs_miss_the_cache_in_turn() -> None:
     assert slow > roomy
 
 
-def test_a_long_message_differs_by_a_few_flow_control_packets_at_most() -> None:
-    # Credits of acknowledgements add up to one more packet every 17 round trips.
-    short, full = both("write_lat", machine(), "latency_us", size=65536, iters=60, warmup=1)
-    assert short == pytest.approx(full, rel=1e-5, abs=0)
+SMALL = {f"adapter.{cache}.entries": "16" for cache in ("sqpc", "rqpc")}
+TIGHT = {"adapter.mpt.entries": "16", "adapter.mtt.entries": "64", "adapter.mtt.ways": "4"}
+STRIPES = {"ports": 2, "mode": "striping"}
+
+
+def turns(name: str, qps: int, window: int) -> tuple[str, str, float, dict[str, int]]:
+    """Queue pairs that take several windows to have their turns."""
+    cycle = qps // gcd(qps, window)
+    lengths = {"iters": 10 * cycle, "warmup": 2 * cycle}
+    return "mt25208", name, 0.003, {"size": 64, "qps": qps, "window": window, **lengths}
 
 
 @pytest.mark.parametrize(
-    ("adapter", "name", "size"),
+    ("adapter", "name", "rel", "options"),
     [
-        ("mt25208", "window_bw", 64),
-        ("mt23108", "window_bw", 4096),
-        ("mt25208", "window_bibw", 2048),
-        ("mt25208", "window_bw send", 5000),
-        ("mt23108", "window_bibw send", 2048),
-        ("mt25208", "window_bw read", 8192),
+        ("mt25208", "lat_rd", 0, {"size": 600, "iters": 301}),
+        ("mt23108", "lat_wrrd", 0, {"size": 600, "iters": 301}),
+        # Credits of acknowledgements add up to one more packet every 17 round trips.
+        ("mt25208", "write_lat", 1e-5, {"size": 65536, "iters": 60, "warmup": 1}),
+        ("mt25208", "window_bw", 0.002, {"size": 64, "iters": 6, "warmup": 2}),
+        ("mt23108", "window_bw", 0.002, {"size": 4096, "iters": 6, "warmup": 2}),
+        ("mt25208", "window_bibw", 0.002, {"size": 2048, "iters": 6, "warmup": 2}),
+        ("mt25208", "window_bw send", 0.002, {"size": 5000, "iters": 6, "warmup": 2}),
+        ("mt23108", "window_bibw send", 0.002, {"size": 2048, "iters": 6, "warmup": 2}),
+        ("mt25208", "window_bw read", 0.002, {"size": 8192, "iters": 6, "warmup": 2}),
+        ("mt25208", "window_bibw", 0.005, {"size": 4096, "iters": 5, "warmup": 1, **STRIPES}),
+        ("mt25208", "bw_rd", 0.002, {"size": 2000, "iters": 30, "warmup": 3}),
+        ("mt23108", "bw_wr", 0.002, {"size": 2000, "iters": 30, "warmup": 3}),
+        ("mt25208", "bw_rdwr", 0.002, {"size": 2000, "iters": 30, "warmup": 3}),
+        turns("window_bw", 7, 2),
+        turns("window_bibw", 3, 1),
+        turns("window_bw send", 16, 4),
+        turns("window_bw read", 7, 2),
     ],
 )
-def test_a_bandwidth_is_that_of_all_windows(adapter: str, name: str, size: int) -> None:
-    short, full = both(
-        name, machine(adapter=adapter), "bandwidth_MBps", size=size, iters=6, warmup=2
-    )
-    assert short == pytest.approx(full, rel=0.002, abs=0)
+def test_a_short_run_tells_what_all_iterations_do(
+    adapter: str, name: str, rel: float, options: dict[str, Any]
+) -> None:
+    column = "latency_us" if "lat" in name else "bandwidth_MBps"
+    short, full = both(name, machine(adapter=adapter), column, **options)
+    assert short == pytest.approx(full, rel=rel, abs=0)
 
 
 @pytest.mark.parametrize(
-    ("adapter", "name"), [("mt25208", "bw_rd"), ("mt23108", "bw_wr"), ("mt25208", "bw_rdwr")]
+    ("entries", "adapter", "name", "rel", "options"),
+    [
+        (TIGHT, "mt25208", "window_bw", 0.002, {"size": 64, "reuse": 33}),
+        (TIGHT, "mt23108", "window_bw", 0.002, {"size": 10_000, "reuse": 0}),
+        (TIGHT, "mt25208", "window_bw send", 0.002, {"size": 10_000, "reuse": 33}),
+        (TIGHT, "mt23108", "window_bw read", 0.002, {"size": 64, "reuse": 0}),
+        (TIGHT, "mt23108", "netpipe", 0.005, {"size": 64, "buffers": 5, "iters": 20, "warmup": 5}),
+        (TIGHT, "mt23108", "netpipe", 0.005, {"size": 65536, "iters": 20, "warmup": 5}),
+        (SMALL, "mt25208", "qp_lat", 0.001, {"size": 8, "qps": 20, "iters": 20, "warmup": 2}),
+        (SMALL, "mt25208", "scatter", 0.005, {"size": 2000, "qps": 20, "iters": 80, "warmup": 70}),
+        (SMALL, "mt25208", "loopback_lat", 0.005, {"size": 2000, "iters": 80, "warmup": 70}),
+    ],
 )
-def test_a_bandwidth_of_the_bus_is_that_of_all_windows(adapter: str, name: str) -> None:
-    short, full = both(
-        name, machine(adapter=adapter), "bandwidth_MBps", size=2000, iters=30, warmup=3
-    )
-    assert short == pytest.approx(full, rel=0.002, abs=0)
-
-
-def test_a_striped_bandwidth_is_that_of_all_windows() -> None:
-    striped = {"size": 4096, "ports": 2, "mode": "striping", "iters": 5, "warmup": 1}
-    short, full = both("window_bibw", machine(), "bandwidth_MBps", **striped)
-    assert short == pytest.approx(full, rel=0.005, abs=0)
+def test_so_it_does_where_caches_hold_little(
+    entries: dict[str, str], adapter: str, name: str, rel: float, options: dict[str, Any]
+) -> None:
+    column = "bandwidth_MBps" if "bw" in name else "latency_us"
+    given = {"iters": 5, "warmup": 1} | options
+    short, full = both(name, machine(entries, adapter=adapter), column, **given)
+    assert short == pytest.approx(full, rel=rel, abs=0)
 
 
 LONG = pytest.mark.check
@@ -133,63 +153,10 @@ def test_streams_of_long_windows_are_not_run_in_full() -> None:
     assert short.counters["doorbells"] < 0.7 * full.counters["doorbells"]
 
 
-@pytest.mark.parametrize(
-    ("name", "qps", "window"),
-    [
-        ("window_bw", 7, 2),
-        ("window_bibw", 3, 1),
-        ("window_bw send", 16, 4),
-        ("window_bw read", 7, 2),
-    ],
-)
-def test_queue_pairs_that_take_several_windows_to_have_their_turns_are_all_warm(
-    name: str, qps: int, window: int
-) -> None:
-    cycle = qps // gcd(qps, window)
-    short, full = both(
-        name,
-        machine(),
-        "bandwidth_MBps",
-        size=64,
-        qps=qps,
-        window=window,
-        iters=10 * cycle,
-        warmup=2 * cycle,
-    )
-    assert short == pytest.approx(full, rel=0.003, abs=0)
-
-
-TIGHT = {
-    "adapter.mpt.entries": "16",
-    "adapter.mtt.entries": "64",
-    "adapter.mtt.ways": "4",
-}
-
-
-@pytest.mark.parametrize(
-    ("adapter", "name", "size", "reuse"),
-    [
-        ("mt25208", "window_bw", 64, 33),
-        ("mt23108", "window_bw", 10_000, 0),
-        ("mt25208", "window_bw send", 10_000, 33),
-        ("mt23108", "window_bw read", 64, 0),
-    ],
-)
-def test_a_bandwidth_with_further_buffers_is_that_of_all_windows(
-    adapter: str, name: str, size: int, reuse: int
-) -> None:
-    tight = machine(TIGHT, adapter=adapter)
-    short, full = both(name, tight, "bandwidth_MBps", size=size, reuse=reuse, iters=5, warmup=1)
-    assert short == pytest.approx(full, rel=0.002, abs=0)
-
-
 def test_a_window_begins_with_misses_when_further_buffers_displace_what_it_needs() -> None:
     options = {"size": 65536, "reuse": 50, "window": 16, "iters": 6, "warmup": 1}
     short, full = both("window_bw", resolve("sur2005"), "bandwidth_MBps", **options)
     assert short == pytest.approx(full, rel=0.0005, abs=0)
-
-
-SMALL = {f"adapter.{cache}.entries": "16" for cache in ("sqpc", "rqpc")}
 
 
 @pytest.mark.parametrize(
@@ -201,17 +168,6 @@ def test_a_random_order_is_averaged_to_about_one_percent(name: str, qps: int, pa
     # One percent is two standard errors; three must be enough.
     assert short.row["latency_us"] == pytest.approx(full.row["latency_us"], rel=0.015, abs=0)
     assert short.counters["doorbells"] < 0.6 * full.counters["doorbells"]
-
-
-def test_the_first_of_many_queue_pairs_is_timed_as_in_all_cycles() -> None:
-    short, full = both("qp_lat", machine(SMALL), "latency_us", size=8, qps=20, iters=20, warmup=2)
-    assert short == pytest.approx(full, rel=0.001, abs=0)
-
-
-@pytest.mark.parametrize(("name", "qps"), [("scatter", 20), ("loopback_lat", 1)])
-def test_a_new_latency_is_that_of_all_iterations(name: str, qps: int) -> None:
-    short, full = both(name, machine(SMALL), "latency_us", size=2000, qps=qps, iters=80, warmup=70)
-    assert short == pytest.approx(full, rel=0.005, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -231,12 +187,3 @@ def test_one_round_trip_tells_all_where_a_message_displaces_every_translation(
     short, full = (run("netpipe", tight, exact=exact, **words) for exact in (False, True))
     assert short.row["latency_us"] == full.row["latency_us"]
     assert short.counters["port_rcv_data"] == pytest.approx(2 * laps * size, rel=0.01)
-
-
-@pytest.mark.parametrize(("size", "buffers"), [(64, 5), (65536, 1)])
-def test_netpipe_is_that_of_all_iterations(size: int, buffers: int) -> None:
-    tight = machine(TIGHT, adapter="mt23108")
-    short, full = both(
-        "netpipe", tight, "bandwidth_MBps", size=size, buffers=buffers, iters=20, warmup=5
-    )
-    assert short == pytest.approx(full, rel=0.005, abs=0)

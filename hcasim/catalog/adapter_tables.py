@@ -1,0 +1,200 @@
+"""What an adapter keeps: tables with their caches, entries of queues, and its limits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from hcasim.catalog.section import Bandwidth, Clash, Count, Latency, Section, Size, key
+from hcasim.ground.errors import one_of
+from hcasim.ground.units import SIZE, Bytes
+
+
+class LocalMemory(Section):
+    """The adapter's own DIMM, for tables and for buffers that applications place there."""
+
+    size: Bytes = key("capacity", 0, 2**40)
+    latency: Latency = key("access begun to first data at the engines")
+    bandwidth: Bandwidth = key("of reads and writes together")
+
+
+Policy = Literal["lru", "random", "fifo"]
+"""Which entry of a full cache leaves."""
+
+NO_MEMORY = LocalMemory(size=0, latency=0, bandwidth=10**6)
+
+
+class IcmCache(Section):
+    """A cache of lines of all tables, between the caches of each and the memory behind them."""
+
+    size: Size = key("capacity")
+    banks: int = key("equal parts; a line belongs to one by the lowest bits of its number", 1, 1024)
+    latency: Latency = key("of a line that it holds")
+    policy: Policy = key("which line of a bank is replaced")
+
+
+class Icm(Section):
+    """The path to the tables behind the caches (interconnect context memory)."""
+
+    outstanding: int = key("fetches of all caches that may be in flight at once", 1, 1024)
+    latency: Latency = key("of a fetch, besides the memory that holds the table")
+    victims: int = key("changed lines that may wait for their write-back", 1, 1024)
+    cache: IcmCache | None = key("behind the caches of all tables, if there is one", default=None)
+
+
+class Tables(Section):
+    """Entries of the tables that have no cache of their own."""
+
+    eqpc: Size = key("extended queue pair context")
+    rdb: Size = key("one read or atomic accepted by a responder")
+    srqc: Size = key("shared receive queue context")
+    eqc: Size = key("event queue context")
+    mgm: Size = key("multicast group member list")
+
+
+Entry = Annotated[int, SIZE, Field(ge=1, le=2**16)]
+
+
+class Cache(Section):
+    """A set-associative cache of a table that lives in the adapter's or the host's memory."""
+
+    entries: Count = key("entries that the cache holds")
+    entry: Entry = key("size of one entry")
+    line: Entry = key("what is fetched at once: one entry, or several neighbours")
+    ways: Count = key("associativity, in lines; divides the number of lines")
+    policy: Policy = key("which line of a set is replaced")
+    outstanding: int = key("fetches of this cache that may be in flight at once", 1, 1024)
+    location: Literal["mode", "adapter", "host"] = key(
+        "memory that holds the table; mode: the host's if the firmware mode is memfree"
+    )
+
+    @property
+    def lines(self) -> int:
+        """Lines that the cache holds."""
+        return self.entries * self.entry // self.line
+
+    @model_validator(mode="after")
+    def _geometry(self) -> Cache:
+        if self.line % self.entry:
+            raise Clash(
+                f"found a line of {self.line} B with entries of {self.entry} B; "
+                f"allowed lines: multiples of {self.entry} B",
+                other="line",
+            )
+        if self.entries * self.entry % self.line:
+            raise Clash(
+                f"found {self.entries} entries, which do not fill lines of {self.line} B; "
+                f"allowed entries: multiples of {self.line // self.entry}",
+                other="entries",
+            )
+        if self.lines % self.ways:
+            divisors = [str(n) for n in range(1, self.lines + 1) if self.lines % n == 0]
+            what = "entries" if self.line == self.entry else "lines"
+            raise Clash(
+                f"found {self.ways} ways, which do not divide {self.lines} {what}; "
+                f"allowed ways: {one_of(divisors)}",
+                other="ways",
+            )
+        return self
+
+
+class TranslationCache(Cache):
+    """The cache of translations."""
+
+    reach: Bytes | None = key(
+        "longest region whose entries lie in one table; a longer one has a table of tables before "
+        "them, of which an entry is looked up too",
+        4096,
+        2**50,
+        default=None,
+    )
+
+
+class Limits(Section):
+    """What the adapter refuses to exceed."""
+
+    max_qp: Count = key("queue pairs")
+    max_inline: Bytes = key("payload inside a work request", 0, 2**16)
+    max_wr: Count = key("work requests of a queue")
+    max_mtu: Size = key("payload of an InfiniBand packet, or IP packet of a frame")
+    atomics: bool = key("fetch-and-add and compare-and-swap are offered")
+
+
+_Segment = Annotated[int, SIZE, Field(ge=0, le=256)]
+
+
+class WqeCache(Section):
+    """The requests in flight whose work queue entries are still on the chip.
+
+    A response to a read or an atomic whose entry had to leave fetches it again.
+    """
+
+    entries: Count = key("entries of all queue pairs together")
+    policy: Policy = key("which entry is replaced")
+    service: Latency = key(
+        "occupancy of a receiving unit by a response that had to wait for it", default=0
+    )
+
+
+class Wqe(Section):
+    """Work queue entries.
+
+    What is not told of the segments is as in the entries of mthca, mlx4 and mlx5, which agree in it
+    (rdma-core, providers/mthca/wqe.h, providers/mlx4/mlx4dv.h, providers/mlx5/mlx5dv.h).
+    """
+
+    stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = key(
+        "distance of two entries"
+    )
+    packed: bool | None = key(
+        "a send takes as many strides as it needs; otherwise each as many as the longest",
+        default=None,
+    )
+    control: _Segment | None = key("control segment of a send", default=None)
+    remote_address: _Segment | None = key("remote address segment", default=None)
+    data: _Segment | None = key("segment that points to data", default=None)
+    atomic: _Segment | None = key("segment of the operands", default=None)
+    inline_header: _Segment | None = key("header of inline data", default=None)
+    datagram: _Segment | None = key("address vector of a datagram", default=None)
+    fetch: int = key("entries of a send queue that one read brings at most", 1, 256, default=1)
+    ahead: int = key(
+        "entries of a send queue that may be on the chip before their turn; 0: the next is "
+        "fetched when the packets of the last have been handed on",
+        0,
+        256,
+        default=0,
+    )
+    cache: WqeCache | None = key("of entries in flight, if it is known", default=None)
+
+
+class Umr(Section):
+    """Registration of memory by work requests (user-mode memory registration)."""
+
+    segments: Size = key("of such a work request besides its control segment and the list of pages")
+    inline: Bytes = key("longest list of pages that the work request holds itself", 0, 1024)
+    service: Latency = key(
+        "of a registration, besides fetching a list that is longer; one at a time"
+    )
+
+
+class Cqe(Section):
+    """Completion queue entries."""
+
+    size: Annotated[Literal[16, 32, 64, 128], SIZE] = key("size of one entry")
+    inline: Bytes | None = key(
+        "longest message of a connection that comes in the entry itself: received by a send, or "
+        "read where all requests are signaled",
+        0,
+        64,
+        default=None,
+    )
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Cqe:
+        if self.inline and self.inline > self.size // 2:
+            raise ValueError(
+                f"found inline data of {self.inline} B in entries of {self.size} B; "
+                f"allowed: up to half of an entry, {self.size // 2} B"
+            )
+        return self

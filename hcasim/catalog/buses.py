@@ -1,0 +1,98 @@
+"""The device's side of PCI Express and PCI-X, and the bridges on cards and in hosts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hcasim.catalog.section import PLAIN, Latency, Section, Size, key
+from hcasim.ground.units import SIZE, Bytes, Hertz
+
+Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
+
+
+class Bridge(Section):
+    """What every bridge has."""
+
+    latency: Latency = key("added each way")
+    buffer: Size = key("writes that it holds on their way to memory")
+
+
+class PcixBridge(Bridge):
+    """The bridge that carries a PCI-X bus behind the chipset."""
+
+    completion_burst: Burst = key("longest split completion that the bridge returns in one burst")
+    streaming: bool = key("bursts run on over boundaries of 128 B; false: each ends at the next")
+
+    @property
+    def burst(self) -> int:
+        """Longest split completion in bytes, as the bridge is set."""
+        return self.completion_burst if self.streaming else DISCONNECT
+
+
+DISCONNECT = 128
+"""Allowable disconnect boundary in bytes (PCI-X Addendum 1.0b, 2.2)."""
+
+
+_Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
+
+
+class PcieDevice(Section):
+    """The adapter's side of a PCI Express link (PCI Express Base Specification 1.0a to 5.0)."""
+
+    kind: Annotated[Literal["pcie"], PLAIN] = "pcie"
+    generation: Literal[1, 2, 3, 4, 5] = key("lane rate, by generation")
+    lanes: Literal[1, 2, 4, 8, 12, 16] = key("width of the link")
+    max_payload: _Payload = key("longest write or completion payload (MPS)")
+    max_read_request: _Payload = key("longest read request (MRRS)")
+    read_tags: int = key("read requests that may be outstanding", 1, 1024)
+    address_bits: Literal[32, 64] = key("address width of requests to memory")
+    dllp_tlps_per_ack: int = key("packets acknowledged by one Ack DLLP", 1, 1024)
+    dllp_tlps_per_update: int = key("packets covered by one UpdateFC DLLP", 1, 1024)
+    packet_gap: Latency = key("that the device leaves behind each packet it sends", default=0)
+    relaxed_ordering: bool = key("its writes need not become visible in order", default=False)
+    bridge: CardBridge | None = key("what this bus leads to", default=None)
+
+    @property
+    def longest_read(self) -> int:
+        """Bytes of the longest read request."""
+        return self.max_read_request
+
+
+class PcixDevice(Section):
+    """The adapter's side of a PCI-X bus (PCI-X Addendum 1.0b)."""
+
+    kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
+    width_bits: Literal[32, 64] = key("data width")
+    clock: Hertz = key("bus clock", 10**6, 133_333_334)
+    mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key(
+        "maximum memory read byte count of one request"
+    )
+    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key(
+        "split transactions that may be outstanding"
+    )
+    write_burst: Bytes = key("longest burst of one memory write", 128, 4096, multiple_of=128)
+    bridge: CardBridge | None = key("what this bus leads to", default=None)
+
+    @property
+    def longest_read(self) -> int:
+        """Bytes of the longest read request."""
+        return self.mmrbc
+
+
+Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
+
+
+class CardBridge(Bridge):
+    """A bridge on the card: from the bus before it to another, which is nearer to the host."""
+
+    completion_burst: Burst = key(
+        "what it reads at a time, and returns to the bus before it in one burst"
+    )
+    reads: int = key("reads that may be outstanding on the bus behind it", 1, 1024)
+    bus: Bus = key("the bus behind it, towards the host")
+
+
+for _model in (PcieDevice, PcixDevice, CardBridge):
+    _model.model_rebuild()

@@ -1,0 +1,331 @@
+"""One TOML file of a model, read over what it is based on, with every fault gathered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_paths
+from hcasim.catalog.fits import Fit, FittedValue, load_fit
+from hcasim.catalog.folders import find_file, is_path, list_ids
+from hcasim.catalog.provenance import UNSAID, Parameter, Value
+from hcasim.catalog.section import Description, Name
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.faults import Wrong, shown, told
+from hcasim.ground.reading import read_toml
+from hcasim.ground.units import UnitError
+
+_NAME = re.compile(r"[\w-]+")
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Given(_Table):
+    """A value that somebody states."""
+
+    value: Any
+    evidence: Literal["spec", "datasheet", "driver", "assumed"]
+    source: Name
+
+
+class Chosen(_Table):
+    """A value that was chosen with published numbers in view, which have ids."""
+
+    value: Any
+    evidence: Literal["chosen"]
+    claims: Annotated[list[str], Field(min_length=1)]
+    source: Name
+
+
+class Fitted(_Table):
+    """A value that stands in a fit."""
+
+    fit: str
+    evidence: Literal["fitted"]
+    source: Name
+
+
+LEAVES = (Given, Chosen, Fitted)
+"""What a leaf of a file may be."""
+_LEAF: TypeAdapter[_Table] = TypeAdapter(
+    Annotated[Given | Chosen | Fitted, Field(discriminator="evidence")]
+)
+_Path: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One catalogue file, validated.
+
+    Parameters:
+        kind: one of MODELS.
+        file: where it was read from.
+        model: the description.
+        values: the same as nested tables of values in base units.
+        parameters: each leaf with its provenance; paths start inside the description.
+    """
+
+    kind: str
+    file: Path
+    model: Description
+    values: Mapping[str, Any]
+    parameters: tuple[Parameter[Value], ...]
+    _renamed: dict[str, dict[str, Parameter[Value]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def below(self, name: str) -> dict[str, Parameter[Value]]:
+        """Return the parameters by the paths that they have in a part of a machine."""
+        if name not in self._renamed:
+            self._renamed[name] = renamed(self.parameters, name)
+        return self._renamed[name].copy()
+
+
+def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Parameter[Value]]:
+    """Return parameters by their paths after a name is put before each."""
+    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
+    return {one.path: one for one in named}
+
+
+def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Parameter[Value]]:
+    """Return the parameters of a section by their paths inside of it."""
+    start = f"{section}."
+    return [
+        replace(one, path=one.path.removeprefix(start))
+        for one in parameters
+        if one.path.startswith(start)
+    ]
+
+
+class ModelFile:
+    """A file while it is read, over the description that it is based on.
+
+    Parameters:
+        kind: of the description, such as "adapters".
+        model: its class.
+        file: where it is.
+        base: what it is based on, if it is based on anything.
+    """
+
+    def __init__(
+        self, kind: str, model: type[Description], file: Path, base: Loaded | None
+    ) -> None:
+        self.kind = kind
+        self.model = model
+        self.file = file
+        self.where = display(file)
+        self.base = base
+        self.parameters: dict[str, Parameter[Value]] = {}
+        self.fits: dict[str, Fit] = {}
+
+    def read(self) -> Loaded:
+        """Return what it describes.
+
+        Raises:
+            CatalogError: every fault of the file.
+        """
+        table, inherited = read_toml(self.file), {}
+        if self.base is not None:
+            own, name = Description.model_fields, self.base.model.id
+            inherited = {key: one for key, one in self.base.values.items() if key not in own}
+            self.parameters = {
+                one.path: replace(one, inherited_from=one.inherited_from or name)
+                for one in self.base.parameters
+            }
+        values = self.section(self.model, table, inherited, ())
+        if values.get("id", self.file.stem) != self.file.stem:
+            values["id"] = self.wrong(("id",), values["id"], repr(self.file.stem))
+        faults = [fault for fit in self.fits.values() for fault in self.foreign(fit)]
+        try:
+            model = self.model.model_validate(values)
+        except ValidationError as error:
+            faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
+        if faults:
+            raise CatalogError(faults)
+        parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
+        return Loaded(self.kind, self.file, model, values, parameters)
+
+    def at(self, path: _Path) -> str:
+        return f"{self.where}: {'.'.join(path)}"
+
+    def wrong(self, path: _Path, found: object, allowed: str) -> Wrong:
+        return Wrong(f"{self.at(path)}: found {shown(found)}; allowed: {allowed}")
+
+    def section(
+        self, model: type[BaseModel], table: Mapping[str, Any], base: Mapping[str, Any], path: _Path
+    ) -> dict[str, Any]:
+        """Return the values of a section: those of its base, and over them its own."""
+        values, keys = dict(base), keys_of(model)
+        for name, raw in table.items():
+            key, here = keys.get(name), (*path, name)
+            optional = key is not None and not key.required
+            if raw is False and optional and values.pop(name, None) is not None:
+                self.forget(here)
+            elif isinstance(key, Leaf):
+                values[name] = self.leaf(key, raw, here)
+            elif isinstance(key, PlainKey):
+                values[name] = self.plain(key, raw, here)
+            elif key is None or not isinstance(raw, dict):
+                values[name] = raw
+            elif key.named:
+                values[name] = self.several(key, raw, base.get(name, {}), here)
+            else:
+                values[name] = self.table(key, raw, base.get(name, {}), here)
+        for name, key in keys.items():
+            if isinstance(key, Leaf) and key.default is not None and name not in values:
+                where = ".".join((*path, name))
+                values[name] = key.default
+                self.parameters[where] = key.assumed(where, key.default, UNSAID)
+        return values
+
+    def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
+        """Return the values of a section of which there may be several kinds."""
+        if len(path) > DEPTH:
+            return Wrong(
+                f"{self.at(path[:DEPTH])}: found too many sections in each other; "
+                "allowed: three buses and the bridges between them"
+            )
+        kind = raw.get("kind", base.get("kind", "")) if "" not in key.models else ""
+        if kind != base.get("kind", kind):
+            self.forget(path)
+            base = {}
+        model = key.models.get(kind) if isinstance(kind, str) else None
+        return raw if model is None else self.section(model, raw, base, path)
+
+    def several(
+        self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path
+    ) -> dict[str, Any]:
+        """Return the values of sections by name, or of the only one, which has the key's name."""
+        alone = not raw or bool(raw.keys() & keys_of(key.models[""]).keys())
+        if alone != (base.keys() == {path[-1]}):
+            self.forget(path)
+            base = {}
+        values = dict(base)
+        for name, one in {path[-1]: raw}.items() if alone else raw.items():
+            here = path if alone else (*path, name)
+            if not _NAME.fullmatch(name):
+                values[name] = self.wrong(here, name, "a name of letters, digits, - and _")
+            elif isinstance(one, dict):
+                values[name] = self.table(key, one, base.get(name, {}), here)
+            else:
+                values[name] = one
+        return values
+
+    def forget(self, path: _Path) -> None:
+        """Drop what the base says at a path and below it."""
+        start = ".".join(path) + "."
+        for name in [name for name in self.parameters if f"{name}.".startswith(start)]:
+            del self.parameters[name]
+
+    def plain(self, key: PlainKey, raw: Any, path: _Path) -> Any:
+        """Check that other descriptions are there; the paths of their files become absolute."""
+        if key.many and isinstance(raw, list):
+            found = [self.plain(replace(key, many=False), one, path) for one in raw]
+            wrong = [fault for one in found if isinstance(one, Wrong) for fault in one.faults]
+            return Wrong(*wrong) if wrong else tuple(found)
+        if not key.refers or not isinstance(raw, str):
+            return raw
+        try:
+            file = find_file(raw, key.refers, self.file.parent)
+        except CatalogError as error:
+            return Wrong(f"{self.at(path)}: {error.faults[0]}")
+        return str(file) if is_path(raw) else raw
+
+    def leaf(self, key: Leaf, raw: Any, path: _Path) -> Value | Wrong:
+        """Return the value of a leaf, and keep where it comes from."""
+        where, faults = self.at(path), list[str]()
+        if not isinstance(raw, dict):
+            example = "{ value = ..., evidence = ..., source = ... }"
+            return Wrong(f"{where}: found {shown(raw)} without evidence; allowed: {example}")
+        try:
+            _LEAF.validate_python(raw)
+        except ValidationError as error:
+            faults = told(error, LEAVES, raw, f"{where}.", partial(_wanted_of_leaf, key))
+        said = FittedValue.model_construct(value=raw.get("value"), claims=raw.get("claims", ()))
+        source = raw.get("source")
+        if raw.get("evidence") == "fitted" and isinstance(raw.get("fit"), str):
+            try:
+                fit = self.fit(raw["fit"], where)
+            except CatalogError as error:
+                return Wrong(*faults, *error.faults)
+            name = self.in_fit(*path)
+            entry = f"{display(fit.file)}: entries.{name}"
+            if name not in fit.entries:
+                close = nearest(name, fit.entries)
+                return Wrong(f"{entry}: missing, but {where} is fitted{close}")
+            where, said = entry, fit.entries[name]
+            tie = f", tied to {said.tied_to}" if said.tied_to else ""
+            source = f"{source}; fit {fit.id}{tie}" + (f" ({said.note})" if said.note else "")
+        if said.value is None:
+            return Wrong(*faults)
+        try:
+            value = key.read(said.value)
+            interval = _interval(key, said, value)
+        except UnitError as error:
+            return Wrong(*faults, f"{where}: {error}")
+        if faults:
+            return Wrong(*faults)
+        own, unit = ".".join(path), key.unit.base if key.unit else ""
+        self.parameters[own] = Parameter(
+            *(own, value, key.format(value), unit, raw["evidence"], str(source), interval),
+            claims=tuple(said.claims),
+        )
+        return value
+
+    def in_fit(self, *path: str) -> str:
+        """The name of a leaf in fits."""
+        return ".".join((self.kind, self.file.stem, *path))
+
+    def fit(self, name: str, where: str) -> Fit:
+        """Return the fit that a leaf names."""
+        if name not in self.fits:
+            try:
+                file = find_file(name, "calibrations", self.file.parent)
+            except CatalogError as error:
+                raise CatalogError([f"{where}.fit: {error.faults[0]}"]) from None
+            self.fits[name] = load_fit(str(file))
+        return self.fits[name]
+
+    def foreign(self, fit: Fit) -> Iterator[str]:
+        """A fit's entries for this description must name leaves of it."""
+        known = [self.in_fit(leaf) for leaf in leaf_paths(self.model)]
+        for name in fit.entries:
+            if name.startswith(self.in_fit("")) and name not in known:
+                close = nearest(name, known)
+                yield f"{display(fit.file)}: entries.{name}: unknown parameter{close}"
+
+
+def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:
+    if entry.interval is None:
+        return None
+    low, high = (key.read(bound) for bound in entry.interval)
+    if not (isinstance(low, int) and isinstance(high, int) and isinstance(value, int)):
+        raise UnitError("found an interval; allowed: none for a word")
+    if not low <= value <= high:
+        raise UnitError(
+            f"found an interval from {key.format(low)} to {key.format(high)}; "
+            f"allowed: one that holds the value {key.format(value)}"
+        )
+    return low, high
+
+
+def _wanted(model: type[BaseModel], name: str) -> str:
+    """What is allowed for a key that is missing."""
+    key = keys_of(model).get(name)
+    if isinstance(key, Leaf):
+        return key.allowed
+    return "a table" if isinstance(key, Table) else "text"
+
+
+def _wanted_of_leaf(key: Leaf, _: type[BaseModel], name: str) -> str:
+    fits = one_of(list_ids("calibrations"))
+    allowed = {"value": key.allowed, "fit": fits, "claims": "a list of ids of claims"}
+    return allowed.get(name, "where the value comes from")

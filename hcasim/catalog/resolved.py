@@ -1,0 +1,193 @@
+"""The resolved machine: everything that a simulation needs to know, frozen."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+from pydantic import SerializeAsAny
+
+from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
+from hcasim.catalog.host import Host
+from hcasim.catalog.link import Link
+from hcasim.catalog.network.generators import wire
+from hcasim.catalog.network.topologies import Network, Switch
+from hcasim.catalog.network.wiring import Wiring
+from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.section import Section
+from hcasim.catalog.stack import Stack
+from hcasim.ground.text import brief, html_table
+
+_WORDS = {"id", "title", "notes", "references"}
+
+
+class NodeGroup(Section):
+    """Nodes that are alike.
+
+    Parameters:
+        name: of the group.
+        count: how many they are.
+        host: each of them.
+        adapter: in each of them, or another device in its place.
+        stack: the software on each of them.
+        link: from each of their adapters' ports.
+    """
+
+    name: str
+    count: int
+    host: Host
+    adapter: SerializeAsAny[Device]
+    stack: Stack
+    link: Link
+
+    @property
+    def hca(self) -> Adapter:
+        """The RDMA adapter in each of them.
+
+        Raises:
+            ValueError: it is another device.
+        """
+        if not isinstance(self.adapter, Adapter):
+            raise ValueError(f"{self.adapter.id} is no RDMA adapter")
+        return self.adapter
+
+    @property
+    def firmware_mode(self) -> FirmwareMode | None:
+        """Of the adapter, if it has modes."""
+        return self.adapter.firmware_mode if isinstance(self.adapter, Adapter) else None
+
+
+class Machine(Section):
+    """A testbed with its adapters, resolved.
+
+    Parameters:
+        id: the testbed's id.
+        title: the testbed's title.
+        groups: the nodes, which are numbered group by group.
+        network: how they are connected.
+        switches: the model of each switch that has a name; under "" that of all others.
+        trunks: the link of each trunk that has a name; under "" that of all others.
+        mtu: largest payload of an InfiniBand packet, or IP packet of an Ethernet frame, in bytes.
+        overrides: what-if settings, as they were given.
+        parameters: each value with its provenance.
+    """
+
+    id: str
+    title: str
+    groups: tuple[NodeGroup, ...]
+    network: Network
+    switches: dict[str, Switch]
+    trunks: dict[str, Link]
+    mtu: int
+    overrides: dict[str, str]
+    parameters: tuple[Parameter[Value], ...]
+
+    def __repr__(self) -> str:
+        own = {"overrides": self.overrides} if self.overrides else {}
+        return brief(self, self.id, adapter=self.adapter.id, nodes=self.nodes, **own)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = ((one.path, one.text, one.evidence, one.source) for one in self.parameters)
+        return html_table(("path", "value", "evidence", "source"), rows, f"{self.id}: {self.title}")
+
+    @property
+    def nodes(self) -> int:
+        """Hosts with an adapter."""
+        return sum(group.count for group in self.groups)
+
+    @property
+    def adapter(self) -> Device:
+        """The adapter, or other device, of the first group."""
+        return self.groups[0].adapter
+
+    @property
+    def hca(self) -> Adapter:
+        """The RDMA adapter of the first group; ValueError if it has another device."""
+        return self.groups[0].hca
+
+    @property
+    def host(self) -> Host:
+        """The host of the first group."""
+        return self.groups[0].host
+
+    @property
+    def stack(self) -> Stack:
+        """The software of the first group."""
+        return self.groups[0].stack
+
+    @property
+    def parts(self) -> tuple[str, str, str, str]:
+        """The ids of the testbed, and of adapter, host and software of the first group."""
+        return (self.id, self.adapter.id, self.host.id, self.stack.id)
+
+    @property
+    def link(self) -> Link:
+        """The links of the first group."""
+        return self.groups[0].link
+
+    @property
+    def switch(self) -> Switch | None:
+        """The first model of a switch, or None if two hosts are connected back to back."""
+        return next(iter(self.switches.values()), None)
+
+    @property
+    def switch_id(self) -> str | bool:
+        """The id of its first model of a switch; False if two hosts are connected back to back."""
+        return self.switch.id if self.switch is not None else False
+
+    @property
+    def choices(self) -> dict[str, int | str | bool]:
+        """MTU, switch, host and software, as results name them."""
+        parts = {"host": self.host.id, "stack": self.stack.id}
+        return {"mtu": self.mtu, "switch": self.switch_id, **parts}
+
+    def bare(self) -> Machine:
+        """Return it without where values come from, which is most of what it holds."""
+        return self.model_copy(update={"parameters": ()})
+
+    def place(self, node: int) -> tuple[NodeGroup, int]:
+        """The group of a node, counted from 0, and the LID of the first port of its adapter."""
+        first, lid = 0, 1
+        for group in self.groups:
+            if node < first + group.count:
+                return group, lid + (node - first) * group.adapter.ports
+            first, lid = first + group.count, lid + group.count * group.adapter.ports
+        raise ValueError(f"{self.id} has {first} nodes and none of number {node}")
+
+    @property
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """Name, number of nodes and ports of each node's adapter, group by group."""
+        return [(group.name, group.count, group.adapter.ports) for group in self.groups]
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """Which cable goes where."""
+        return wire(self.network, self.sizes, self.switches, self.trunks)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hexadecimal digest of all values: equal machines have equal digests in any process."""
+        parts = {"adapter": _WORDS, "host": _WORDS, "stack": _WORDS}
+        values = self.model_dump_json(
+            exclude={
+                "id": True,
+                "title": True,
+                "overrides": True,
+                "parameters": True,
+                "groups": {"__all__": parts},
+                "switches": dict.fromkeys(self.switches, _WORDS),
+            }
+        )
+        return hashlib.sha256(values.encode()).hexdigest()
+
+    def __copy__(self) -> Machine:
+        """Leave out what is derived: a copy may be changed."""
+        copy = super().__copy__()
+        for name in ("wiring", "digest"):
+            copy.__dict__.pop(name, None)
+        return copy
+
+    def __hash__(self) -> int:
+        return hash(self.digest)

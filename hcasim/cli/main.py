@@ -1,0 +1,328 @@
+"""The hcasim command: finds its subcommands lazily and ends in one place."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import io
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from keyword import iskeyword
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from hcasim import __version__
+from hcasim.cli.command import Faults, debug_option
+from hcasim.cli.output import abandon, note
+from hcasim.cli.surroundings import prepare_process
+from hcasim.ground.process import build
+
+COMMANDS = {
+    "list": "List models, scenarios, calibrations and workloads.",
+    "show": "Show a model, testbed or scenario: each value with its evidence and source.",
+    "new": "Write a file that a description of your own begins with.",
+    "run": "Simulate the curves of scenarios, such as liu2004/fig03, or of a whole paper.",
+    "reproduce": (
+        "Replay papers, such as liu2004, or scenarios, and judge each published statement."
+    ),
+    "app": "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
+    "bench": "Run a benchmark, such as write_lat, and print what it measures.",
+    "sweep": "Measure over any settings, each with each, and print one table.",
+    "compare": "Compare two machines or results: what differs, and what that does.",
+    "why": "Say which parameters explain how two testbeds differ in a benchmark.",
+    "sensitivity": (
+        "Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests."
+    ),
+    "import": "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured.",
+    "check": "Check whether the model agrees with what was measured.",
+    "calibrate": "Fit parameters to the claims of a paper, or to traces of a machine.",
+}
+"""Each command, whose module in this package has its name, and the first line of its help."""
+
+BAD_INPUT = 2
+NOT_WRITTEN = 2
+UNEXPECTED = 70
+NO_ROOM = 71
+HUNG_UP = 129
+INTERRUPTED = 130
+TERMINATED = 143
+BROKEN_PIPE = 141
+_ENDED = {
+    signal.SIGHUP: (HUNG_UP, "Hung up."),
+    signal.SIGINT: (INTERRUPTED, "Interrupted."),
+    signal.SIGTERM: (TERMINATED, "Terminated."),
+}
+"""Signals that end a command, with its exit code and what it says."""
+_DISK_FULL = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    # What is open for reading only, and a pipe that does not wait for its reader.
+    *(errno.EBADF, errno.EAGAIN),
+)
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        # A module cannot be called as a word of Python.
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"hcasim.cli.{name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        unknown = args and not args[0].startswith("-") and args[0] not in COMMANDS
+        if unknown and not ctx.resilient_parsing:
+            raise click.UsageError(unknown_command(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def unknown_command(name: str) -> str:
+    """Say that a command is unknown, and which is meant."""
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"found no command {name!r}; allowed: {', '.join(COMMANDS)}{hint}"
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="hcasim", message=f"%(prog)s %(version)s, {build()}")
+@debug_option
+def app() -> None:
+    """Predict how an RDMA adapter performs in a given machine.
+
+    hcasim simulates the adapter, its bus, its host and the fabric, and replays published
+    experiments beside what their authors measured.
+    """
+
+
+def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoReturn:
+    """Run the command line and exit.
+
+    The exit code is 0, 1 if a claim is missed, 2 after bad input or on a full disk, 70 after an
+    error that nobody expected, 71 if memory or open files ran out, 130 after Ctrl-C, 143 after
+    SIGTERM, 129 after SIGHUP, or 141 if the reader of the output left early.
+
+    Parameters:
+        args: the words after the program's name; those of this process without it.
+        prog_name: the program's name in messages.
+    """
+    prepare_process()
+    words = sys.argv[1:] if args is None else list(args)
+    code = _run(words, prog_name)
+    if executor := sys.modules.get("hcasim.runs.executor"):
+        # The interpreter would wait for those that are still starting.
+        executor.end_workers()
+    try:
+        sys.stderr.flush()
+    except OSError:
+        # The interpreter would end with a code of its own.
+        abandon(sys.stderr)
+    sys.exit(code)
+
+
+def _run(words: list[str], prog_name: str) -> int:
+    try:
+        with _one_interruption():
+            code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
+            sys.stdout.flush()
+    except click.ClickException as error:
+        _show(error)
+        return BAD_INPUT
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _ended(error)
+    except BrokenPipeError:
+        abandon(sys.stdout)
+        return BROKEN_PIPE
+    except SystemExit as error:
+        # Click itself ends with 1 here, which would mean a missed claim, and wraps the output.
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            return BROKEN_PIPE
+        if not error.code:
+            raise
+        # It completes what it was not asked for.
+        name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
+        found = os.environ.get(name)
+        note(f"Error: {name}: found {found!r}; allowed: bash_source, zsh_source or fish_source")
+        return BAD_INPUT
+    except Exception as error:  # noqa: BLE001
+        # A terminal that has gone takes nothing any more.
+        if _is_of(error, lambda one: isinstance(one, KeyboardInterrupt)):
+            return _ended(error)
+        # Left to the interpreter, it would look like a missed claim.
+        return _unexpected(error, "--debug" in words)
+    return code if isinstance(code, int) else 0
+
+
+def _ended(error: BaseException) -> int:
+    """Say which signal has ended the command, and return its exit code."""
+    # Handlers go before the interpreter does; this stays.
+    for number in _ENDED:
+        signal.signal(number, signal.SIG_IGN)
+    by = signal.SIGINT
+    for one in _chain(error):
+        by = one.by if isinstance(one, _Ended) else by
+    code, said = _ENDED[by]
+    note(said)
+    return code
+
+
+def _show(error: click.ClickException) -> None:
+    """Print what click says, which may quote the words of the command line."""
+    if isinstance(error, Faults):
+        error.show()
+        return
+    text = io.StringIO()
+    error.show(text)
+    for line in text.getvalue().splitlines():
+        note(line)
+
+
+def _unexpected(error: Exception, debug: bool) -> int:
+    """Say in a line how the command ended, and return its exit code."""
+    if debug:
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            note(line)
+    if type(error).__name__ == "WorkerDied":
+        note(f"Error: {error}")
+        return NO_ROOM
+    if _is_of(error, _is_of_memory):
+        note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
+        return NO_ROOM
+    if _is_of(error, _is_of_files):
+        most = os.sysconf("SC_OPEN_MAX")
+        note(f"Error: too many files would be open; allowed: {most}; `ulimit -n` allows more")
+        return NO_ROOM
+    if isinstance(error, OSError) and error.errno in _DISK_FULL:
+        abandon(sys.stdout)
+        note(f"Error: standard output: cannot be written: {error.strerror}")
+        return NOT_WRITTEN
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        note("Error: the current folder has been removed; allowed: one that is there")
+        return BAD_INPUT
+    if (circle := _circle(error)) is not None:
+        found = "found links that lead in a circle"
+        note(f"Error: {circle}: {found}; allowed: a path that leads somewhere")
+        return BAD_INPUT
+    from hcasim.ground.errors import words_of
+
+    what = words_of(error)
+    how = "the command, its files and what it prints with --debug"
+    note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
+    return UNEXPECTED
+
+
+def _has_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _circle(error: Exception) -> str | None:
+    """The path that a library could not follow, if links lead in a circle there."""
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return str(error.filename)
+    # What pathlib makes of it before Python 3.13.
+    before, found, path = str(error).partition("Symlink loop from ")
+    return path.strip("'") if isinstance(error, RuntimeError) and found and not before else None
+
+
+def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:
+    """Whether what went wrong, or what it came from, is something."""
+    return any(map(is_it, _chain(error)))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    # A library that finds no room is an import that fails; a worker that does may be ended.
+    names = {one.__name__ for one in type(error).__mro__}
+    if names & {"MemoryError", "BrokenProcessPool"}:
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, ImportError) and bool(_NO_SPACE.search(str(error)))
+
+
+def _is_of_files(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return isinstance(error, ImportError) and "Too many open files" in str(error)
+
+
+_NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal that ends workers and removes files that are half written, as Ctrl-C does.
+
+    Parameters:
+        by: the signal.
+    """
+
+    def __init__(self, by: signal.Signals) -> None:
+        super().__init__()
+        self.by = by
+
+
+@contextlib.contextmanager
+def _one_interruption() -> Iterator[None]:
+    """Raise an exception at the first signal that ends a command; no other disturbs the end."""
+
+    def end(number: int, frame: object) -> None:
+        # At once: the next may come before anybody has caught the first. One that has come already
+        # would be complained of if it were to be ignored.
+        for one in ours:
+            signal.signal(one, _nothing)
+        raise _Ended(signal.Signals(number))
+
+    # Whoever had it ignored, or answers it himself, goes before.
+    before = {number: signal.getsignal(number) for number in _ENDED}
+    usual = dict.fromkeys(_ENDED, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    ours = [number for number in _ENDED if before[number] is usual[number]]
+    try:
+        for number in ours:
+            signal.signal(number, end)
+    except ValueError:
+        # Not in the main thread, which alone answers signals.
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number in ours:
+            if signal.getsignal(number) is end:
+                signal.signal(number, before[number])
+
+
+def _nothing(number: int, frame: object) -> None:
+    """Answer a signal that comes too late."""

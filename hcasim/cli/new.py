@@ -1,0 +1,73 @@
+"""`hcasim new`: a file that a description of one's own begins with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from hcasim.cli.command import Command, Faults
+from hcasim.cli.naming import BASE
+from hcasim.cli.output import note
+
+_KINDS = {
+    "adapter": "adapters",
+    "host": "hosts",
+    "switch": "switches",
+    "stack": "stacks",
+    "testbed": "testbeds",
+    "scenario": "scenarios",
+}
+_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
+
+
+@click.command("new", cls=Command, tables=False)
+@click.argument("kind", type=click.Choice(list(_KINDS)))
+@click.argument("name")
+@click.option(
+    "--based-on",
+    "base",
+    metavar="ID",
+    type=BASE,
+    help="What it resembles: id, as list says, or file.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Where to write NAME.toml (default: the current folder).",
+)
+def command(kind: str, name: str, base: str | None, folder: Path) -> None:
+    """Write a file that a description of your own begins with.
+
+    As it is, it is the same as what it is based on. Every parameter is in it as a comment, with its
+    meaning, what is allowed, and the value and source that hold until you change them. A scenario
+    measures the same as another, without the claims of its paper.
+    """
+    from hcasim.catalog import list_ids, one_of
+    from hcasim.ground.reading import leads_to
+    from hcasim.ground.writing import write_atomically
+    from hcasim.papers.loader import list_scenarios
+    from hcasim.papers.starting import starting_file
+
+    known = list_scenarios() if kind == "scenario" else list_ids(_KINDS[kind])
+    file = folder / f"{name}.toml"
+    faults = []
+    if not _NAME.fullmatch(name):
+        faults.append(f"NAME: found {name!r}; allowed: letters, digits, - and _")
+    elif name in known:
+        faults.append(f"NAME: found {name!r}, which there is; allowed: any but {one_of(known)}")
+    elif leads_to(file) or leads_to(file, Path.is_symlink):
+        faults.append(f"{file}: exists; choose another name or folder")
+    if not leads_to(folder, Path.is_dir):
+        faults.append(f"--output: found {str(folder)!r}, which is no folder")
+    if base is None:
+        faults.append(f"--based-on: missing; allowed: {one_of([*known, 'the path of a file'])}")
+    if faults or base is None:
+        raise Faults(faults)
+    write_atomically(file, starting_file(_KINDS[kind], name, base, folder))
+    note(f"Wrote {file}")
