@@ -1,6 +1,6 @@
 """Intervals of a fit to measured numbers hold the truth as often as they say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
@@ -20,7 +20,9 @@ from hcasim.calibrate.parameters import free_parameters
 from hcasim.calibrate.report import FitReport
 from hcasim.calibrate.sampling import straight_samples
 from hcasim.catalog import Fit
+from hcasim.runs.executor import OutOfTime
 from hcasim.runs.experiment import Experiment
+from hcasim.runs.point import Point
 from tests.unit.calibrate.toys import (
     NO_QUEUE,
     QUEUE,
@@ -157,6 +159,28 @@ def test_a_budget_ends_the_search_at_its_best_point(curved_fit: Fit) -> None:
     assert full.cost < short.cost
     start = {one.path: one.parameter.start for one in short.parameters}
     assert short.cost < TRACES.loss.cost(short.local.objective.residuals(start))
+
+
+def test_a_search_goes_straight_to_where_a_straight_model_is_met(curved_fit: Fit) -> None:
+    straight = calibrate(curved_fit, measured(4), run=run_curved, search=TRACES)
+    steps = calibrate(curved_fit, measured(4), run=run_curved, search=replace(TRACES, jump=False))
+    assert straight.evaluations < 0.7 * steps.evaluations
+    assert straight.cost == pytest.approx(steps.cost, rel=0.01)
+
+
+def test_a_search_that_is_out_of_time_says_the_best_so_far(curved_fit: Fit) -> None:
+    asked: list[int] = []
+
+    def run(trials: Sequence[Point]) -> list[dict[str, Any]]:
+        asked.append(len(trials))
+        if len(asked) > 3:
+            raise OutOfTime({}, 1)
+        return run_curved(trials)
+
+    with pytest.raises(OutOfTime) as caught:
+        calibrate(curved_fit, measured(4), run=run, search=TRACES)
+    (said,) = caught.value.__notes__
+    assert said.startswith(f"the best so far, which is no fit: {SEND} ")
 
 
 def test_a_nearly_collinear_pair_is_known_only_in_combination(pair: Fit) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.request import mismatches
+from hcasim.calibrate.request import mismatches, software
 from hcasim.catalog import resolve
 from hcasim.traces import Device, Header, Pci, Port, Tool
 
@@ -66,3 +66,13 @@ def test_lane_rates_may_be_rounded_as_drivers_do() -> None:
 def test_a_simulated_trace_names_its_adapter() -> None:
     (text,) = found("liu2004", "hcasim", device=Device(name="ne010e"))
     assert text == "adapter: found ne010e; liu2004 has mt25208 here; see --adapter"
+
+
+def test_a_device_in_software_is_known_by_its_driver_or_its_name() -> None:
+    for device, name in (
+        (Device(name="rxe0"), "rxe0"),
+        (Device(driver="rdma_rxe"), "rdma_rxe"),
+        (Device(name="eth0", driver="siw"), "eth0"),
+        (Device(name="mlx5_0", driver="mlx5_core"), ""),
+    ):
+        assert software(Header(tool=Tool(name="perftest"), device=device)) == name

@@ -228,3 +228,11 @@ def test_points_are_drawn_in_the_order_of_their_sizes(made: Make) -> None:
         re.findall(r"<svg.*?</svg>", other, re.DOTALL)
     )
     assert {one.options.size for one in asked} == {*SIZES}
+
+
+def test_points_that_nothing_fitted_moves_are_named(made: Make) -> None:
+    still = "what was fitted does not move 8, 64, 512: something else limits them"
+    lines = made(free=("adapter.responder.latency",)).closing_lines()
+    assert f"write_lat: {still}" in lines
+    assert f"read_lat: {still}" not in lines
+    assert not any("does not move" in line for line in made().closing_lines())
