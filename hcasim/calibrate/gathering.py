@@ -110,7 +110,6 @@ class _Reading:
     """What may be measured again and again: one quantity of one experiment."""
 
     asked: Experiment
-    options: Options
     field: str
     quantity: str
     curve: str
@@ -121,9 +120,8 @@ class _Reading:
         factor = 1 / quantity.trace[1]
         value = taken.value * factor
         error = taken.deviation(floor) * factor
-        workload = find_workload(self.asked.workload)
-        sized = workload is None or "size" in workload.options
-        size = AXES["size"].label(self.options.size) if sized else "one call"
+        sized = "size" in self.asked.settings
+        size = AXES["size"].label(self.asked.settings["size"]) if sized else "one call"
         return Observation(
             id=f"{self.curve} {size}" if sized else self.curve,
             experiments=(self.asked,),
@@ -172,7 +170,7 @@ def _readings(
         if not taken.value > 0:
             left.setdefault("found no number above 0", Counter())[name] += 1
             continue
-        yield _Reading(asked, options, field, one.quantity, name), taken
+        yield _Reading(asked, field, one.quantity, name), taken
 
 
 def _given(point: Point, workload: Workload) -> tuple[dict[str, Any], list[str]]:

@@ -132,8 +132,6 @@ def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict
     from hcasim.ground.errors import display
 
     found = {name: value for name, value in calibration.base().items() if given[name] is None}
-    if given.get("switch") is not None:
-        found.pop("no_switch", None)
     words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())
     made, file = calibration.made, display(calibration.file)
     if not found or made is None:
