@@ -25,6 +25,7 @@ from hcasim.cli.experiment import (
     counterparts,
     experiment_options,
     read_experiment,
+    switch_faults,
 )
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
@@ -85,6 +86,7 @@ def command(
     tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
     known, faults = read_known(calibration, given)
     faults += wanted.faults()
+    faults += switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
     prepared, more = _prepare(given, base)
     faults += blamed(more, known, given)

@@ -216,7 +216,7 @@ def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
         given: the options by name, as `experiment_options` or `machine_options` gave them.
         faults: gets a line for each that is wrong.
     """
-    faults += _switch_faults(given)
+    faults += switch_faults(given)
     names = ("adapter", "host", "stack", "firmware_mode", "mtu", "perturbation", *OPTIONS)
     found = {name: given[name] for name in names if given.get(name) is not None}
     if given["no_switch"] or given["switch"] is not None:
@@ -224,7 +224,7 @@ def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     return found | {"overrides": read_settings(given["settings"], faults)}
 
 
-def _switch_faults(given: dict[str, Any]) -> list[str]:
+def switch_faults(given: dict[str, Any]) -> list[str]:
     """Say what is wrong with --switch beside --no-switch; without that there is a switch then."""
     if given["switch"] is None:
         return []

@@ -15,7 +15,12 @@ from hcasim.cli.command import (
     no_cache_option,
     read_pairs,
 )
-from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
+from hcasim.cli.experiment import (
+    ExperimentCommand,
+    experiment_options,
+    read_experiment,
+    switch_faults,
+)
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
@@ -113,6 +118,7 @@ def command(
     wanted = Wanted.take(given)
     given["workload"] = subject
     known, faults = read_known(calibration, given)
+    faults += switch_faults(given)
     base, _ = calibrated(known, None, given, faults)
     settings = read_experiment(given, faults)
     settings["overrides"] = {**base, **settings["overrides"]} or None

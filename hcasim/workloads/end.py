@@ -11,6 +11,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Event
 from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
 from hcasim.verbs import Access as MemoryAccess
+from hcasim.verbs.errors import VerbsError
 from hcasim.workloads.options import Access, Options, Verb
 
 ALL_ACCESS = (
@@ -170,9 +171,11 @@ class Endpoint(ABC):
         """Make its queue pairs ready to send to those of another process, each to one."""
         for mine, theirs in zip(self.qps, other.qps, strict=True):
             if mine.qp_type is QPType.UD:
+                if self.options.rate_limit:
+                    raise VerbsError("EINVAL", "rate_limit of datagrams; allowed: of connections")
                 mine.activate()
             else:
-                mine.connect(theirs)
+                mine.connect(theirs, static_rate=self.options.rate_limit)
             self._to.append((theirs.lid, theirs.qp_num))
 
     def request(

@@ -101,6 +101,14 @@ class Options:
     connection: Annotated[
         Connection, Option("Transport service, as perftest's -c says", short="-c")
     ] = "RC"
+    rate_limit: Annotated[
+        int,
+        Option(
+            "Gbit/s at which requests of a queue pair leave, one of InfiniBand's static rates, as "
+            "perftest's --rate_limit says; 0: the port's",
+            low=0,
+        ),
+    ] = 0
     ports: Annotated[int, Option("Ports of each adapter in use")] = 1
     mode: Annotated[
         Mode,

@@ -133,7 +133,7 @@ def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterat
 
 
 _FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
-_SENT = {"inline", "inline_size", "connection"}
+_SENT = {"inline", "inline_size", "connection", "rate_limit"}
 FLOW_FIELDS = (
     *STREAM_FIELDS,
     "completion_mean_us",
