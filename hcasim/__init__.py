@@ -11,6 +11,7 @@ From a program or a notebook, after `import hcasim as hc`:
     hc.compare(a, b, ...)        set two machines or results side by side
     hc.why(a, b, workload)       ask which parameters explain their difference
     hc.sensitivity(subject)      ask on which parameters a benchmark or a figure rests
+    hc.check(file, testbed)      compare what was measured with what the model gives
     hc.load_trace(file)          read what a real adapter was measured to do
     hc.calibration(file)         read the values that `hcasim calibrate` has fitted
     hc.list_ids(kind)            the adapters, hosts, testbeds ... that there are
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hcasim.runs.benchmark import bench
     from hcasim.runs.program import app
     from hcasim.schemas.making import schema
+    from hcasim.study.agreement.checking import check
     from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.why import why
     from hcasim.study.sensitivity.study import sensitivity
@@ -48,6 +50,7 @@ __all__ = [
     "app",
     "bench",
     "calibration",
+    "check",
     "compare",
     "list_ids",
     "list_scenarios",
@@ -66,6 +69,7 @@ _ROOMS = {
     "CatalogError": "catalog:CatalogError",
     "app": "runs.program:app",
     "bench": "runs.benchmark:bench",
+    "check": "study.agreement.checking:check",
     "compare": "study.comparison.compare:compare",
     "calibration": "calibrate.file.reading:read_calibration",
     "list_ids": "catalog:list_ids",

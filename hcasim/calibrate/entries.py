@@ -27,18 +27,13 @@ _TOGETHER = "only in combination with "
 
 
 def prefixes(
-    testbed: str,
-    adapter: str,
-    stack: str | None = None,
-    mpi: bool = False,
-    host: str | None = None,
+    testbed: str, adapter: str, stack: str | None = None, host: str | None = None
 ) -> list[tuple[str, str]]:
     """Return how the paths of a fit become the settings of a machine.
 
     Parameters:
         testbed, adapter: their ids.
         stack: id of a stack instead of the testbed's.
-        mpi: whether MPI programs run there, for which a testbed may have another stack.
         host: id of a host instead of the testbed's.
     """
     bed = load(testbed, "testbeds").model
@@ -50,8 +45,7 @@ def prefixes(
         ("hosts", host or nodes.host, f"{start}host."),
     ]
     parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
-    used = stack or (mpi and nodes.mpi_stack) or nodes.stack
-    parts.append(("stacks", used, f"{start}stack."))
+    parts.append(("stacks", stack or nodes.stack, f"{start}stack."))
     found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
     return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
 
@@ -90,9 +84,14 @@ def fit_path(
         stack: id of a stack instead of the testbed's.
         host: id of a host instead of the testbed's.
     """
-    starts = prefixes(testbed, adapter, stack, host=host)
+    starts = prefixes(testbed, adapter, stack, host)
     back = [(prefix, start) for start, prefix in starts]
     return next(iter(renamed(path, back)), path)
+
+
+def prefixes_of(machine: Machine) -> list[tuple[str, str]]:
+    """Return how the paths of a fit become the settings of this machine."""
+    return prefixes(machine.id, machine.adapter.id, machine.stack.id, machine.host.id)
 
 
 def path_in_fit(machine: Machine, path: str) -> str:

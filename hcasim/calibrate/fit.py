@@ -1,25 +1,43 @@
-"""The fit itself: bounded least squares, rounded, with its uncertainty."""
+"""The fit itself: bounded least squares, rounded, with its uncertainty; to claims or traces."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hcasim.calibrate.intervals.confidence import Confidence, confidence
-from hcasim.calibrate.intervals.estimate import Estimate, compared
-from hcasim.calibrate.intervals.identifiability import examine_ties, verdicts
-from hcasim.calibrate.intervals.linear import UNNOTICED
-from hcasim.calibrate.intervals.report import FitReport, Local, method
-from hcasim.calibrate.search.descent import USUAL, Search, Solution, searched
-from hcasim.calibrate.search.objective import Objective, Run, simulate
-from hcasim.calibrate.search.observation import Observation, without_repeats
-from hcasim.calibrate.search.parameters import FreeParameter, Space, free_parameters, settings
+from hcasim.calibrate.confidence import Confidence, confidence, examine_ties, verdicts
+from hcasim.calibrate.descent import TRACES, USUAL, Search, Solution, searched
+from hcasim.calibrate.estimate import Estimate, Samples, compared
+from hcasim.calibrate.intervals import (
+    TRIES,
+    UNNOTICED,
+    profiled,
+    unfinished,
+    with_bootstrap,
+    with_linear,
+)
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Objective, Run, simulate
+from hcasim.calibrate.observation import Observation, without_repeats
+from hcasim.calibrate.parameters import FreeParameter, Space, free_parameters, settings
+from hcasim.calibrate.report import FitReport, Local, Traced, method
+from hcasim.calibrate.request import Prepared
+from hcasim.calibrate.sampling import straight_samples, weighed_samples
 from hcasim.catalog import Fit
+from hcasim.runs.executor import time_limit
+from hcasim.runs.machine import each_machine_once
+
+SAMPLES = 200
+"""Samples that a file keeps."""
+SEARCHES = 4
+"""Most searches, each but the first from a place that is better than the fit before."""
 
 
+@each_machine_once()
 def calibrate(
     fit: Fit, observations: Sequence[Observation], *, run: Run = simulate, search: Search = USUAL
 ) -> FitReport:
@@ -110,3 +128,74 @@ def _claims(observations: Sequence[Observation], influences: NDArray[np.bool_]) 
     """Return the statements that determine a parameter; of curves their names."""
     chosen = (one for one, yes in zip(observations, influences, strict=True) if bool(yes))
     return tuple(dict.fromkeys(one.curve or one.id for one in chosen))
+
+
+def fit_traces(prepared: Prepared, run: Run) -> FitReport:
+    """Fit a machine to traces.
+
+    Parameters:
+        prepared: of `prepare_fit`.
+        run: simulates points.
+
+    Raises:
+        OutOfTime: the seconds of the budget are over.
+    """
+    budget = prepared.request.budget
+    seconds = None if budget is None else budget.seconds
+    with time_limit(None if seconds is None else monotonic() + seconds):
+        return _fitted(prepared, run)
+
+
+def _fitted(prepared: Prepared, run: Run) -> FitReport:
+    gathered = prepared.gathered
+    fitted, held = gathered.split(prepared.request.holdout)
+    report, samples = _searched(prepared, fitted, run)
+    seen = report.local.objective.observations
+    start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
+    (before,) = report.local.objective.simulated([start])
+    after: Sequence[float] = ()
+    if held:
+        parameters = [one.parameter for one in report.parameters]
+        after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
+    return replace(
+        report,
+        traced=Traced(prepared, compared(seen, before), compared(held, after), samples),
+    )
+
+
+def _searched(
+    prepared: Prepared, fitted: Sequence[Observation], run: Run
+) -> tuple[FitReport, Samples]:
+    """Search, and look around; if a better place comes up, search again from there."""
+    request = prepared.request
+    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
+    objectives = []
+    for _ in range(SEARCHES):
+        report = calibrate(prepared.fit, fitted, run=run, search=search)
+        objectives.append(report.local.objective)
+        rng = np.random.default_rng(request.seed)
+        if not report.converged:
+            report = unfinished(report)
+        if not report.converged or request.intervals == "linear":
+            report = with_linear(report)
+            samples = straight_samples(report, rng, SAMPLES)
+            break
+        # A bootstrap with a straight model would not see how far the data leave a combination
+        # open: verdicts and samples are those of the simulator.
+        profile = profiled(report)
+        report, cheaper = profile.report, profile.cheaper
+        if cheaper is None:
+            samples = weighed_samples(profile, rng, SAMPLES)
+            cheaper = samples.cheaper
+        if cheaper is None:
+            if request.intervals == "bootstrap":
+                tries = (TRIES, len(report.residuals))
+                report = with_bootstrap(report, rng.standard_normal(tries))
+            break
+        search = replace(search, begin=cheaper)
+    else:
+        # What meets the data better again and again is no fit.
+        report = with_linear(unfinished(replace(report, converged=False)))
+        samples = straight_samples(report, rng, SAMPLES)
+    evaluations = sum(one.evaluations for one in objectives)
+    return replace(report, evaluations=evaluations), samples

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrate_traces import calibrate_traces
+from hcasim.cli.calibrate_traces import Asked, of_traces
 from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option, settings_option
-from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.naming import ADAPTER, FITTED, HOST, STACK, TESTBED, Setting, Workload
-from hcasim.cli.outputs import output_faults
+from hcasim.cli.output import note, print_json, print_line, progress_bar
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from hcasim.runs.store import Store
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_FOR_TRACES = (
-    *(
-        "adapter",
-        "stack",
-        "host",
-        "free",
-        "holdout",
-        "settings",
-        "mtu",
-        "no_switch",
-        "budget",
-        "seed",
-    ),
-    *("intervals", "loss", "floor", "resume", "report", "allow_mismatch"),
-)
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -118,11 +107,24 @@ def command(
     The same words give the same file, also after an interruption, with which they go on. Without
     -o no fit is written.
     """
-    files = [word for word in words if _is_file(word)]
-    if testbed is None and not files:
-        _calibrate_paper(words, as_json, output, jobs, not no_cache, given)
+    from hcasim.runs.store import Store, code_digest, usual_store
+
+    store = None if no_cache else usual_store()
+    if given["resume"] is not None:
+        store = Store(given["resume"], code_digest())
+    fit = Output("-o", output, [".toml"])
+    if testbed is None and not any(map(_is_file, words)):
+        asked = _of_claims(words, fit, given)
     else:
-        calibrate_traces(words, testbed, as_json, output, jobs, not no_cache, given)
+        asked = of_traces(words, testbed, fit, given, store)
+    unended = f"the search did not end; allowed: {asked.remedy}"
+    _print(
+        asked,
+        as_json,
+        jobs,
+        store,
+        unended if output is None else f"{output}: not written: {unended}",
+    )
 
 
 def _is_file(word: str) -> bool:
@@ -131,40 +133,65 @@ def _is_file(word: str) -> bool:
     return leads_to(Path(word), Path.is_file) or Path(word).suffix == ".jsonl"
 
 
-def _calibrate_paper(
-    words: tuple[str, ...],
-    as_json: bool,
-    output: Path | None,
-    jobs: int | None,
-    cache: bool,
-    given: dict[str, Any],
-) -> None:
+def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> Asked:
+    """Return the search that a file of calibration/fits asks for."""
     from hcasim.calibrate.fit import calibrate
     from hcasim.catalog import load_fit
     from hcasim.papers.observations import observations
-    from hcasim.runs.store import usual_store
 
     faults = [
         f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"
-        for name in _FOR_TRACES
-        if given[name] not in (None, ())
+        for name, value in given.items()
+        if value not in (None, ())
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
-    faults += output_faults([fit_output(output)])
+    faults += output_faults([output])
     if faults:
         raise Faults(faults)
     fit = load_fit(words[0])
     found = observations(fit)
-    print_fit(
+    return Asked(
         lambda run: calibrate(fit, found, run=run),
-        as_json,
-        jobs,
-        usual_store() if cache else None,
-        [(output, lambda report: report.render())],
+        [(output.file, lambda report: report.to_toml())],
         "other bounds",
     )
 
 
 def _option(name: str) -> str:
     return "set" if name == "settings" else name.replace("_", "-")
+
+
+def _print(
+    asked: Asked, as_json: bool, jobs: int | None, store: Store | None, unended: str
+) -> None:
+    """Search, print what was found as JSON or as tables, and write it if it is a fit."""
+    from hcasim.calibrate.objective import runner
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.executor import OutOfTime
+
+    try:
+        with progress_bar("Fitting") as progress:
+            found = asked.find(runner(jobs=jobs, progress=progress, store=store))
+    except OutOfTime as error:
+        for text in getattr(error, "__notes__", ()):
+            note(text)
+        raise Faults([unended]) from None
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        for table in found.tables():
+            names = [column.title for column in table.heads]
+            right = [column.title for column in table.heads if column.right]
+            rows = [[cell.text for cell in line] for line in table.lines]
+            print_table(table.title, names, rows, right=right)
+            click.echo()
+        for line in found.closing_lines():
+            print_line(line)
+    if not found.converged:
+        # A part of a search is no fit.
+        raise Faults([unended])
+    for file, render in asked.files:
+        if file is not None:
+            write_atomically(file, render(found))
+            note(f"Wrote {file}")

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcasim.cli.command import Faults, read_settings
-from hcasim.cli.fitted import fit_output, print_fit
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output, output_faults
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.search.objective import Budget
-    from hcasim.calibrate.traces.request import Prepared
+    from collections.abc import Callable, Sequence
+
+    from hcasim.calibrate.objective import Budget, Run
+    from hcasim.calibrate.report import FitReport
+    from hcasim.calibrate.request import Prepared
+    from hcasim.runs.store import Store
 
 _BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
 
 
-def calibrate_traces(
+@dataclass(frozen=True)
+class Asked:
+    """A fit that has no faults and was not begun.
+
+    Parameters:
+        find: searches, with what simulates points.
+        files: what to write, the fit first, each with its text.
+        remedy: what helps a search that does not end.
+    """
+
+    find: Callable[[Run], FitReport]
+    files: Sequence[tuple[Path | None, Callable[[FitReport], str]]]
+    remedy: str
+
+
+def of_traces(
     words: tuple[str, ...],
     testbed: str | None,
-    as_json: bool,
-    output: Path | None,
-    jobs: int | None,
-    cache: bool,
+    output: Output,
     given: dict[str, Any],
-) -> None:
-    """Fit a machine to traces as the words of the command say."""
-    from hcasim.calibrate.traces.fit import fit_traces
-    from hcasim.calibrate.traces.freeing import RULE
-    from hcasim.calibrate.traces.page import document
-    from hcasim.pages import write
-    from hcasim.runs.store import Store, code_digest, usual_store
+    store: Store | None,
+) -> Asked:
+    """Return the search that traces and the words of the command ask for.
 
-    kept = given["resume"]
-    store = usual_store() if cache else None
-    if kept is not None:
-        store = Store(kept, code_digest())
+    Parameters:
+        words: files.
+        testbed: id or file.
+        output: the fit.
+        given: the other options by name.
+        store: what is kept of a search that is cut off.
+    """
+    from hcasim.calibrate.fit import fit_traces
+    from hcasim.calibrate.freeing import RULE
+    from hcasim.calibrate.page import document
+    from hcasim.pages import write
+
     traces = [(f"the trace {word}", Path(word)) for word in words]
-    report = Output("--report", given["report"], [".html", ".htm"])
-    prepared = _prepared(
-        words, testbed, given, [*output_faults([fit_output(output), report], traces)]
-    )
+    outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
+    prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():
@@ -50,20 +68,21 @@ def calibrate_traces(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
-    allowed = "narrower bounds or fewer free parameters"
+    note(
+        f"{len(prepared.gathered.observations)} points at each evaluation; about "
+        f"{prepared.evaluations} evaluations are expected"
+    )
+    remedy = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
-        allowed = f"a larger --budget{goes_on}"
-    print_fit(
+        remedy = f"a larger --budget{goes_on}"
+    return Asked(
         lambda run: fit_traces(prepared, run),
-        as_json,
-        jobs,
-        store,
         [
-            (output, lambda found: found.render()),
+            (output.file, lambda found: found.to_toml()),
             (given["report"], lambda found: write(document(found), ".html")),
         ],
-        allowed,
+        remedy,
     )
 
 
@@ -71,8 +90,9 @@ def _prepared(
     words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
 ) -> Prepared:
     """Turn the arguments into a fit, or say every fault, those of the files with them."""
-    from hcasim.calibrate.traces.request import Request, prepare_fit
+    from hcasim.calibrate.request import Request, prepare_fit
     from hcasim.catalog import CatalogError, UnitError, list_ids, one_of, parse_size
+    from hcasim.runs.experiment import Experiment
 
     if testbed is None:
         allowed = one_of(list_ids("testbeds"))
@@ -91,15 +111,20 @@ def _prepared(
             faults.append(f"--mtu: {error}")
     settings = read_settings(given["settings"], faults)
     chosen = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}
-    request = Request(
-        traces=tuple(Path(word) for word in words),
-        testbed=testbed or "",
+    base = Experiment.of(
+        "",
+        testbed or "",
         adapter=given["adapter"],
         stack=given["stack"],
         host=given["host"],
+        mtu=numbers.pop("mtu", None),
+        switch=False if given["no_switch"] else None,
+        overrides=settings,
+    )
+    request = Request(
+        traces=tuple(Path(word) for word in words),
+        base=base,
         free=given["free"],
-        settings=settings,
-        switch=not given["no_switch"],
         holdout=tuple(dict.fromkeys(given["holdout"])),
         allow_mismatch=bool(given["allow_mismatch"]),
         **chosen,
@@ -129,7 +154,7 @@ def _percent(text: str) -> float:
 
 
 def _budget(text: str) -> Budget:
-    from hcasim.calibrate.search.objective import Budget
+    from hcasim.calibrate.objective import Budget
 
     match = _BUDGET.fullmatch(text.strip())
     if match is None or not float(match[1]) or ("." in match[1] and not match[2]):

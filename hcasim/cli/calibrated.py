@@ -82,7 +82,7 @@ def blamed(
     """Return faults of a machine; those of what the calibration has set name its file."""
     if calibration is None:
         return [*faults]
-    from hcasim.calibrate.file.machine import settings_of
+    from hcasim.calibrate.file.reading import settings_of
     from hcasim.ground.errors import display
 
     by_hand = _by_hand(given)

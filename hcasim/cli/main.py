@@ -38,6 +38,7 @@ COMMANDS = {
         "Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests."
     ),
     "import": "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured.",
+    "check": "Check whether the model agrees with what was measured.",
     "calibrate": "Fit parameters to the claims of a paper, or to traces of a machine.",
 }
 """Each command, whose module in this package has its name, and the first line of its help."""

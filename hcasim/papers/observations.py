@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
 
-from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.observation import Observation, experiment
 from hcasim.catalog import CatalogError, Fit, nearest
 from hcasim.ground.errors import display, refuse
 from hcasim.ground.quantities import QUANTITIES
@@ -15,6 +15,7 @@ from hcasim.papers.claim import Claim, Measure
 from hcasim.papers.loader import every_scenario, load_scenario, scenario_path
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import Scenario
+from hcasim.runs.experiment import Experiment
 
 
 def observations(fit: Fit) -> list[Observation]:
@@ -49,8 +50,8 @@ def observations(fit: Fit) -> list[Observation]:
                 faults += error.faults if claim.id in fit.claims else ()
     if faults:
         raise CatalogError(faults)
-    read = {(one.setups, one.published) for one in found if one.id in fit.claims}
-    return [one for one in found if (one.setups, one.published) in read]
+    read = {(one.experiments, one.published) for one in found if one.id in fit.claims}
+    return [one for one in found if (one.experiments, one.published) in read]
 
 
 def _stated(claim: Claim) -> tuple[object, ...]:
@@ -69,7 +70,7 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
     names = map(scenario.qualified, measure.series)
     return Observation(
         id=claim.id,
-        setups=tuple(setup for name in names for setup in _setups(name, measure)),
+        experiments=tuple(one for name in names for one in _experiments(name, measure)),
         field=quantity.field,
         published=_printed(scenario, claim),
         unit=claim.unit,
@@ -81,7 +82,7 @@ def _observation(scenario: Scenario, claim: Claim) -> Observation:
     )
 
 
-def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
+def _experiments(reference: str, measure: Measure) -> Iterator[Experiment]:
     """Yield the points of one series that a measure looks at."""
     identifier, _, name = reference.partition(":")
     scenario = load_scenario(identifier)
@@ -89,15 +90,12 @@ def _setups(reference: str, measure: Measure) -> Iterator[Setup]:
     ((points, _),) = measure.points(line.x)
     for job, x in zip(line.jobs, line.x, strict=True):
         if x in points:
-            yield Setup(
-                job.workload,
-                job.machine.id,
-                job.machine.adapter.id,
-                job.options,
-                scenario.options.mtu,
-                line.series.firmware_mode,
-                tuple(line.series.overrides.items()),
+            yield experiment(
+                job,
+                mtu=scenario.options.mtu,
+                firmware_mode=line.series.firmware_mode,
                 stack=job.machine.stack.id,
+                overrides=line.series.overrides,
             )
 
 

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hcasim.calibrate.search.objective import Objective, runner
-from hcasim.calibrate.traces.mismatch import mismatches
-from hcasim.calibrate.traces.observations import gather
-from hcasim.calibrate.traces.request import Request, find_base, is_mpi
 from hcasim.catalog import CatalogError
 from hcasim.catalog.folders import is_path
 from hcasim.catalog.resolved import Machine
-from hcasim.ground.errors import display, name_fault, refuse
-from hcasim.ground.quantities import result, title
+from hcasim.ground.errors import display
 from hcasim.ground.text import brief
-from hcasim.pytest.agreement import Agreement, Compared, Disagreement, checked, share
-from hcasim.pytest.published import Published, opened, read_published
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.curve import Curve
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.store import usual_store
-from hcasim.traces import Trace
-from hcasim.workloads import find_workload, unknown_workload
-from hcasim.workloads.options import AXES
+from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, checked, share
+from hcasim.study.agreement.checking import check, compared
+from hcasim.study.agreement.published import opened, read_published
 
 __all__ = ["Agreement", "Compared", "Disagreement", "Model"]
 
@@ -116,7 +108,7 @@ class Model:
         read = read_published(
             opened(published, self.folder), name, curve.axis, fields, quantity, unit
         )
-        return checked(_compared(curve, read, share(within, read.field)))
+        return checked(compared(curve, read, share(within, read.field)))
 
     @told
     def holds(
@@ -147,56 +139,19 @@ class Model:
             Disagreement: an AssertionError with a table of both.
             CatalogError: every fault of the request.
         """
-        data = opened(published, self.folder)
-        if workload is None:
-            return checked(self._repeated(data, testbed, within, options))
-        known = find_workload(workload)
-        refuse("" if known else unknown_workload(workload))
-        assert known is not None
-        refuse("" if over in AXES else f"over: found {over!r}; allowed: {', '.join(AXES)}")
-        read = read_published(data, known.name, over, known.fields, quantity, unit)
-        allowed = share(within, read.field)
-        found = self.bench(workload, testbed, **{**options, over: list(read.values)})
-        return checked(_compared(found.curve, read, allowed, over))
-
-    def _repeated(
-        self, trace: object, testbed: Any, within: str | float | None, options: Mapping[str, Any]
-    ) -> Agreement:
-        """Simulate each point of a trace as it was measured."""
-        known = (*_PARTS, "mtu", "overrides", "allow_mismatch")
-        faults = [
-            f"{name}: found beside a trace without workload; allowed: {', '.join(known)}"
-            for name in options
-            if name not in known
-        ]
-        if not isinstance(trace, Trace):
-            faults.append("workload: missing; a curve that is no trace does not tell it")
-        faults.append(name_fault("testbed", testbed))
-        refuse(*faults)
-        assert isinstance(trace, Trace)
-        located = self._located(options)
-        chosen = {name: one for name, one in located.items() if name != "allow_mismatch"}
-        chosen["settings"] = chosen.pop("overrides", {})
-        request = Request((), str(self._seen(testbed)), (), **chosen)
-        base = find_base(request, any(map(is_mpi, trace.points)))
-        if not options.get("allow_mismatch", False):
-            differ = [*mismatches(trace.header, base.machine)]
-            hint = "the trace was taken on another machine; see also allow_mismatch=True"
-            refuse(*differ, hint if differ else "")
-        gathered = gather({"published": trace}, base)
-        if not gathered.observations:
-            refuse("published: no point of the trace can be simulated", *gathered.notes)
-        for note in gathered.notes:
-            warnings.warn(f"hcasim: {note}", stacklevel=4)
-        run = runner(jobs=processes(), store=usual_store())
-        simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
-        return Agreement(
-            f"{trace.header.tool.name} on {base.machine.id}, {base.machine.adapter.id}",
-            "point",
-            [
-                Compared(one.id, float(one.published), value, one.unit, share(within, one.field))
-                for one, value in zip(gathered.observations, simulated, strict=True)
-            ],
+        return checked(
+            check(
+                published,
+                self._seen(testbed),
+                workload,
+                within=within,
+                over=over,
+                quantity=quantity,
+                unit=unit,
+                folder=self.folder,
+                jobs=processes(),
+                **self._located(options),
+            )
         )
 
     def _located(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,32 +168,3 @@ def processes() -> int | None:
     """Return how many processes simulate: all processors, unless tests already run beside each
     other."""
     return 1 if "PYTEST_XDIST_WORKER" in os.environ else None
-
-
-def _compared(curve: Curve, published: Published, allowed: float, over: str = "") -> Agreement:
-    """Put both beside each other at each published x."""
-    axis = AXES[over or curve.axis]
-    rows: dict[int, Mapping[str, Any]] = {}
-    faults = []
-    for row in curve.rows:
-        x = row[axis.name]
-        if x in rows:
-            faults.append(f"found: has {axis.name} {axis.label(x)} twice; allowed: one curve")
-        rows[x] = row
-    missing = [axis.label(x) for x in published.values if x not in rows]
-    if missing:
-        faults.append(f"published: has {axis.name} {', '.join(missing)}, which was not simulated")
-    refuse(*faults)
-    where = ", ".join(str(curve.settings[one]) for one in ("testbed", "adapter"))
-    points = [
-        Compared(
-            axis.label(x),
-            value,
-            published.factor * result(rows[x], published.field),
-            published.unit,
-            allowed,
-        )
-        for x, value in published.values.items()
-    ]
-    what = title(published.field).partition(" (")[0].lower()
-    return Agreement(f"{curve.name} on {where}, {what}", axis.title, points)

@@ -17,6 +17,7 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.application_document import AppDocument
 from hcasim.runs.document import BenchmarkDocument
 from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
+from hcasim.study.agreement.agreement import CheckDocument
 from hcasim.study.comparison.compare import CompareDocument
 from hcasim.study.comparison.why import WhyDocument
 from hcasim.study.sensitivity.result import SensitivityDocument
@@ -37,6 +38,7 @@ _FORMS: dict[str, Any] = {
     "bench": BenchmarkDocument,
     "calibrate": CalibrateDocument,
     "calibration": Fit,
+    "check": CheckDocument,
     "compare": CompareDocument,
     "context": ContextFile,
     "import": ImportDocument,
@@ -63,9 +65,9 @@ def schema(name: str) -> dict[str, Any]:
     Parameters:
         name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
             "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
-            one line); or of the JSON that a command prints "app", "bench", "calibrate", "compare",
-            "import", "list", "reproduce", "run", "runs" (of several scenarios), "sensitivity",
-            "show", "sweep" or "why".
+            one line); or of the JSON that a command prints "app", "bench", "calibrate", "check",
+            "compare", "import", "list", "reproduce", "run", "runs" (of several scenarios),
+            "sensitivity", "show", "sweep" or "why".
 
     Raises:
         CatalogError: an unknown name.

@@ -46,7 +46,7 @@ class Calibration(Fit):
             value = leaf.read(entry.value) if sample is None else entry.samples[sample]
             values[path] = leaf.format(value)
         own = self.parts(testbed, adapter)
-        starts = prefixes(testbed, adapter, stack or own["stack"], host=host or own["host"])
+        starts = prefixes(testbed, adapter, stack or own["stack"], host or own["host"])
         found = {name: text for path, text in values.items() for name in renamed(path, starts)}
         if not found:
             parts = sorted({part_of(path) for path in values})
@@ -58,7 +58,7 @@ class Calibration(Fit):
         self, testbed: str, adapter: str, stack: str | None = None, host: str | None = None
     ) -> list[str]:
         """Return what was fitted and is no part of a machine, by the path of a fit."""
-        known = tuple(start for start, _ in prefixes(testbed, adapter, stack, host=host))
+        known = tuple(start for start, _ in prefixes(testbed, adapter, stack, host))
         return [path for path in self.entries if not path.startswith(known)]
 
     def is_of(self, testbed: str, adapter: str) -> bool:

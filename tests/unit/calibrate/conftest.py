@@ -1,23 +1,16 @@
 """A model that takes no time: latencies that are sums of parameters, as on a real machine."""
 
-from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.observation import Observation
 from hcasim.catalog import Fit, FittedValue
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.workloads import Options
-from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, starting
-
-BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
-
-MakeFit = Callable[..., Fit]
-Observe = Callable[..., Observation]
-Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
+from tests.unit.calibrate.toys import QUEUE, RESPONDER, SEND, MakeFit, Observe, Run, starting
 
 
 def formula(trial: Point) -> float:
@@ -60,10 +53,10 @@ def observe() -> Observe:
     """Make an observation of a workload; its id is the workload's name unless one is given."""
 
     def make(workload: str, published: str, **changes: Any) -> Observation:
-        setup = Setup(workload, "liu2004", "mt25208", Options())
+        setup = Experiment.of(workload, "liu2004", adapter="mt25208")
         fields: dict[str, Any] = {
             "id": workload,
-            "setups": (setup,),
+            "experiments": (setup,),
             "field": "latency_us",
             "published": Decimal(published),
             "unit": "us",

@@ -1,22 +1,26 @@
 """Models that take no time, and what would be measured of them with errors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate.search.observation import Observation, Setup
+from hcasim.calibrate.observation import Observation
 from hcasim.catalog import Fit
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
-from hcasim.workloads import Options
 
 SEND = "adapters.mt25208.send.latency"
 RECEIVE = "adapters.mt25208.receive.latency"
 QUEUE = "adapters.mt25208.receive_queue.latency"
 RESPONDER = "adapters.mt25208.responder.latency"
+BRIDGE = "hosts.xeon-e7520.pcix_bridge.latency"
 TRUTH = {SEND: 700_000, QUEUE: 300_000, RESPONDER: 2_000_000}
-NO_QUEUE = (("adapter.receive_queue.latency", "0 ns"),)
+MakeFit = Callable[..., Fit]
+Observe = Callable[..., Observation]
+Run = Callable[[Sequence[Point]], list[dict[str, Any]]]
+NO_QUEUE = {"adapter.receive_queue.latency": "0 ns"}
 WORKLOADS = ("write_lat", "send_lat", "read_lat")
 
 
@@ -49,7 +53,7 @@ def measured(seed: int, spread: float = 0.01) -> list[Observation]:
             found.append(
                 Observation(
                     id=f"{workload} {size}",
-                    setups=(Setup(workload, "liu2004", "mt25208", Options(size=size)),),
+                    experiments=(Experiment.of(workload, "liu2004", adapter="mt25208", size=size),),
                     field="latency_us",
                     published=Decimal(f"{seen:.7g}"),
                     unit="us",
@@ -82,7 +86,7 @@ def in_a_valley(seed: int | None, send: float = 0.8, queue: float = 0.2) -> list
         found.append(
             Observation(
                 id=f"write_lat {size}",
-                setups=(Setup("write_lat", "liu2004", "mt25208", Options(size=size)),),
+                experiments=(Experiment.of("write_lat", "liu2004", adapter="mt25208", size=size),),
                 field="latency_us",
                 published=Decimal(f"{seen:.7g}"),
                 unit="us",

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.traces.request import Request
+from hcasim.calibrate.request import Request
+from hcasim.runs.experiment import Experiment
 from tests.unit.cli.fits import FREE, LINEAR
 
 Hcasim = Callable[..., Any]
@@ -50,7 +51,8 @@ def test_a_link_that_leads_nowhere_is_refused(hcasim_: Hcasim, words: list[str])
 def test_the_command_in_a_file_can_be_typed_again() -> None:
     names = (Path("of a; b/it's $HOME.jsonl"), Path("plain.jsonl"))
     free = ("adapter.send.latency=0 ns..2 us",)
-    command = Request(names, "liu2004", free, settings={"adapter.bus.lanes": "4 & 5"}).command
+    base = Experiment("", "liu2004", overrides={"adapter.bus.lanes": "4 & 5"})
+    command = Request(names, base, free).command
     assert shlex.split(command)[:9] == [
         *("hcasim", "calibrate", "it's $HOME.jsonl", "plain.jsonl", "--testbed", "liu2004"),
         *("--set", "adapter.bus.lanes=4 & 5", "--free"),
@@ -60,7 +62,7 @@ def test_the_command_in_a_file_can_be_typed_again() -> None:
 
 def test_a_command_with_a_strange_name_can_be_typed_again_too() -> None:
     names = (Path("a\nb = 'c'\udcff.jsonl"),)
-    command = Request(names, "liu2004", ("adapter.send.latency",)).command
+    command = Request(names, Experiment("", "liu2004"), ("adapter.send.latency",)).command
     assert command.isprintable()
     words = command.removeprefix("hcasim calibrate").partition("--testbed")[0]
     told = subprocess.run(["bash", "-c", f"printf %s {words}"], capture_output=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hcasim.calibrate import descent
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.calibrate.search import descent
 from hcasim.runs.benchmark import bench
 from hcasim.runs.foreign import to_trace
 from hcasim.runs.point import Work

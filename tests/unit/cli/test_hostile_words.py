@@ -33,6 +33,7 @@ USUAL = {
         *("--only", "host.memory.read_latency", "-j", "1", "--no-cache"),
     ],
     "import": ["trace.jsonl"],
+    "check": ["trace.jsonl", "--testbed", "liu2004", "-j", "1", "--no-cache"],
     "calibrate": ["trace.jsonl", "--testbed", "liu2004", "--budget", "3", "-j", "1"],
     "new": ["adapter", "mine", "--based-on", "mt25208"],
 }

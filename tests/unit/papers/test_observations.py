@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.search.observation import Observation, without_repeats
+from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.catalog import CatalogError, load_fit
 from hcasim.papers.observations import observations
 
@@ -53,36 +53,38 @@ def test_the_digits_are_those_that_the_file_holds(edit: Edit) -> None:
 
 def test_each_is_read_where_its_claim_is() -> None:
     found = {one.id: one for one in observed("liu2004")}
-    (latency,) = found["LIU-045"].setups
-    assert (latency.workload, latency.adapter, latency.options.size) == ("read_lat", "mt23108", 4)
-    assert latency.options.iters == 10_000
+    (latency,) = found["LIU-045"].experiments
+    assert latency.workload == "read_lat"
+    assert (latency.settings["adapter"], latency.settings["size"]) == ("mt23108", 4)
+    assert latency.benchmark()[0].options.iters == 10_000
     assert found["LIU-045"].best == "min"
     peak = found["LIU-057"]
-    assert [one.options.size for one in peak.setups][-1] == 2**20
-    assert {one.adapter for one in peak.setups} == {"mt23108"}
+    assert [one.settings["size"] for one in peak.experiments][-1] == 2**20
+    assert {one.settings["adapter"] for one in peak.experiments} == {"mt23108"}
     assert (peak.field, peak.best, peak.tolerance) == ("bandwidth_MBps", "max", 0.03)
 
 
 def test_one_point_may_be_read_off(edit: Edit) -> None:
     edit('select = "smallest"', "at = 8")
     found = {one.id: one for one in observed("liu2004")}
-    assert [one.options.size for one in found["LIU-041"].setups] == [8]
+    assert [one.settings["size"] for one in found["LIU-041"].experiments] == [8]
 
 
 def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
     edit('adapter = "mt25208"', 'adapter = "mt25218"\nfirmware_mode = "memfree"')
     found = {one.id: one for one in observed("liu2004")}
-    (setup,) = found["LIU-041"].setups
-    assert (setup.adapter, setup.firmware_mode) == ("mt25218", "memfree")
-    assert found["LIU-044"].setups[0].firmware_mode is None
+    (asked,) = found["LIU-041"].experiments
+    assert asked.settings["adapter"] == "mt25218"
+    assert asked.settings["firmware_mode"] == "memfree"
+    assert "firmware_mode" not in found["LIU-044"].experiments[0].settings
 
 
 def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
     edit('adapter = "mt25208"', 'adapter = "mt25208"\nchipset_flag = false')
     found = {one.id: one for one in observed("liu2004")}
-    (setup,) = found["LIU-041"].setups
-    assert setup.overrides == (("host.pcix_bridge.streaming", "false"),)
-    assert found["LIU-044"].setups[0].overrides == ()
+    (asked,) = found["LIU-041"].experiments
+    assert asked.overrides == {"host.pcix_bridge.streaming": "false"}
+    assert not found["LIU-044"].experiments[0].overrides
 
 
 @pytest.mark.usefixtures("edit")

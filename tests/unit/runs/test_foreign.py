@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hcasim.calibrate.traces.mismatch import mismatches
-from hcasim.calibrate.traces.observations import Base, gather
-from hcasim.catalog import resolve
+from hcasim.calibrate.gathering import gather
+from hcasim.calibrate.request import find_base, mismatches
 from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.foreign import to_trace
 from hcasim.traces import read_trace, render
 from tests.measured import with_noise
@@ -31,17 +31,17 @@ def test_a_simulated_trace_is_met_exactly(
     file = tmp_path / "trace.jsonl"
     file.write_text(render(to_trace(result)))
     trace = read_trace(file)
-    machine = resolve(testbed)
+    base, machine = find_base(Experiment.of("", testbed), mpi=False)
     assert list(mismatches(trace.header, machine)) == []
-    found = gather({"trace": trace}, Base(machine, {}))
+    found = gather({"trace": trace}, base, machine)
     assert found.notes == ()
-    simulated = {job.setups[0].options for job in found.observations}
-    assert result.options in simulated
-    for one in found.observations:
+    points = [one.experiments[0].benchmark()[0] for one in found.observations]
+    assert result.options in [point.options for point in points]
+    for one, point in zip(found.observations, points, strict=True):
         row = next(
             row
             for row in result.curve.rows
-            if all(row.get(n, v) == v for n, v in vars(one.setups[0].options).items())
+            if all(row.get(n, v) == v for n, v in vars(point.options).items())
         )
         assert float(one.published) == pytest.approx(row[one.field], rel=1e-6)
 

@@ -82,12 +82,9 @@ def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
         ("[made]", "[mde]", "mde: unknown key; * did you mean 'made'?"),
         ("samples", "sample", f"{AT}.sample: unknown key; * did you mean 'samples'?"),
         ('."adapters.', '."adaptrs.', "* found 'adaptrs'; * did you mean 'adapters'?"),
-        ("value", "valeu", f"{AT}.valeu: unknown key; * did you mean 'value'?"),
-        ("bounds", "bouns", f"{AT}.bouns: unknown key; * did you mean 'bounds'?"),
         ("mt25208.send", "mt25208.sent", "*sent.latency: unknown parameter; *"),
         ("mt25208.send", "mt2520.send", "* did you mean 'mt25208'?"),
         ('id = "liu2004-mt25208"', "id = 5", "id: found 5; allowed: text"),
-        ('title = "title"', "title = 5", "title: found 5; allowed: text"),
         ("[entries", "[entries]\nx = 3\n[entries", "entries.x: found 3; allowed: a table"),
         ('value = "900 ns"', 'value = "900 parsecs"', f"{AT}.value: found '900 parsecs'*"),
         (
@@ -97,7 +94,6 @@ def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
         ),
         ("[890000, 910000]", "[890000, -5]", f"{AT}.samples: found '-5 ps'*"),
         ("[890000, 910000]", '["a", 1]', f"{AT}.samples[1]: found 'a'; allowed: a whole number"),
-        ("[890000, 910000]", "[1, true]", f"{AT}.samples[2]: found true; allowed: a whole number"),
         ("[890000, 910000]", "[]", f"{AT}.samples: missing"),
         ("[890000, 910000]", "4", f"{AT}.samples: found 4; allowed: a list"),
         (
@@ -106,7 +102,6 @@ def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
             f"{AT}.samples: found '7.900001 us'; allowed: 0 ns to 7.9 us, as its *",
         ),
         ("mtu = 1024", "mtu = 1000", "made.mtu: found 1000; allowed: 256 B*"),
-        ("mtu = 1024", "mtu = true", "made.mtu: found true; allowed: a whole number"),
         ("mtu = 1024", 'mtu = "2K"', "made.mtu: found '2K'; allowed: a whole number"),
         ("no_switch = false", "no_switch = 1", "made.no_switch: found 1; allowed: true or false"),
         ("converged = true", "converged = false", "made.converged: found false; allowed: true*"),
@@ -114,12 +109,6 @@ def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
         ("seed = 0", "seed = -1", "made.seed: found -1; allowed: 0 or more"),
         ('["a note"]', '"a note"', "made.notes: found 'a note'; allowed: a list"),
         ('"liu2004"', '"liu204"', "made.testbed: found 'liu204'; * did you mean 'liu2004'?"),
-        ('"liu2004"', "4", "made.testbed: found 4; allowed: text"),
-        (
-            'r = "mt25208"',
-            'r = "m25208"',
-            "made.adapter: found 'm25208'; * did you mean 'mt25208'?",
-        ),
         ('"fitted"', '"fited"', "curves[1].role: found 'fited'; * did you mean 'fitted'?"),
         (
             "[[curves]]",

@@ -1,0 +1,222 @@
+"""The search for the best values within bounds: least squares, by its slopes and by looking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss, straight_fit
+from hcasim.calibrate.objective import Budget, BudgetSpent, Objective
+from hcasim.calibrate.parameters import FreeParameter, Space, settings
+from hcasim.runs.executor import OutOfTime
+
+ROUNDS = 50
+"""Most steps of a search before it is given up."""
+PLACES = 16
+"""Values of a number that is no time, such as the entries of a cache, that are tried before a
+search: its effect may be flat here and steep there, where slopes do not find the way."""
+JUMPS = 4
+"""Most straight models whose best places are tried before a search goes on in steps."""
+BETTER = 0.9
+"""What a place must lower the cost to for another straight model to be made there."""
+INSIDE = 1e-3
+"""How far from the bounds the second search sets out, in widths of the bounds."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a fit is searched for.
+
+    Parameters:
+        loss: how an error weighs.
+        step: steps that are shorter end the search, in widths of the bounds; by default a tenth
+            of what the results are rounded to.
+        gain: steps that lower the cost by a smaller share end it, too.
+        budget: what it may take; without end if None.
+        twice: search again from where the first search ended, even if that is not a bound.
+        scan: look for numbers that are no times, whose effect may have steps, over their range.
+        jump: first go to where straight models are met best, as long as that is much better.
+        keep: leave what the data do not tell as it was at the start, as far as the cost allows.
+        begin: where to set out instead of at the start, in base units by path.
+    """
+
+    loss: Loss = LINEAR
+    step: float | None = None
+    gain: float = 1e-12
+    budget: Budget | None = None
+    twice: bool = True
+    scan: bool = False
+    jump: bool = False
+    keep: bool = False
+    begin: Mapping[str, int] | None = None
+
+
+USUAL = Search()
+"""The search of a fit to published numbers: to the last digit that is written."""
+TRACES = Search(
+    loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, scan=True, jump=True, keep=True
+)
+"""The search of a fit to traces: a fraction of what their noise can tell."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a search ended.
+
+    Parameters:
+        values: of the free parameters by path, in base units, rounded.
+        residuals: relative errors in tolerances before the rounding.
+        converged: whether the search ended by itself.
+    """
+
+    values: dict[str, int]
+    residuals: Array
+    converged: bool
+
+
+def searched(
+    objective: Objective, parameters: Sequence[FreeParameter], how: Search = USUAL
+) -> Solution:
+    """Search for the values that meet the observations best.
+
+    Parameters:
+        objective: the observations.
+        parameters: what may be chosen.
+        how: what counts as best, and when to end.
+    """
+    place = _Places(objective, tuple(parameters), how)
+    # dogbox strides along bounds, where trf creeps in steps that whole picoseconds hide; but it
+    # can be caught in a corner if the data do not determine everything, out of which trf finds.
+    try:
+        if how.scan and how.begin is None:
+            place.scan()
+        if how.jump:
+            place.jump()
+        strides = place.descend(place.best, "dogbox")
+        inside = strides.x.clip(INSIDE, 1 - INSIDE)
+        settled = strides.status > 0 and not how.twice and bool((inside == strides.x).all())
+        settles = strides if settled else place.descend(inside, "trf")
+    except BudgetSpent:
+        return Solution(place.rounded(place.best), place.errors, converged=False)
+    except OutOfTime as error:
+        if place.errors.size:
+            best = place.rounded(place.best)
+            found = ", ".join(f"{one.path} {one.leaf.format(best[one.path])}" for one in place.free)
+            error.add_note(f"the best so far, which is no fit: {found}")
+        raise
+    result = min(strides, settles, key=lambda one: one.cost)
+    place.best = result.x
+    return Solution(place.rounded(place.best), place.residuals(result.x), bool(result.status > 0))
+
+
+class _Places(Space):
+    """The model over places; `best` is the cheapest so far, where a search sets out."""
+
+    def __init__(self, objective: Objective, free: tuple[FreeParameter, ...], how: Search) -> None:
+        super().__init__(free)
+        self.objective, self.how = objective, how
+        self.best = self.place(how.begin or {one.path: one.start for one in free})
+        self.errors: Array = np.zeros(0)
+        self._lowest = float("inf")
+
+    def residuals(self, x: Array) -> Array:
+        """Return the residuals at a place, and keep it if it is the best."""
+        found = self.objective.residuals(self._point(x))
+        cost = self.how.loss.cost(found)
+        if cost < self._lowest:
+            self.best, self.errors, self._lowest = x.copy(), found, cost
+        return found
+
+    def descend(self, start: Array, method: str) -> Any:
+        """Follow the slopes from a place, by a method of SciPy's least squares."""
+        from scipy.optimize import least_squares
+
+        # The search ends when its steps are below what the result is rounded to.
+        finest = min(one.grain / one.width for one in self.free)
+        return least_squares(
+            self.residuals,
+            start,
+            jac=lambda x: self._slopes(x, range(len(self.free))),
+            bounds=(np.zeros(len(self.free)), np.ones(len(self.free))),
+            method=method,
+            x_scale=1.0,
+            xtol=0.1 * finest if self.how.step is None else self.how.step,
+            ftol=self.how.gain,
+            gtol=1e-12,
+            max_nfev=ROUNDS,
+            **self.how.loss.least_squares(),
+        )
+
+    def scan(self) -> None:
+        """Look for each number that may act in steps over its range, then closer around the best.
+
+        The others, whose effects are smooth, follow at each value by their slopes: what a miss
+        costs and how many there are make up for each other.
+        """
+        smooth = [n for n, one in enumerate(self.free) if not one.stepped]
+        count = min(PLACES, max(PLACES // 2, 2 * PLACES // (1 + len(smooth))))
+        for column, one in enumerate(self.free):
+            if not one.stepped:
+                continue
+            values = _spread(one, count)
+            places = self._column(column, values)
+            if smooth:
+                places = [self._followed(place, smooth) for place in places]
+                self._try(places)
+            known = sorted({*values, self.best[column]})
+            at = known.index(self.best[column])
+            near, far = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
+            self._column(column, [near + (far - near) * n / (PLACES - 1) for n in range(PLACES)])
+
+    def jump(self) -> None:
+        """Go to where a model that is straight from the best place on is met best, and again."""
+        for _ in range(JUMPS):
+            self.residuals(self.best)
+            before = self._lowest
+            self.residuals(self._followed(self.best, range(len(self.free))))
+            if self._lowest > BETTER * before:
+                break
+
+    def _column(self, column: int, values: Sequence[float]) -> list[Array]:
+        """Try several values of one parameter, the others as they are at the best place."""
+        places = []
+        for value in values:
+            place = self.best.copy()
+            place[column] = value
+            places.append(place)
+        self._try(places)
+        return places
+
+    def _try(self, places: Sequence[Array]) -> None:
+        self.objective.simulated([self._point(place) for place in places])
+        for place in places:
+            self.residuals(place)
+
+    def _followed(self, place: Array, columns: Sequence[int]) -> Array:
+        """Return a place with some parameters where a straight model is met best."""
+        moved = place.copy()
+        moved[columns] = straight_fit(
+            self.residuals(place), self._slopes(place, columns), place[columns], self.how.loss
+        )
+        return moved
+
+    def _point(self, x: Array) -> Mapping[str, int]:
+        return settings(self.values(x), self.free)
+
+    def _slopes(self, x: Array, columns: Sequence[int]) -> Array:
+        """Return how the residuals change with some parameters, per width of the bounds."""
+        chosen = [self.free[n] for n in columns]
+        found = self.objective.slopes(self._point(x), chosen, central=False)
+        slopes: Array = found * self.widths[columns] / self.objective.scales()[:, None]
+        return slopes
+
+
+def _spread(one: FreeParameter, count: int) -> list[float]:
+    """Return places over the range of a parameter, evenly in its logarithm if that is possible."""
+    if one.low <= 0:
+        return [n / (count - 1) for n in range(count)]
+    values = np.geomspace(one.low, one.high, count)
+    return [float(value) for value in np.clip((values - one.low) / one.width, 0, 1)]

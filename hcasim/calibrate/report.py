@@ -1,0 +1,426 @@
+"""The result of a calibration, for people, for programs and as the file of the fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from hcasim import __version__
+from hcasim.calibrate.confidence import Confidence, Tie
+from hcasim.calibrate.document import CalibrateDocument
+from hcasim.calibrate.entries import path_in_fit
+from hcasim.calibrate.estimate import Estimate, Residual, Samples
+from hcasim.calibrate.file.calibration import Calibration
+from hcasim.calibrate.freeing import RULE
+from hcasim.calibrate.loss import Array, Loss
+from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.request import Prepared
+from hcasim.catalog import Fit, FittedValue, render_fit
+from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
+from hcasim.pages import Column, Content
+from hcasim.pages import Table as PageTable
+from hcasim.runs.table import Table
+
+STRONG = 0.9
+"""Correlation from which on two parameters are worth a line of their own."""
+_ROUNDED = "Values are rounded, times to 1 ns or closer, intervals outwards."
+METHOD = (
+    "Intervals: 95 %, from how exactly the numbers are printed alone (uniform within the ± beside",
+    "them), to first order; other errors of the measurements and of the model are not known.",
+    _ROUNDED,
+)
+
+
+def method(floor_percent: float) -> tuple[str, ...]:
+    """Say where the intervals of a fit to published numbers come from."""
+    if not floor_percent:
+        return METHOD
+    return (
+        "Intervals: 95 %, to first order, from how exactly the numbers are printed and an error of",
+        f"{floor_percent:g} % of each for measurement and model; ± is the deviation of both.",
+        _ROUNDED,
+    )
+
+
+OPAQUE = 5.0
+"""Errors that are so many times larger than expected mean that the model lacks what matters."""
+
+FAR = 4.0
+"""A curve that is so many deviations off, rms, is named."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """What a fit leaves for finer questions.
+
+    Parameters:
+        objective: simulates further points.
+        point: the fit, in base units by path, tied paths included.
+        slopes: observations by parameters, per base unit.
+        residuals: at the fit, in tolerances.
+        confidence: to first order.
+        loss: what the fit made small.
+    """
+
+    objective: Objective
+    point: Mapping[str, int]
+    slopes: Array
+    residuals: Array
+    confidence: Confidence
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a fit to traces has beside one to published numbers.
+
+    Parameters:
+        prepared: what was asked for and the traces.
+        before: what the base description gives for each fitted observation.
+        held: the observations that were held out, as the fit has them.
+        samples: values that the traces allow.
+    """
+
+    prepared: Prepared
+    before: tuple[Residual, ...]
+    held: tuple[Residual, ...]
+    samples: Samples
+
+
+@dataclass(frozen=True)
+class FitReport(Table):
+    """What a calibration found.
+
+    Parameters:
+        fit: what was asked for.
+        parameters: the free parameters with their uncertainty.
+        residuals: each observation beside what the fitted model gives.
+        ties: what happens if each tied parameter is freed.
+        cost: half the sum of the squared relative errors, in tolerances.
+        inflation: how much larger the errors are than the data explain; 1 if they are not.
+        evaluations: points of the parameters at which the model was computed.
+        converged: whether the search ended by itself.
+        local: the model around the fit, for further questions.
+        method: how the intervals were found, in lines.
+        traced: of a fit to traces.
+    """
+
+    fit: Fit
+    parameters: tuple[Estimate, ...]
+    residuals: tuple[Residual, ...]
+    ties: tuple[Tie, ...]
+    cost: float
+    inflation: float
+    evaluations: int
+    converged: bool
+    local: Local = field(repr=False, compare=False)
+    method: tuple[str, ...] = METHOD
+    traced: Traced | None = None
+
+    def __getitem__(self, path: str) -> Estimate:
+        """Return the parameter with this path."""
+        return next(one for one in self.parameters if one.path == path)
+
+    @property
+    def title(self) -> str:
+        """What was fitted."""
+        return f"Fit of {self.fit.id}"
+
+    axes = ("parameter",)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A mapping for each parameter."""
+        return [
+            {
+                "parameter": one.path,
+                "value": one.raw(one.value),
+                "low": one.raw_interval[0],
+                "high": one.raw_interval[1],
+                "verdict": one.judgement,
+            }
+            for one in self.parameters
+        ]
+
+    @property
+    def result(self) -> Fit:
+        """The fit with the new values, as its file will hold them."""
+        found = {one.path: one for one in self.parameters}
+        ties = {tie.path: tie for tie in self.ties}
+        entries: dict[str, FittedValue] = {}
+        for path, entry in self.fit.entries.items():
+            one = found[entry.tied_to or path]
+            changes = {
+                "value": one.raw(one.value),
+                "interval": one.raw_interval,
+                "claims": one.claims,
+                "verdict": ties[path].judgement if entry.tied_to else one.judgement,
+            }
+            entries[path] = entry.model_copy(update=changes)
+        whole = self.fit.model_copy(update={"entries": entries})
+        return whole if self.traced is None else self._calibration(whole, self.traced)
+
+    def _calibration(self, whole: Fit, traced: Traced) -> Calibration:
+        """Return what the file of a fit to traces holds."""
+        prepared, machine = traced.prepared, traced.prepared.machine
+        request, chosen = prepared.request, prepared.base.settings
+        samples = {}
+        for one, column in zip(self.parameters, traced.samples.values.T, strict=True):
+            free = one.parameter
+            samples[one.path] = tuple(free.clip(free.snap(float(value))) for value in column)
+        contents = {
+            "id": whole.id,
+            "title": f"{machine.id} with {machine.adapter.id}, fitted to traces",
+            "notes": "A description of the machine that was measured, as far as the traces tell.",
+            "entries": {
+                path: one.model_copy(update={"samples": samples[path]})
+                for path, one in whole.entries.items()
+            },
+            "traces": [
+                FittedTrace(
+                    name=name,
+                    sha256=trace.sha256,
+                    tool=f"{trace.header.tool.name} {trace.header.tool.version}".strip(),
+                    device=trace.header.device.name,
+                    points=len(trace.points),
+                )
+                for name, trace in prepared.traces.items()
+            ],
+            "curves": self.curves(),
+            "made": Made(
+                hcasim=__version__,
+                command=request.command,
+                testbed=machine.id,
+                adapter=machine.adapter.id,
+                stack=chosen.get("stack", ""),
+                host=chosen.get("host", ""),
+                mtu=machine.mtu,
+                no_switch="switch" in chosen,
+                seed=request.seed,
+                loss=request.loss,
+                floor_percent=round(100 * request.floor, 9),
+                intervals=request.intervals,
+                converged=self.converged,
+                evaluations=self.evaluations,
+                observations=len(self.residuals),
+                held_out=len(traced.held),
+                cost=float(f"{self.cost:.6g}"),
+                inflation=float(f"{self.inflation:.6g}"),
+                notes=prepared.notes,
+            ),
+        }
+        if request.base.overrides:
+            contents["settings"] = {
+                path_in_fit(machine, path): text for path, text in request.base.overrides.items()
+            }
+        return Calibration.at(whole.file, contents)
+
+    def to_toml(self) -> str:
+        """Return the text of the file of the fit."""
+        return render_fit(self.result, [*self._header()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        found: dict[str, Any] = {
+            **CalibrateDocument.head(),
+            "id": self.fit.id,
+            "parameters": [one.to_dict() for one in self.parameters],
+            "observations": [one.to_dict() for one in self.residuals],
+            "ties": [tie.to_dict() for tie in self.ties],
+            "cost": self.cost,
+            "inflation": self.inflation,
+            "evaluations": self.evaluations,
+            "converged": self.converged,
+        }
+        if self.traced is not None:
+            result = self.result.model_dump()
+            found |= {name: result[name] for name in ("made", "traces", "curves")}
+            found["held_out"] = [one.to_dict() for one in self.traced.held]
+        return found
+
+    def _by_role(self) -> Iterator[tuple[str, Residual]]:
+        yield from (("fitted", one) for one in self.residuals)
+        yield from (("held out", one) for one in (self.traced.held if self.traced else ()))
+
+    def curves(self) -> list[FittedCurve]:
+        """Return how well each curve is met."""
+        found: dict[tuple[str, str], list[Residual]] = {}
+        for role, one in self._by_role():
+            found.setdefault((role, one.observation.curve), []).append(one)
+        return [_curve(name, role, part) for (role, name), part in found.items()]
+
+    def tables(self) -> list[PageTable]:
+        """Return the parameters, the observations or curves, the correlations and the ties."""
+        numbered = [(str(n), one) for n, one in enumerate(self.parameters, start=1)]
+        seen = self._curves() if self.traced else self._observations()
+        tables = [
+            _table(
+                self.title,
+                ("no>", "parameter", "value>", "95 % interval>", "verdict"),
+                [(n, one.path, *one.written, one.judgement) for n, one in numbered],
+            ),
+            seen,
+            _table(
+                "Correlation of the parameters",
+                ("no>", *(f"{number}>" for number, _ in numbered)),
+                [(n, *(f"{r:+.2f}" for r in one.correlation.values())) for n, one in numbered],
+            ),
+        ]
+        if self.ties:
+            columns = ("parameter", "tied to", "what the observations do not notice if it is free")
+            ties = [(tie.path, tie.leader, tie.move) for tie in self.ties]
+            tables.append(_table("Ties, each undone", columns, ties))
+        return tables
+
+    def _observations(self) -> PageTable:
+        rows = [(one.ids, one.observation.statement, *one.cells) for one in self.residuals]
+        columns = ("claim", "statement", "published>", "simulated>", "error>")
+        return _table("Observations", columns, rows)
+
+    def _curves(self) -> PageTable:
+        rows = []
+        for one in self.curves():
+            errors = (f"{e:+.2f} %" for e in (one.mean_error_percent, one.worst_error_percent))
+            rows.append(
+                (one.curve, one.role, str(one.points), *errors, f"{one.rms_deviations:.2f}")
+            )
+        columns = ("curve", "role", "points>", "mean error>", "worst>", "in deviations>")
+        return _table("Curves", columns, rows)
+
+    def points(self) -> PageTable:
+        """Return each point, measured and simulated."""
+        rows = []
+        for role, one in self._by_role():
+            names = one.observation.curve, one.observation.statement, role
+            rows.append((*names, *one.cells, f"{one.deviations:+.1f}"))
+        numbers = ("measured>", "simulated>", "error>", "in deviations>")
+        return _table("Points", ("curve", "point", "role", *numbers), rows)
+
+    def closing_lines(self) -> list[str]:
+        """Return what the data cannot tell, what was left out, and a summary."""
+        lines = [] if self.traced is None else [*self.traced.prepared.notes]
+        if self.traced is not None and self.converged:
+            lines += self._doubts(self.traced)
+        lines += self._correlated()
+        if self.inflation > 1 and self.converged:
+            measured = any(one.observation.error is not None for one in self.residuals)
+            known = "their standard deviation" if measured else "the rounding"
+            wider = f"{self.inflation:.3g} times what {known} explains"
+            lines.append(f"the errors are {wider}; the intervals are wider by as much")
+        lines.append(
+            f"{len(self.residuals)} observations, {len(self.parameters)} free parameters, "
+            f"cost {self.cost:.2g}, {self.evaluations} evaluations"
+        )
+        if len(self.residuals) <= len(self.parameters):
+            lines.append(
+                "no more observations than parameters: that the fit meets them tests nothing"
+            )
+        lines.append(" ".join(self.method))
+        if not self.converged:
+            lines.append("the search did not end by itself: these values are not a fit")
+        return lines
+
+    def _doubts(self, traced: Traced) -> Iterator[str]:
+        """Say what speaks against the model or the samples."""
+        missed = [
+            f"{curve.curve} is not met: {curve.rms_deviations:.1f} deviations off (rms)"
+            for curve in self.curves()
+            if curve.role == "fitted" and curve.rms_deviations > FAR
+        ]
+        why = "the model may lack something, or the bounds are too tight"
+        if not missed and self.inflation <= 1:
+            why = "all curves are met there"
+        for one in self.parameters:
+            bounds = one.parameter.low, one.parameter.high
+            if one.value in bounds and (one.value != one.parameter.start or one.verdict.known):
+                yield f"{one.path} is at a bound of what was allowed: {why}"
+        yield from missed
+        yield from self._unmoved()
+        if self.inflation > OPAQUE:
+            yield (
+                "the model does not describe these curves: its parameters say little of the machine"
+            )
+        if traced.samples.poor:
+            yield (
+                f"the samples rest on {traced.samples.support:.0f} places, which is few: bands of "
+                "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
+            )
+
+    def _unmoved(self) -> Iterator[str]:
+        """Name the points that would be the same with any value of what was fitted."""
+        widths = np.array([one.parameter.width for one in self.parameters], dtype=float)
+        moved = np.abs(self.local.slopes) @ widths
+        seen = [one.observation for one in self.residuals]
+        still = [one for one, far in zip(seen, moved, strict=True) if far < one.deviation]
+        curves: dict[str, list[str]] = {}
+        for one in still:
+            curves.setdefault(one.curve, []).append(one.id.removeprefix(one.curve).strip())
+        for curve, points in curves.items():
+            where = ", ".join(filter(None, points))
+            yield f"{curve}: what was fitted does not move {where}: something else limits them"
+
+    def _correlated(self) -> Iterator[str]:
+        for n, one in enumerate(self.parameters):
+            for other in self.parameters[n + 1 :]:
+                r = one.correlation[other.path]
+                if abs(r) >= STRONG and one.verdict.identified and other.verdict.identified:
+                    yield f"{one.path} and {other.path} are nearly collinear: correlation {r:+.2f}"
+
+    def _header(self) -> Iterator[str]:
+        if self.traced is not None:
+            request = self.traced.prepared.request
+            yield f"Written by hcasim {__version__} from traces; it comes again with"
+            yield f"    {request.command}"
+            yield "Used by: hcasim show ID --calibration FILE, hcasim bench ... --calibration FILE"
+            yield from ("", *self.method)
+            yield "Errors of the points: of their samples, of the rounding of what was printed, and"
+            yield f"{100 * request.floor:g} % for the model."
+            yield from wrap(RULE, 96)
+            yield (
+                "Samples: values that the traces allow, in base units; those at one place go "
+                "together."
+            )
+            return
+        yield f"Written by hcasim {__version__}; bounds, start, tied_to, title and notes by hand."
+        yield "The rest comes again with"
+        yield f"    hcasim calibrate {self.fit.id} -o calibration/fits/{self.fit.id}.toml"
+        yield from ("", *self.method, "", "Observations, each number once:")
+        cells = [
+            (one.ids, one.published, f"fitted {one.written}", one.observation.statement)
+            for one in self.residuals
+        ]
+        widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+        for row in cells:
+            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield f"    {'  '.join(padded)}".rstrip()
+        if self.ties:
+            yield from ("", "Each tie undone: the move that the observations do not notice:")
+            yield from (f"    {tie.path}: {tie.move}" for tie in self.ties)
+        if strong := list(self._correlated()):
+            yield from ("", *strong)
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Content]]) -> PageTable:
+    """Return a table; columns of numbers have a > behind their names."""
+    heads = [Column(one.removesuffix(">"), right=one.endswith(">")) for one in columns]
+    return PageTable(title, heads, rows)
+
+
+def _curve(name: str, role: str, residuals: Sequence[Residual]) -> FittedCurve:
+    """Sum up the points of a curve."""
+    errors = [one.error for one in residuals]
+    squares = [one.deviations**2 for one in residuals]
+    return FittedCurve(
+        curve=name,
+        role=role,
+        points=len(errors),
+        # No negative zero.
+        mean_error_percent=round(100 * sum(errors) / len(errors), 3) + 0.0,
+        worst_error_percent=round(100 * max(errors, key=abs), 3) + 0.0,
+        rms_deviations=round(math.sqrt(sum(squares) / len(squares)), 3),
+    )

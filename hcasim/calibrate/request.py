@@ -1,0 +1,341 @@
+"""What a fit to traces is asked for, checked before anything is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from hcasim.calibrate.entries import identifier, path_in_fit
+from hcasim.calibrate.freeing import free_fit
+from hcasim.calibrate.gathering import FLOOR, Observations, gather, unique
+from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.objective import Budget
+from hcasim.calibrate.parameters import free_parameters
+from hcasim.catalog import (
+    Adapter,
+    CatalogError,
+    Fit,
+    InfinibandLink,
+    Machine,
+    PcieDevice,
+    nearest,
+    one_of,
+)
+from hcasim.catalog.fits import IntervalKind
+from hcasim.catalog.link import LANES
+from hcasim.ground.errors import display
+from hcasim.ground.text import command_line, printable
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import find_machine
+from hcasim.traces import TRANSPORTS, Header, Point, Trace, read_trace
+from hcasim.workloads import find_workload
+
+PARTS = {"adapter": "adapters", "stack": "stacks", "host": "hosts"}
+"""What may be chosen instead of the testbed's, and the kind of each."""
+SLACK = 0.07
+"""Drivers round lane rates: 25 for 25.78125, 50 for 53.125."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fit to traces was asked for.
+
+    Parameters:
+        traces: files.
+        base: the machine that is set out from; the traces tell the workloads, which it has not.
+        free: what-if paths, with bounds or without.
+        holdout: workloads that are compared and not fitted.
+        loss: one of `LOSSES`.
+        floor: relative error that the model may have at any point.
+        intervals: one of `IntervalKind`.
+        budget: of the search; without end if None.
+        seed: of bootstraps and samples.
+        allow_mismatch: go on though a trace was taken on another adapter or link.
+    """
+
+    traces: tuple[Path, ...]
+    base: Experiment
+    free: tuple[str, ...]
+    holdout: tuple[str, ...] = ()
+    loss: str = "soft_l1"
+    floor: float = FLOOR
+    intervals: str = "profile"
+    budget: Budget | None = None
+    seed: int = 0
+    allow_mismatch: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command line that makes the same file, whatever folder the traces are in."""
+        words = ["hcasim", "calibrate", *(one.name for one in self.traces)]
+        base, chosen = self.base, self.base.settings
+        many: dict[str, Iterable[object]] = {
+            "--testbed": (base.testbed,),
+            **{f"--{name}": (chosen[name],) for name in PARTS if name in chosen},
+            "--set": (f"{path}={value}" for path, value in base.overrides.items()),
+            "--free": self.free,
+            "--holdout": self.holdout,
+            "--mtu": (chosen["mtu"],) if "mtu" in chosen else (),
+        }
+        words += [
+            word for name, values in many.items() for one in values for word in (name, str(one))
+        ]
+        words += ["--no-switch"] if "switch" in chosen else []
+        if self.budget is not None:
+            seconds, count = self.budget.seconds, self.budget.evaluations
+            words += ["--budget", str(count) if count is not None else f"{seconds:g}s"]
+        words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
+        words += ["--intervals", self.intervals, "--seed", str(self.seed)]
+        words += ["--allow-mismatch"] if self.allow_mismatch else []
+        return command_line([*words, "-o", "FILE"])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A fit to traces that has no faults and was not begun.
+
+    Parameters:
+        request: what was asked for.
+        traces: by name.
+        base: the machine that it starts from, with the settings that each point has.
+        machine: the same, resolved.
+        fit: the free parameters.
+        gathered: the points that are simulated.
+        notes: what a user should know of the traces.
+    """
+
+    request: Request
+    traces: Mapping[str, Trace]
+    base: Experiment
+    machine: Machine
+    fit: Fit
+    gathered: Observations
+    notes: tuple[str, ...]
+
+    @property
+    def evaluations(self) -> int:
+        """About how many evaluations the fit takes if its model is nearly straight."""
+        count = len(self.fit.entries)
+        search = 4 + 5 * count
+        return search if self.request.intervals == "linear" else search + 4 * count + 8
+
+
+def prepare_fit(request: Request) -> Prepared:
+    """Read traces and check a fit to them.
+
+    Raises:
+        CatalogError: every fault of the files and of the request.
+    """
+    faults: list[str] = []
+    traces: dict[str, Trace] = {}
+    for file in request.traces:
+        try:
+            trace = read_trace(file)
+        except CatalogError as error:
+            faults += error.faults
+            continue
+        same = next((name for name, one in traces.items() if one.sha256 == trace.sha256), None)
+        if same is not None:
+            faults.append(f"{display(file)}: found the same trace as {same}; allowed: once")
+        traces[unique(printable(file.name), traces)] = trace
+    faults += _word_faults(request)
+    found = fit = None
+    mpi = any(is_mpi(one) for trace in traces.values() for one in trace.points)
+    try:
+        found = find_base(request.base, mpi)
+    except CatalogError as error:
+        faults += error.faults
+        with suppress(CatalogError):
+            # What else is wrong does not depend on it.
+            kept = {name: one for name, one in request.base.settings.items() if name != "mtu"}
+            found = find_base(replace(request.base, settings=kept), mpi)
+    if found is not None:
+        try:
+            fit = free_fit(found[1], request.free, request.base.overrides)
+        except CatalogError as error:
+            faults += error.faults
+    notes: list[str] = []
+    gathered = None
+    if found is not None:
+        base, machine = found
+        differ = [
+            f"{name}: {text}"
+            for name, trace in traces.items()
+            for text in mismatches(trace.header, machine)
+        ]
+        if request.allow_mismatch:
+            notes += differ
+        elif differ:
+            faults += differ
+            faults.append("the traces were taken on another machine; see also --allow-mismatch")
+        # Points without an error would be another fault of a floor that is wrong.
+        floor = request.floor if _is_share(request.floor) else FLOOR
+        notes += (
+            f"{name}: {device} is software: what is fitted says nothing of an adapter"
+            for name, trace in traces.items()
+            if (device := software(trace.header))
+        )
+        gathered = gather(traces, base, machine, floor)
+        notes += gathered.notes
+        if len(traces) == len(request.traces):
+            faults += _holdout_faults(request, gathered)
+    if faults or found is None or fit is None or gathered is None:
+        raise CatalogError(faults)
+    notes += _outside(machine, fit)
+    return Prepared(request, traces, base, machine, fit, gathered, tuple(notes))
+
+
+def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
+    """Say which bounds leave out what the description has."""
+    free = {one.path: one for one in free_parameters(fit)}
+    for known in machine.parameters:
+        one = free.get(path_in_fit(machine, known.path))
+        if one is not None and one.start != known.value:
+            start = one.leaf.format(one.start)
+            yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
+
+
+def is_mpi(point: Point) -> bool:
+    """Whether a point of a trace was measured with MPI."""
+    workload = find_workload(point.workload)
+    return workload is not None and workload.mpi
+
+
+def find_base(asked: Experiment, mpi: bool) -> tuple[Experiment, Machine]:
+    """Return the machine that a fit starts from, its parts named by their ids, and resolved.
+
+    Parameters:
+        asked: says which.
+        mpi: whether MPI programs were measured.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+    chosen = asked.settings
+    try:
+        for kind, name in {
+            "testbeds": asked.testbed,
+            **{kind: chosen.get(name) for name, kind in PARTS.items()},
+        }.items():
+            # Two parts with one id would be one in a fit.
+            identifier(str(name or ""), kind)
+        machine = find_machine(asked.testbed, {**chosen, "overrides": asked.overrides}, mpi)
+    except CatalogError as error:
+        if chosen.get("mtu") is None:
+            raise
+        # Here it is an option, and no key of a file.
+        own = f"{asked.testbed}: mtu: "
+        faults = [one.replace(own, "mtu: ", 1) for one in error.faults]
+        raise CatalogError(
+            f"--{one}" if one.startswith("mtu: ") else one for one in faults
+        ) from None
+    parts = {"adapter": machine.adapter.id}
+    if mpi or "stack" in chosen:
+        # Points of verbs run with it, too.
+        parts["stack"] = machine.stack.id
+    if "host" in chosen:
+        parts["host"] = machine.host.id
+    return replace(asked, testbed=machine.id, settings={**chosen, **parts}), machine
+
+
+def _word_faults(request: Request) -> Iterable[str]:
+    words = {
+        "loss": (request.loss, list(LOSSES)),
+        "intervals": (request.intervals, list(get_args(IntervalKind))),
+    }
+    for name, (word, allowed) in words.items():
+        if word not in allowed:
+            yield f"--{name}: found {word!r}; allowed: {one_of(allowed)}{nearest(word, allowed)}"
+    if not _is_share(request.floor):
+        yield f"--floor: found {100 * request.floor:g}; allowed: percent from 0 to 100"
+
+
+def _is_share(floor: float) -> bool:
+    # That also refuses what is no number.
+    return 0 <= floor <= 1
+
+
+def _holdout_faults(request: Request, gathered: Observations) -> Iterable[str]:
+    measured = gathered.workloads()
+    for name in request.holdout:
+        if name not in measured:
+            allowed = f"; allowed: {one_of(measured)}{nearest(name, measured)}" if measured else ""
+            yield f"--holdout: found {name!r}, of which no point is left{allowed}"
+    fitted, _ = gathered.split(request.holdout)
+    if not fitted:
+        what = "all points are held out" if gathered.observations else "no point can be simulated"
+        yield f"found nothing to fit: {what}"
+        yield from gathered.notes
+    for one in fitted:
+        if one.error is None or not one.error > 0:
+            yield f"{one.id}: its error is not known; allowed: a --floor above 0"
+            break
+
+
+def software(header: Header) -> str:
+    """Return the name of the device if it is software, such as rxe; empty if it is not."""
+    words = header.device.driver, header.device.name
+    found = any(word.removeprefix("rdma_").startswith(("rxe", "siw")) for word in words)
+    return header.device.name or header.device.driver if found else ""
+
+
+def mismatches(header: Header, machine: Machine) -> Iterator[str]:
+    """Say what a trace tells of its adapter that is not so on a machine.
+
+    Parameters:
+        header: of the trace; what it does not tell is not compared.
+        machine: the base of a fit.
+
+    Yields:
+        A line for each: what the trace has, what the machine has, and what would change it.
+    """
+    device, adapter = header.device, machine.adapter
+    if header.tool.name == "hcasim" and device.name not in ("", adapter.id):
+        yield f"adapter: found {device.name}; {machine.id} has {adapter.id} here; see --adapter"
+    speaks = TRANSPORTS[adapter.protocol.kind] if isinstance(adapter, Adapter) else "no RDMA"
+    if device.transport and device.transport != speaks:
+        yield f"transport: found {device.transport}; {adapter.id} speaks {speaks}"
+    layer, kind = header.port.layer, machine.link.kind
+    if layer and layer != kind:
+        yield f"link: found {layer}; that of {machine.id} is {kind}"
+    else:
+        yield from _rates(header, machine)
+    yield from _slots(header, machine)
+
+
+def _rates(header: Header, machine: Machine) -> Iterator[str]:
+    width, speed, link = header.port.width, header.port.speed, machine.link
+    if isinstance(link, InfinibandLink):
+        if width is not None and width != link.width:
+            yield _other("link.width", f"{width} lanes", machine.id, link.width, width)
+        rate = float(LANES[link.speed].gigabits)
+        if speed is not None and abs(speed / rate - 1) > SLACK:
+            near = min(LANES, key=lambda name: abs(LANES[name].gigabits - speed))
+            own = f"{link.speed}, which is {rate:g}"
+            yield _other("link.speed", f"{speed:g} Gbit/s a lane", machine.id, own, near)
+    elif speed is not None:
+        total = speed * (width or 1)
+        if abs(total / link.gigabits - 1) > SLACK:
+            told = f"found {total:g} Gbit/s; {machine.id} has {link.gigabits}"
+            yield f"link.gigabits: {told}; see --set link.gigabits"
+
+
+def _slots(header: Header, machine: Machine) -> Iterator[str]:
+    pci, bus, name = header.pci, machine.adapter.bus, machine.adapter.id
+    if pci is None:
+        return
+    if not isinstance(bus, PcieDevice):
+        if pci.generation is not None:
+            yield f"bus: found PCI Express; {name} has {bus.kind}; see --set adapter.bus.kind=pcie"
+        return
+    for key in ("generation", "lanes", "max_payload", "max_read_request"):
+        value, own = getattr(pci, key), getattr(bus, key)
+        if value is not None and value != own:
+            yield _other(f"adapter.bus.{key}", value, name, own, value)
+
+
+def _other(key: str, found: object, owner: str, own: object, wanted: object) -> str:
+    return f"{key}: found {found}; {owner} has {own}; see --set {key}={wanted}"

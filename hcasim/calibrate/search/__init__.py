@@ -1,1 +1,0 @@
-"""The search for the values of free parameters that meet the observations best."""

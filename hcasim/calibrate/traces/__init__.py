@@ -1,1 +1,0 @@
-"""Fits to traces: what was measured, beside what a machine gives."""

@@ -1,0 +1,1 @@
+"""Measured or published curves beside what the model gives, and whether both agree."""

@@ -1,0 +1,235 @@
+"""Published numbers beside simulated ones, and how far apart they may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from hcasim.ground.errors import refuse
+from hcasim.ground.quantities import QUANTITIES
+from hcasim.ground.text import brief, plain, plain_table
+from hcasim.papers.claim import TOLERANCES
+from hcasim.papers.verdict import Number, relative_error
+from hcasim.runs.document import Form, Head
+from hcasim.runs.table import Table
+from hcasim.workloads.options import AXES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
+_COLUMNS = ("published", "simulated", "error", "allowed")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One published number beside the simulated one.
+
+    Parameters:
+        label: which point it is.
+        published: the number, or both ends of a range.
+        simulated: in the same unit.
+        unit: of both.
+        allowed: largest absolute relative error.
+        x: where on the axis of a figure.
+        curve: which it is on.
+    """
+
+    label: str
+    published: Number
+    simulated: float
+    unit: str
+    allowed: float
+    x: int = 0
+    curve: str = ""
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Both ends of the published range, or the number."""
+        return self.published if isinstance(self.published, tuple) else (self.published,)
+
+    @property
+    def error(self) -> float:
+        """By how much the simulated number is too large, relative to the published one."""
+        return relative_error(self.simulated, self.published)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the error is allowed; that of what is no number is not."""
+        return abs(self.error) <= self.allowed
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line of a table."""
+        published = f"{' to '.join(f'{one:.6g}' for one in self.ends)} {self.unit}"
+        error = f"{100 * self.error:+.1f} %{'' if self.agrees else ' !'}"
+        return (
+            self.label,
+            published.strip(),
+            f"{self.simulated:.6g} {self.unit}".strip(),
+            error.ljust(len(error) + 2 * self.agrees),
+            f"{100 * self.allowed:g} %",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point for JSON."""
+        low, *high = self.ends
+        return {
+            "point": self.label,
+            "published": low,
+            **({"published_to": high[0]} if high else {}),
+            "simulated": self.simulated,
+            "unit": self.unit,
+            "error": self.error,
+            "allowed": self.allowed,
+            "agrees": self.agrees,
+        }
+
+
+class CheckedPoint(Form):
+    """A measured number beside the simulated one."""
+
+    point: str
+    published: float
+    published_to: float | None = Field(None, description="the other end of a range")
+    simulated: float
+    unit: str
+    error: float = Field(description="relative and signed")
+    allowed: float = Field(description="largest absolute relative error")
+    agrees: bool
+
+
+class CheckDocument(Head):
+    """What `hcasim check --json` prints."""
+
+    schema_: Literal["hcasim-check"] = Field(alias="schema")
+    title: str
+    agrees: bool
+    points: tuple[CheckedPoint, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement(Table):
+    """A measured or published curve beside the simulated one.
+
+    Parameters:
+        title: what was compared.
+        axis: what tells the points apart.
+        points: each point.
+    """
+
+    title: str
+    axis: str
+    points: Sequence[Compared]
+
+    def __repr__(self) -> str:
+        return brief(self, self.title, points=len(self.points), missed=len(self.missed))
+
+    @property
+    def missed(self) -> list[Compared]:
+        """The points that do not agree."""
+        return [one for one in self.points if not one.agrees]
+
+    @property
+    def heading(self) -> str:
+        """The title with how many points are missed."""
+        return f"{self.title}: {len(self.missed)} of {len(self.points)} points missed (!)"
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A mapping for each point; errors are relative."""
+        return [one.to_dict() for one in self.points]
+
+    axes = ("point",)
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the titles of the columns, and the cells of each point as text."""
+        return [(self.axis, *_COLUMNS), *(one.cells for one in self.points)]
+
+    def __str__(self) -> str:
+        head, *lines = self.lines()
+        return plain_table(self.heading, head, lines, right=head)
+
+    def to_text(self) -> str:
+        """Return it as aligned text."""
+        return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            **CheckDocument.head(),
+            "title": self.title,
+            "agrees": not self.missed,
+            "points": self.rows,
+        }
+
+    def plot(self) -> Figure:
+        """Draw each curve, as it was measured and as it is simulated."""
+        from hcasim.runs.drawing import mark_axis, new_figure
+        from hcasim.runs.drawing import plain as unmarked
+
+        curves: dict[tuple[str, str], list[Compared]] = {}
+        for one in self.points:
+            curves.setdefault((one.curve, one.unit), []).append(one)
+        figure = new_figure(width=6.4 * len(curves))
+        panels = figure.subplots(1, len(curves), squeeze=False)[0]
+        for panel, ((name, unit), points) in zip(panels, curves.items(), strict=True):
+            xs = [one.x for one in points]
+            ends = [(min(one.ends), max(one.ends)) for one in points]
+            middles = [sum(pair) / 2 for pair in ends]
+            reach = [(high - low) / 2 for low, high in ends]
+            panel.errorbar(xs, middles, yerr=reach, fmt="o", color="black", label="measured")
+            panel.plot(xs, [one.simulated for one in points], marker=".", label="simulated")
+            panel.set_title(unmarked(name), fontsize=10)
+            panel.set_ylabel(unmarked(unit))
+            panel.set_ylim(bottom=0)
+            option = next((one for one in AXES.values() if one.title == self.axis), AXES["size"])
+            mark_axis(panel, option, xs)
+            panel.set_xlabel(option.title)
+            panel.legend(fontsize=8)
+            panel.grid(alpha=0.3)
+        figure.suptitle(unmarked(self.title), fontsize=10)
+        return figure
+
+
+class Disagreement(AssertionError):
+    """The model misses a published curve; its text is the table of both."""
+
+
+def checked(found: Agreement) -> Agreement:
+    """Return an agreement.
+
+    Raises:
+        Disagreement: one of its points is missed.
+    """
+    if found.missed:
+        raise Disagreement(str(found))
+    return found
+
+
+def share(within: object, field: str) -> float:
+    """Return the relative error that is allowed.
+
+    Parameters:
+        within: text such as "5 %", a number below 1, or None for the usual tolerance of claims.
+        field: the key of a row that is compared.
+
+    Raises:
+        CatalogError: it is neither, or there is no usual one.
+    """
+    allowed = "a number from 0 to below 1 such as 0.05, or text such as '5 %'"
+    if within is None:
+        named = (name for name, one in QUANTITIES.items() if one.field == field)
+        usual = TOLERANCES.get(next(named, ""))
+        refuse("" if usual else f"within: missing; {field} has no usual tolerance; give {allowed}")
+        return usual or 0.0
+    found: Any = plain(within)
+    if isinstance(found, str) and (match := _PERCENT.fullmatch(found)):
+        found = float(match[1]) / 100
+    fits = isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found < 1
+    refuse("" if fits else f"within: found {within!r}; allowed: {allowed}")
+    return float(found)

@@ -1,0 +1,169 @@
+"""The question whether the model gives what was measured."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from hcasim.calibrate.gathering import gather
+from hcasim.calibrate.objective import Objective, runner
+from hcasim.calibrate.request import find_base, is_mpi, mismatches, software
+from hcasim.catalog import Machine
+from hcasim.ground.errors import name_fault, refuse
+from hcasim.ground.quantities import result, title
+from hcasim.runs.benchmark import run_benchmark
+from hcasim.runs.curve import Curve
+from hcasim.runs.executor import Progress
+from hcasim.runs.experiment import Experiment
+from hcasim.runs.store import Store, usual_store
+from hcasim.study.agreement.agreement import Agreement, Compared, share
+from hcasim.study.agreement.published import Published, opened, read_published
+from hcasim.traces import Trace
+from hcasim.workloads import find_workload, unknown_workload
+from hcasim.workloads.options import AXES
+
+_BESIDE_A_TRACE = ("adapter", "host", "stack", "switch", "mtu", "overrides", "allow_mismatch")
+
+
+def check(
+    published: object,
+    testbed: str | PathLike[str] | Machine,
+    workload: str | None = None,
+    *,
+    within: str | float | None = None,
+    over: str = "size",
+    quantity: str = "",
+    unit: str = "",
+    folder: Path = Path(),
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    cache: bool = True,
+    **settings: Any,
+) -> Agreement:
+    """Simulate what was measured or published, and compare both at each of its points.
+
+    Parameters:
+        published: numbers, or ranges as (low, high), by the x axis, such as {8: 3.8, "1K": 6};
+            a table of pandas or a .csv file, whose columns are named as in rows, such as
+            "size" and "latency_us"; a trace, its file, or a file that perftest, OSU, IMB or
+            NetPIPE printed.
+        testbed: id or file of the machine.
+        workload: the benchmark, such as "write_lat"; without it each point of a trace runs with
+            the workload and the options that the trace tells.
+        within: the relative error that is allowed, such as "5 %" or 0.05; without it the usual
+            tolerance of claims.
+        over: the name of the x axis, such as "qps".
+        quantity: what is compared, such as "latency", if that is not clear.
+        unit: of `published`, such as "MiB/s", if it is not that of a row.
+        folder: from which files that are measured are seen.
+        jobs: processes to use; all processors without it.
+        progress: is told how many points are done.
+        cache: take what earlier runs have simulated with this code, and keep what is new.
+        settings: of `hcasim.bench`; beside a trace adapter, host, stack, mtu, switch and
+            overrides, and allow_mismatch=True if it was taken on another adapter or link.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+    data = opened(published, folder)
+    store = usual_store() if cache else None
+    if workload is None:
+        refuse(*_trace_faults(data, testbed, settings))
+        assert isinstance(data, Trace)
+        return _repeated(data, Experiment("", testbed), within, settings, jobs, progress, store)
+    known = find_workload(workload)
+    refuse("" if known else unknown_workload(workload))
+    assert known is not None
+    refuse("" if over in AXES else f"over: found {over!r}; allowed: {', '.join(AXES)}")
+    read = read_published(data, known.name, over, known.fields, quantity, unit)
+    allowed = share(within, read.field)
+    asked = Experiment.of(workload, testbed, **{**settings, over: list(read.values)})
+    found = run_benchmark(asked.benchmark(), jobs=jobs, progress=progress, store=store)
+    return compared(found.curve, read, allowed, over)
+
+
+def _trace_faults(data: object, testbed: object, settings: Mapping[str, Any]) -> list[str]:
+    faults = [
+        f"{name}: found beside a trace without workload; allowed: {', '.join(_BESIDE_A_TRACE)}"
+        for name in settings
+        if name not in _BESIDE_A_TRACE
+    ]
+    if not isinstance(data, Trace):
+        faults.append("workload: missing; a curve that is no trace does not tell it")
+    return [*faults, name_fault("testbed", testbed)]
+
+
+def _repeated(
+    trace: Trace,
+    asked: Experiment,
+    within: str | float | None,
+    settings: Mapping[str, Any],
+    jobs: int | None,
+    progress: Progress | None,
+    store: Store | None,
+) -> Agreement:
+    """Simulate each point of a trace as it was measured."""
+    chosen = {name: one for name, one in settings.items() if name != "allow_mismatch"}
+    base, machine = find_base(asked.with_(**chosen), any(map(is_mpi, trace.points)))
+    if not settings.get("allow_mismatch", False):
+        differ = [*mismatches(trace.header, machine)]
+        hint = "the trace was taken on another machine; see also allow_mismatch=True"
+        refuse(*differ, hint if differ else "")
+    gathered = gather({"published": trace}, base, machine)
+    if not gathered.observations:
+        refuse("published: no point of the trace can be simulated", *gathered.notes)
+    for note in gathered.notes:
+        warnings.warn(f"hcasim: {note}", stacklevel=4)
+    if device := software(trace.header):
+        warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
+    run = runner(jobs=jobs, progress=progress, store=store)
+    simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
+    return Agreement(
+        f"{trace.header.tool.name} on {machine.id}, {machine.adapter.id}",
+        "point",
+        [
+            Compared(
+                one.id,
+                float(one.published),
+                value,
+                one.unit,
+                share(within, one.field),
+                one.size,
+                one.curve,
+            )
+            for one, value in zip(gathered.observations, simulated, strict=True)
+        ],
+    )
+
+
+def compared(curve: Curve, published: Published, allowed: float, over: str = "") -> Agreement:
+    """Put both beside each other at each published x."""
+    axis = AXES[over or curve.axis]
+    rows: dict[int, Mapping[str, Any]] = {}
+    faults = []
+    for row in curve.rows:
+        x = row[axis.name]
+        if x in rows:
+            faults.append(f"found: has {axis.name} {axis.label(x)} twice; allowed: one curve")
+        rows[x] = row
+    missing = [axis.label(x) for x in published.values if x not in rows]
+    if missing:
+        faults.append(f"published: has {axis.name} {', '.join(missing)}, which was not simulated")
+    refuse(*faults)
+    where = ", ".join(str(curve.settings[one]) for one in ("testbed", "adapter"))
+    points = [
+        Compared(
+            axis.label(x),
+            value,
+            published.factor * result(rows[x], published.field),
+            published.unit,
+            allowed,
+            x,
+        )
+        for x, value in published.values.items()
+    ]
+    what = title(published.field).partition(" (")[0].lower()
+    return Agreement(f"{curve.name} on {where}, {what}", axis.title, points)
