@@ -65,6 +65,8 @@ def banded(monkeypatch: pytest.MonkeyPatch) -> Banded:
             overrides = {"adapter.send.latency": f"{value} ns"}
             return Experiment.of(workload, "liu2004", size="8,16", overrides=overrides).benchmark()
 
+        # Other processes would simulate with time.
+        given = {"jobs": 1, **given}
         return with_bands(
             run_benchmark(points(fitted), jobs=1), [points(one) for one in samples], **given
         )
