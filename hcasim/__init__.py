@@ -4,6 +4,7 @@ From a program or a notebook, after `import hcasim as hc`:
 
     hc.machine(testbed, ...)     put a machine together from its descriptions
     hc.bench(workload, ...)      run a benchmark on a machine
+    hc.Experiment.of(...)        keep what to ask, to vary it and to run it with hc.bench
     hc.app(program, ...)         run a program of MPI on a machine
     hc.run(scenario, ...)        replay a published figure
     hc.reproduce(papers)         replay papers and compare them with what they state
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hcasim.papers.replay import replay as run
     from hcasim.papers.report import reproduce
     from hcasim.runs.benchmark import bench
+    from hcasim.runs.experiment import Experiment
     from hcasim.runs.program import app
     from hcasim.schemas.making import schema
     from hcasim.study.agreement.checking import check
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "CatalogError",
+    "Experiment",
     "app",
     "bench",
     "calibration",
@@ -67,6 +70,7 @@ __all__ = [
 
 _ROOMS = {
     "CatalogError": "catalog:CatalogError",
+    "Experiment": "runs.experiment:Experiment",
     "app": "runs.program:app",
     "bench": "runs.benchmark:bench",
     "check": "study.agreement.checking:check",

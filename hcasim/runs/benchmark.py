@@ -166,8 +166,8 @@ class Benchmark(Table):
 
 
 def bench(
-    workload: str,
-    testbed: str | PathLike[str] | Machine,
+    workload: str | Experiment,
+    testbed: str | PathLike[str] | Machine | None = None,
     *,
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
@@ -179,7 +179,8 @@ def bench(
     """Run a benchmark, such as `bench("window_bw", "liu2004", size="4..1M", window=16)`.
 
     Parameters:
-        workload: its name, such as "write_lat"; `hcasim list workloads` has them all.
+        workload: its name, such as "write_lat"; `hcasim list workloads` has them all. Or an
+            experiment, which `testbed` and settings change.
         testbed: its id or file; or a machine that `hcasim.machine` put together, which leaves no
             choice.
         jobs: processes to use; all processors without it.
@@ -200,7 +201,10 @@ def bench(
         CatalogError: every fault of the request.
     """
     refuse(flag_fault("profile", profile), flag_fault("cache", cache))
-    points = Experiment.of(workload, testbed, **settings).benchmark()
+    asked = workload if isinstance(workload, Experiment) else Experiment.of(workload, testbed)
+    if testbed is not None:
+        asked = replace(asked, testbed=testbed)
+    points = asked.with_(**settings).benchmark()
     store = usual_store() if cache else None
     with on_scheduler(scheduler):
         return run_benchmark(points, jobs=jobs, progress=progress, profile=profile, store=store)

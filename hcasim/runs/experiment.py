@@ -40,13 +40,13 @@ class Experiment:
     """
 
     workload: str
-    testbed: str | PathLike[str] | Machine
+    testbed: str | PathLike[str] | Machine | None
     settings: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, workload: str, testbed: str | PathLike[str] | Machine, **settings: Any
+        cls, workload: str, testbed: str | PathLike[str] | Machine | None, **settings: Any
     ) -> Experiment:
         """Return an experiment from settings by name; those that are None are left out.
 

@@ -42,7 +42,7 @@ def known_once(key: Hashable, make: Callable[[], T]) -> T:
 
 
 def find_machine(
-    testbed: str | PathLike[str] | Machine, chosen: Mapping[str, Any], mpi: bool
+    testbed: str | PathLike[str] | Machine | None, chosen: Mapping[str, Any], mpi: bool
 ) -> Machine:
     """Return a machine as it was asked for.
 
@@ -52,8 +52,10 @@ def find_machine(
         mpi: whether it is to have an MPI library.
 
     Raises:
-        CatalogError: every fault of the request, or choices beside a machine.
+        CatalogError: every fault of the request, no testbed, or choices beside a machine.
     """
+    if testbed is None or testbed == "":
+        raise CatalogError(["testbed: found none; allowed: an id or a file"])
     if not isinstance(testbed, Machine):
         key = (str(testbed), mpi, repr(sorted(chosen.items())))
         return known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
