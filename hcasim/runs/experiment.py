@@ -184,3 +184,11 @@ def unknown_settings(names: Iterable[str], label: str) -> list[str]:
         for name in names
         if "." not in name and name not in (*known, "overrides")
     ]
+
+
+def unexplained(command: str, settings: Mapping[str, Any]) -> str:
+    """Say that a result has no place for what `explain` asks for, if that was asked for."""
+    if settings.get("explain") in (None, False):
+        return ""
+    why = "which does not look into points"
+    return f"explain: found with {command}, {why}; allowed: bench or why"

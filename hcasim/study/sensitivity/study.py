@@ -22,6 +22,7 @@ from hcasim.ground.errors import (
 )
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
+from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
@@ -93,6 +94,7 @@ def sensitivity(
     drawn_by = "found with the method tornado, which draws none; allowed: with morris or sobol"
     no_fit = calibration is not None and not isinstance(calibration, Calibration)
     refuse(
+        unexplained("sensitivity", options),
         words_fault("only", patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
         *(

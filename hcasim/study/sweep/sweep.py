@@ -23,6 +23,7 @@ from hcasim.ground.errors import (
 )
 from hcasim.ground.faults import shown
 from hcasim.runs.executor import Progress, on_scheduler, run_points
+from hcasim.runs.experiment import unexplained
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.study.bands import banded, draw, samples_fault
@@ -89,6 +90,7 @@ def sweep(
         samples_fault(uncertainty),
         table_fault("let", let, "{'window': '64 * qps'}"),
         *_zipped_faults(zipped),
+        unexplained("sweep", settings),
     )
     given = {"workload": workload, "testbed": testbed, **settings, **(overrides or {})}
     plan = read_plan(given, zipped, let, where)

@@ -57,6 +57,13 @@ def test_all_at_once_has_indices_with_intervals(hcasim_: Hcasim) -> None:
         (("--range", "a"), "--range: found 'a'; allowed: PATH=LOW..HIGH"),
         (("--range", "a=1"), "--range: found 'a=1'; allowed: PATH=LOW..HIGH"),
         (("--csv", "--json"), "--csv: contradicts --json; choose one"),
+        (
+            ("--explain",),
+            (
+                "explain: found with sensitivity, which does not look into points; "
+                "allowed: bench or why"
+            ),
+        ),
         (("--spread", "x"), "spread: found 'x'; allowed: a number above 1"),
         (("-o", "x.zip"), f"--output: found 'x.zip'; allowed endings: {one_of(ENDINGS)}"),
         (("--set", "adapter"), "--set: found 'adapter'; allowed: PATH=VALUE"),

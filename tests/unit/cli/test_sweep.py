@@ -90,6 +90,7 @@ def test_a_faulty_file_is_refused_in_words(
         (("--let", "qps"), "--let: found 'qps'"),
         (("--size", "8", "--over", "size=9"), "--over: found size also as --size"),
         (("-o", "x.zip"), "allowed endings"),
+        (("--explain",), "explain: found with sweep, which does not look into points; allowed: "),
         (("--csv", "--json"), "--csv: contradicts --json"),
         (("--set", "adapter.bus.lanes=5,4"), "adapter.bus.lanes: found 5; allowed"),
     ],
