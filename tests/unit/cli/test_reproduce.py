@@ -52,7 +52,7 @@ def passing(identifier: str) -> Any:
 
 
 def test_json_is_all_that_is_printed(hcasim_: Hcasim) -> None:
-    found = hcasim_("reproduce", "liu2004", "--json")
+    found = hcasim_("reproduce", "liu2004", "-j", "1", "--json")
     data = json.loads(found.output)
     assert found.messages == ""
     assert len(data["claims"]) == 105
