@@ -49,7 +49,4 @@ def test_a_device_writes_over_what_the_processor_holds() -> None:
     held = cache(4, ddio=1)
     held.access(0, 3 * BLOCK)
     assert held.place(0, 3 * BLOCK) == 0
-
-
-def test_without_ddio_a_device_fills_nothing() -> None:
     assert not cache().ddio
