@@ -14,7 +14,7 @@ from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
 from tests.rig import machine
-from tests.unit.hca.storage import FakeStorage
+from tests.unit.hca.test_icm import FakeStorage
 
 PAGE = 4096
 

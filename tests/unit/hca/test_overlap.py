@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import Machine
 from hcasim.catalog.adapter_tables import IcmCache, WqeCache
-from hcasim.verbs import SendWR
+from hcasim.verbs import QP, SendWR
 from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
@@ -17,6 +18,16 @@ def spent(rig: Rig, programs: list[Program]) -> int:
     begun = rig.sim.now
     rig.run(*programs)
     return rig.sim.now - begun
+
+
+def warm(on: Machine, pairs: int = 1) -> tuple[Rig, list[QP]]:
+    """Queue pairs whose contexts are on the chip."""
+    rig = Rig(on)
+    a, b = rig.peers
+    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+    for qp in qps:
+        rig.exchange(qp, a, a.request(WRITE, b))
+    return rig, qps
 
 
 def writes(peer: Peer, qp: Any, other: Peer, count: int, size: int = 8) -> Program:
@@ -64,11 +75,8 @@ def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: 
             "adapter.send.wqe_service": "20 us",
             "adapter.wqe.fetch": "8",
         }
-        rig = Rig(machine(busy))
+        rig, qps = warm(machine(busy), pairs)
         a, b = rig.peers
-        qps = [rig.connect(a, b)[0] for _ in range(pairs)]
-        for qp in qps:
-            rig.exchange(qp, a, a.request(WRITE, b))
 
         def program() -> Program:
             for qp in qps:
@@ -97,11 +105,8 @@ def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> No
 
 def test_entries_fetched_ahead_hide_the_latency_of_their_read() -> None:
     def took(ahead: int) -> int:
-        rig = Rig(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
-        rig.exchange(qp, a, a.request(WRITE, b))
-        return spent(rig, [writes(a, qp, b, 64)])
+        rig, (qp,) = warm(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
+        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
 
     assert took(0) > 1.1 * took(1)
 
@@ -116,11 +121,8 @@ def test_a_buffer_shared_by_bytes_takes_more_short_packets() -> None:
             "adapter.wqe.fetch": "64",
             "adapter.bus.read_tags": "64",
         }
-        rig = Rig(machine(slow))
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
-        rig.exchange(qp, a, a.request(WRITE, b))
-        return spent(rig, [writes(a, qp, b, 64)])
+        rig, (qp,) = warm(machine(slow))
+        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
 
     assert took("port") > 4 * took("queue_pair")
 
@@ -202,11 +204,8 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
         changes |= {"adapter.send.port_buffer": "256 KiB", "adapter.send.units": "4"}
         if cold == "adapter.sqpc.location":
             changes |= {cold: "host", "adapter.sqpc.entries": "1", "adapter.sqpc.ways": "1"}
-        rig = Rig(machine(OVERLAPS | changes))
+        rig, (long, short) = warm(machine(OVERLAPS | changes), 2)
         a, b = rig.peers
-        long, short = (rig.connect(a, b)[0] for _ in range(2))
-        for qp in (long, short):
-            rig.exchange(qp, a, a.request(WRITE, b, 8))
         rig.sim.run()
         begun = rig.sim.now
 

@@ -31,14 +31,6 @@ def fill(peer: Peer, qp: QP, request: SendWR, times: int) -> Program:
     yield from peer.post(qp, *[request] * times)
 
 
-def test_a_send_queue_takes_as_many_requests_as_it_was_made_for(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, max_send_wr=3)
-    assert succeeded(rig.exchange(qp, a, *[a.request(WRITE, b)] * 3))
-    message = refused("ENOMEM", fill(a, qp, a.request(WRITE, b), 4), rig)
-    assert message == "ENOMEM: the send queue is full: 3 requests are outstanding"
-
-
 def test_a_completion_frees_its_place_when_it_is_polled_and_not_before(rig: Rig) -> None:
     a, b = rig.peers
     qp, _ = rig.connect(a, b, max_send_wr=2)
@@ -47,7 +39,8 @@ def test_a_completion_frees_its_place_when_it_is_polled_and_not_before(rig: Rig)
         yield from a.post(qp, *[a.request(WRITE, b)] * 2)
         yield rig.sim.timeout(10**8)
         assert len(a.cq.queue.entries) == 2
-        with pytest.raises(VerbsError, match="ENOMEM"):
+        full = "ENOMEM: the send queue is full: 2 requests are outstanding"
+        with pytest.raises(VerbsError, match=full):
             yield from a.post(qp, a.request(WRITE, b))
         yield from a.collect(1)
         yield from a.post(qp, a.request(WRITE, b))
@@ -203,17 +196,11 @@ def test_a_length_that_no_message_has_is_refused(
 
 def test_only_the_mtus_of_infiniband_are_taken(rig: Rig) -> None:
     a, b = rig.peers
-    for mtu in (0, 512 + 1, 1500, 8192):
+    # The last one is beyond that of the ports.
+    for mtu in (0, 512 + 1, 1500, 8192, 2048):
         with pytest.raises(VerbsError, match=f"path MTU {mtu}; allowed: 256, 512, 1024$"):
             rig.connect(a, b, path_mtu=mtu)
     assert MTUS == (256, 512, 1024, 2048, 4096)
-
-
-def test_a_path_mtu_beyond_that_of_the_ports_is_refused(rig: Rig) -> None:
-    a, b = rig.peers
-    with pytest.raises(VerbsError) as caught:
-        rig.connect(a, b, path_mtu=2048)
-    assert caught.value.errno == "EINVAL"
 
 
 @pytest.mark.parametrize(
@@ -222,11 +209,6 @@ def test_a_path_mtu_beyond_that_of_the_ports_is_refused(rig: Rig) -> None:
 def test_memory_that_others_write_must_be_writable_here(rig: Rig, access: Access) -> None:
     with pytest.raises(VerbsError, match="EINVAL: remote write or atomic access needs local"):
         rig.peers[0].pd.reg_mr(64, access)
-
-
-def test_there_is_no_region_without_bytes(rig: Rig) -> None:
-    with pytest.raises(VerbsError, match="at least 1 byte, not 0"):
-        rig.peers[0].pd.reg_mr(0)
 
 
 def test_there_is_no_completion_queue_without_entries(rig: Rig) -> None:
@@ -280,19 +262,6 @@ def test_two_programs_may_wait_on_one_completion_queue(rig: Rig) -> None:
     requests = [a.request(WRITE, b, wr_id=i) for i in range(6)]
     *found, _ = rig.run(a.collect(3), a.collect(3), a.post(qp, *requests))
     assert sorted(ids(found[0] + found[1])) == list(range(6))
-
-
-def test_one_completion_queue_serves_several_queue_pairs(rig: Rig) -> None:
-    a, b = rig.peers
-    pairs = [rig.connect(a, b) for _ in range(3)]
-
-    def program() -> Program:
-        for number, (qp, _) in enumerate(pairs):
-            yield from a.post(qp, a.request(WRITE, b, wr_id=number))
-        return (yield from a.collect(3))
-
-    (found,) = rig.run(program())
-    assert {c.wr_id: c.qpn for c in found} == {i: qp.qp_num for i, (qp, _) in enumerate(pairs)}
 
 
 def test_receives_and_sends_may_complete_on_queues_of_their_own(rig: Rig) -> None:

@@ -88,10 +88,10 @@ def test_a_region_is_of_use_once_registered_and_of_none_once_deregistration_begi
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"page_size": 0}, "a page of 0 bytes; allowed: powers of two from 4096 to 1073741824"),
-        ({"page_size": 2048}, "a page of 2048 bytes; allowed: powers of two from 4096"),
-        ({"page_size": 12288}, "a page of 12288 bytes; allowed: powers of two from 4096"),
-        ({"page_size": 2**31}, "a page of 2147483648 bytes; allowed: powers of two from 4096"),
+        (
+            {"page_size": 2048},
+            "a page of 2048 bytes; allowed: powers of two from 4096 to 1073741824",
+        ),
         ({"length": 0}, "a memory region needs at least 1 byte, not 0"),
     ],
 )
