@@ -152,13 +152,6 @@ def test_the_shared_bus_is_held_for_exactly_the_phases_of_all_transactions(
     assert counters["bus_mmio_writes"] == len(plan) - len(reads) - len(writes)
 
 
-@given(devices, hosts(), traffic)
-def test_the_same_traffic_takes_the_same_time_again(
-    device: Device, host: Host, plan: list[Operation]
-) -> None:
-    assert run(make(device, host), plan) == run(make(device, host), plan)
-
-
 class Watched(CreditPool):
     """A pool whose credits are counted whenever they change."""
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import Cache, resolve
+from hcasim.catalog import Cache
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Waiting
-from hcasim.workloads import Options, run_point
 from tests.rig import WRITE, Program, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
@@ -295,9 +294,3 @@ def test_memory_grows_with_what_is_used_and_not_with_the_tables() -> None:
     assert large < small + 200_000
     # Eight times as many queue pairs take about eight times as much.
     assert 4 * large < peak(1 << 24, 8 * 64) < 12 * large
-
-
-def test_a_shipped_adapter_runs_in_both_modes() -> None:
-    for mode in ("mem", "memfree"):
-        on = resolve("liu2004", adapter="mt25218", firmware_mode=mode)
-        assert run_point("write_lat", on, Options(size=8, iters=2)).row["latency_us"] > 0
