@@ -16,6 +16,7 @@ from tests.rig import (
     Program,
     Rig,
     check_that_nothing_is_lent,
+    joined,
 )
 
 EVERY = pytest.mark.parametrize("mixes", [infiniband(), over_iwarp()], ids=["InfiniBand", "iWARP"])
@@ -140,9 +141,7 @@ def test_concurrent_additions_add_up(amounts: list[list[int]], start: int) -> No
 def test_a_failure_splits_the_requests_into_done_failed_and_flushed(
     mix: list[Operation], bad: int, fault: str
 ) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**6)
+    rig, a, b, qp, remote = joined(min_rnr_timer_ps=10**6)
     bad %= len(mix)
     sends = [op for op in mix if op.opcode is SEND]
     rig.run(b.post_receives(remote, *(b.receive(op.size) for op in sends)))

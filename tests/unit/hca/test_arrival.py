@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.packet import Route
 from hcasim.hca.port import Arrival
-from tests.rig import FETCH_ADD, READ, SEND, WRITE, Program, Rig, machine, succeeded
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Program, Rig, joined, machine, succeeded
 
 
 class Dispatcher:
@@ -134,9 +134,7 @@ def test_packets_that_piled_up_behind_a_slow_context_are_all_dealt_with() -> Non
 
 @pytest.mark.parametrize("service", ["50 ns", "80 ns"])
 def test_the_pipeline_is_busy_for_its_service_time_on_each_packet(service: str) -> None:
-    rig = Rig(machine({"adapter.receive.packet_service": service}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine({"adapter.receive.packet_service": service}))
     rig.exchange(qp, a, a.request(WRITE, b, 10 * 1024))
     port = b.adapter.ports[0]
     assert port.packets_received == 10

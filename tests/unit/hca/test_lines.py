@@ -171,11 +171,7 @@ def test_one_line_gets_the_share_of_one_however_many_wait_in_it() -> None:
         lone = rig.connect(a, b)[0]
     request = a.request(WRITE, b, 16 * 1024)
 
-    def program() -> Program:
-        yield from post_all(rig, [*crowded, lone], request, request, request, request)
-        return (yield from a.collect(36))
-
-    (found,) = rig.run(program())
+    _, found = rig.run(post_all(rig, [*crowded, lone], *[request] * 4), a.collect(36))
     when = [c.timestamp_ps for c in found if c.qpn == lone.qp_num][-1]
     beside = sum(c.timestamp_ps <= when for c in found if c.qpn != lone.qp_num)
     # Packet by packet one of each line; the crowd started earlier and pauses between messages.

@@ -110,11 +110,7 @@ def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:
         yield rig.sim.timeout(12 * 10**6)
         yield from a.post_receives(other, a.receive(64, wr_id=9))
 
-    def sender() -> object:
-        yield from a.post(qp, a.request(SEND, a, wr_id=3))
-        return (yield from a.collect(2))
-
-    found, _ = rig.run(sender(), late())
+    found, _ = rig.run(a.send(qp, a.request(SEND, a, wr_id=3), collect=2), late())
     assert sorted(ids(found)) == [3, 9]
     assert succeeded(found)
     assert rig.counter("retransmissions") > 0

@@ -7,7 +7,19 @@ import pytest
 from hcasim.catalog import Machine
 from hcasim.catalog.adapter_tables import IcmCache, WqeCache
 from hcasim.verbs import QP, SendWR
-from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
+from tests.rig import (
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    extended,
+    joined,
+    machine,
+    run,
+    succeeded,
+)
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
 
@@ -93,9 +105,7 @@ def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: 
 @pytest.mark.parametrize(("fetch", "reads"), [(1, 16), (4, 4), (16, 2)])
 # A request for more than 512 bytes is cut.
 def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> None:
-    rig = Rig(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
     before = rig.counter("bus_read_requests")
     rig.run(writes(a, qp, b, 16))
     found = rig.counter("bus_read_requests") - before
@@ -172,9 +182,9 @@ def test_a_line_that_the_shared_cache_holds_is_not_fetched_from_memory() -> None
 
 @pytest.mark.parametrize("order", ["port", "queue_pair"])
 def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None:
-    rig = Rig(machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(
+        machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order})
+    )
     request = SendWR(READ, a.sge(1 << 21), remote_addr=b.mr.addr, rkey=b.mr.rkey)
     assert succeeded(rig.exchange(qp, a, request))
 
@@ -182,9 +192,9 @@ def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None
 def test_receives_fetched_ahead_are_on_the_chip_when_a_message_comes() -> None:
     def landed(ahead: int) -> tuple[int, int]:
         """When a send is received, and how many receives were fetched."""
-        rig = Rig(machine(OVERLAPS | {"adapter.receive_queue.ahead": str(ahead)}))
-        a, b = rig.peers
-        qp, remote = rig.connect(a, b)
+        rig, a, b, qp, remote = joined(
+            machine(OVERLAPS | {"adapter.receive_queue.ahead": str(ahead)})
+        )
         rig.run(b.post_receives(remote, *[b.receive(64)] * 6))
         for _ in range(3):
             rig.exchange(qp, a, a.request(SEND, b, 64))
@@ -227,9 +237,7 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
 
 def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
     late = {"adapter.receive_queue.ahead": "4", "host.memory.read_latency": "20 us"}
-    rig = Rig(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
     rig.run(b.post_receives(remote, *[b.receive(64)] * 40))
 
     def program() -> Program:

@@ -14,9 +14,9 @@ from tests.rig import (
     READ,
     SEND,
     WRITE,
-    Program,
     Rig,
     ids,
+    joined,
     machine,
     statuses,
     succeeded,
@@ -60,9 +60,7 @@ class Tap(Receiver):
 def test_every_32nd_packet_and_the_last_ask_for_an_acknowledgement(
     interval: int, messages: list[int], asked: list[int]
 ) -> None:
-    rig = Rig(machine({"adapter.ack.interval": str(interval)}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine({"adapter.ack.interval": str(interval)}))
     out, back = Tap(rig, 0), Tap(rig, 1)
     requests = [a.request(WRITE, b, count * 1024) for count in messages]
     assert succeeded(rig.exchange(qp, a, *requests))
@@ -72,8 +70,7 @@ def test_every_32nd_packet_and_the_last_ask_for_an_acknowledgement(
 
 def outstanding(rig: Rig, requests: list) -> int:
     """The most reads and atomics whose answers had not left the other end completely."""
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, _, qp, _ = rig.joined()
     packets: deque = deque()
     for node in (0, 1):
         Tap(rig, node).packets = packets
@@ -114,9 +111,7 @@ def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
 
 @pytest.mark.pure
 def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     out = Tap(rig, 0)
     rig.exchange(qp, a, *[a.request(READ, b)] * 5, a.request(WRITE, b))
     order = [p.opcode for p in out.packets]
@@ -126,9 +121,7 @@ def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
 
 
 def test_completions_come_in_order_when_reads_and_writes_mix() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     opcodes = [READ, WRITE, FETCH_ADD, WRITE, READ, READ, SEND, CMP_SWAP, WRITE, READ] * 3
     lengths = [70000, 8, 8, 9000, 8, 30000, 8, 8, 60000, 1] * 3
     rig.run(b.post_receives(remote, *[b.receive(64)] * 3))
@@ -150,12 +143,7 @@ def test_queue_pairs_of_a_port_take_turns_packet_by_packet() -> None:
     pairs = [rig.connect(a, b)[0] for _ in range(3)]
     out = Tap(rig, 0)
 
-    def program() -> Program:
-        for qp in pairs:
-            yield from a.post(qp, a.request(WRITE, b, 64 * 1024))
-        return (yield from a.collect(3))
-
-    rig.run(program())
+    rig.run(*(a.send(qp, a.request(WRITE, b, 64 * 1024)) for qp in pairs))
     order = [p.qpn for p in out.packets][60:120]
     assert [order.count(qp.qp_num) for qp in pairs] == [20, 20, 20]
     assert all(len(set(order[i : i + 3])) == 3 for i in range(0, 60, 3))
@@ -167,12 +155,7 @@ def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:
         a, b = rig.peers
         pairs = [rig.connect(a, b, ports=(port, port))[0] for port in ports]
 
-        def program() -> Program:
-            for qp in pairs:
-                yield from a.post(qp, a.request(WRITE, b, 256 * 1024))
-            return (yield from a.collect(2))
-
-        rig.run(program())
+        rig.run(*(a.send(qp, a.request(WRITE, b, 256 * 1024)) for qp in pairs))
         return rig.sim.now
 
     assert finish([1, 2]) < 0.75 * finish([1, 1])
@@ -180,9 +163,7 @@ def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:
 
 def test_a_request_is_fetched_in_units_of_the_stride() -> None:
     def fetched(length: int, inline: bool) -> int:
-        rig = Rig()
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b, max_inline_data=128)
+        rig, a, b, qp, _ = joined(max_inline_data=128)
         rig.exchange(qp, a, a.request(WRITE, b, length, inline=inline))
         return rig.counter("bus_read_bytes") - (0 if inline else length)
 
@@ -196,9 +177,7 @@ def test_a_request_is_fetched_in_units_of_the_stride() -> None:
 
 def visible(change: dict[str, str]) -> int:
     """Time in ps at which the data of a first write is seen, with all caches empty."""
-    rig = Rig(machine(change))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine(change))
     watch = b.mr.watch(b.mr.addr)
     seen = rig.sim.process(watch.poll(1))
     rig.sim.process(a.post(qp, a.request(WRITE, b)))
@@ -251,9 +230,7 @@ def test_a_write_waits_for_each_table_where_that_table_is(table: str, misses: in
 
 def seen(opcode: object, length: int, **more: object) -> tuple[Rig, list[Packet], list[Packet]]:
     """One request: what the requester sends, and what the responder does."""
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     if opcode is SEND:
         rig.run(b.post_receives(remote, b.receive(length)))
     out, back = Tap(rig, 0), Tap(rig, 1)
@@ -305,9 +282,7 @@ def test_an_atomic_eth_carries_the_operands(opcode: object, swap_add: int, compa
 
 @pytest.mark.pure
 def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     out, back = Tap(rig, 0), Tap(rig, 1)
     reads = [a.request(READ, b, 3000), a.request(READ, b, 1000), a.request(WRITE, b, 8)]
     assert succeeded(rig.exchange(qp, a, *reads))
@@ -318,9 +293,7 @@ def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -
 
 @pytest.mark.pure
 def test_acknowledgements_count_the_messages_completed() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     back = Tap(rig, 1)
     mixed = [a.request(WRITE, b, 40 * 1024), a.request(READ, b, 8), a.request(FETCH_ADD, b)]
     assert succeeded(rig.exchange(qp, a, *mixed))
@@ -332,9 +305,7 @@ def test_acknowledgements_count_the_messages_completed() -> None:
 
 @pytest.mark.pure
 def test_a_refusal_says_why_and_how_long_to_wait() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, rnr_retry=0, min_rnr_timer_ps=7_000_000)
+    rig, a, b, qp, _ = joined(rnr_retry=0, min_rnr_timer_ps=7_000_000)
     back = Tap(rig, 1)
     rig.exchange(qp, a, a.request(SEND, b))
     (nak,) = back.packets
@@ -344,9 +315,7 @@ def test_a_refusal_says_why_and_how_long_to_wait() -> None:
 
 @pytest.mark.pure
 def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     rig.run(b.post_receives(remote, b.receive(2500)))
     back = Tap(rig, 1)
     rig.exchange(qp, a, a.request(SEND, b, 5000))
@@ -357,9 +326,7 @@ def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() ->
 
 @pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
 def test_each_packet_is_placed_behind_the_one_before_it(opcode: object) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     if opcode is SEND:
         rig.run(b.post_receives(remote, b.receive(2560, offset=4096)))
     target = a if opcode is READ else b

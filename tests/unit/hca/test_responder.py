@@ -17,6 +17,7 @@ from tests.rig import (
     Program,
     Rig,
     extended,
+    joined,
     machine,
     run,
     succeeded,
@@ -101,9 +102,7 @@ def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> Non
 
 
 def test_packets_behind_a_refused_one_are_dropped_without_an_answer() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     rig.exchange(qp, a, a.request(WRITE, b, 10 * 1024, rkey=999))
     assert rig.counter("naks") == 1
     assert rig.counter("dropped") == a.adapter.ports[0].transmitter.packets - 1
@@ -113,9 +112,7 @@ def test_packets_behind_a_refused_one_are_dropped_without_an_answer() -> None:
 
 @pytest.mark.parametrize("adapter_latency", ["0 ns", "1 us"])
 def test_a_receive_request_is_fetched_once_for_each_message(adapter_latency: str) -> None:
-    rig = Rig(machine({"adapter.receive_queue.latency": adapter_latency}))
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined(machine({"adapter.receive_queue.latency": adapter_latency}))
     rig.run(b.post_receives(remote, *[b.receive(5000)] * 4))
     assert succeeded(rig.exchange(qp, a, *[a.request(SEND, b, 5000)] * 4))
     assert rig.counter("receive_wqes_fetched") == 4
@@ -203,8 +200,7 @@ def test_the_unit_takes_its_time_for_each() -> None:
 
 def test_the_words_come_back_in_the_order_of_their_requests() -> None:
     made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
+    a, b, qp, _ = made.joined()
     b.mr.set_word(b.mr.addr + 8, 7)
     requests = [
         a.request(FETCH_ADD, b, offset=8 * place, remote_offset=far, compare_add=1)
@@ -219,8 +215,7 @@ def test_the_words_come_back_in_the_order_of_their_requests() -> None:
 @pytest.mark.parametrize("made", [rig, Rig], ids=["several at a time", "one"])
 def test_a_read_is_answered_behind_the_atomic_before_it(made: Callable[[], Rig]) -> None:
     on = made()
-    a, b = on.peers
-    qp, _ = on.connect(a, b)
+    a, b, qp, _ = on.joined()
     back = Tap(on, 1)
     on.exchange(qp, a, a.request(FETCH_ADD, b), a.request(READ, b), a.request(FETCH_ADD, b))
     word, data = Opcode.ATOMIC_ACKNOWLEDGE, Opcode.RDMA_READ_RESPONSE

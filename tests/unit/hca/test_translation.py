@@ -7,7 +7,7 @@ from hcasim.hca import Access, Region
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
-from tests.rig import WRITE, Rig, extended, machine, succeeded
+from tests.rig import WRITE, Rig, extended, joined, machine, succeeded
 
 PAGE = 4096
 MISS = 500_000
@@ -111,9 +111,7 @@ def test_an_access_needs_key_domain_range_and_right(change: dict[str, int], foun
 
 
 def test_a_long_message_misses_once_for_each_page() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     pages = 16
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, pages * PAGE)))
     # Each packet of 1 KiB is translated at both ends; besides the request, the completion, and

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from hcasim.verbs import PD, SGE, Access, RecvWR, SendWR
+from hcasim.verbs import PD, SGE, Access, RecvWR
 from tests.rig import (
     ALL,
     CMP_SWAP,
@@ -16,6 +16,7 @@ from tests.rig import (
     Program,
     Rig,
     ids,
+    joined,
     machine,
     statuses,
 )
@@ -74,9 +75,7 @@ def test_what_is_no_remote_memory_is_a_remote_access_error(
     opcodes: Sequence[object], length: int, place: Callable[[Peer], dict[str, int]], status: str
 ) -> None:
     for opcode in opcodes:
-        rig = Rig()
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
+        rig, a, b, qp, _ = joined()
         done = rig.exchange(qp, a, a.request(opcode, b, length, **place(b)))
         assert statuses(done) == [status]
 
@@ -97,9 +96,7 @@ def test_what_is_no_local_memory_is_a_local_protection_error(
     opcodes: Sequence[object], place: Callable[[Peer], SGE]
 ) -> None:
     for opcode in opcodes:
-        rig = Rig()
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
+        rig, a, b, qp, _ = joined()
         done = rig.exchange(qp, a, a.request(opcode, b, sge=place(a)))
         assert statuses(done) == ["LOC_PROT_ERR"]
         assert rig.counter("port_xmit_packets") == 0
@@ -127,36 +124,27 @@ def test_a_response_needs_local_memory_that_may_be_written(rig: Rig, opcode: obj
 def test_a_receive_that_does_not_fit_fails_at_both_ends_and_flushes_those_behind_it(
     rig: Rig, length: int, key: int | None, there: str, here: str
 ) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    a, b, qp, remote = rig.joined()
     buffer = SGE(b.mr.addr, length, b.mr.lkey if key is None else key)
 
-    def sender() -> Program:
-        yield a.sim.timeout(10_000_000)
-        yield from a.post(qp, a.request(SEND, b, 5000))
-        return (yield from a.collect(1))
-
-    def receiver() -> Program:
-        yield from b.post_receives(remote, *(RecvWR(buffer, number) for number in range(3)))
-        return (yield from b.collect(3))
-
-    sent, received = rig.run(sender(), receiver())
+    sent, received = rig.run(
+        a.send(qp, a.request(SEND, b, 5000), after=10**7),
+        b.take(remote, *(RecvWR(buffer, number) for number in range(3))),
+    )
     assert statuses(sent) == [there]
     assert (statuses(received), ids(received)) == ([here, *["WR_FLUSH_ERR"] * 2], [0, 1, 2])
 
 
 @pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
 def test_a_misaligned_atomic_is_an_invalid_request(rig: Rig, opcode: object) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
     done = rig.exchange(qp, a, a.request(opcode, b, remote_offset=4, compare_add=1))
     assert statuses(done) == ["REM_INV_REQ_ERR"]
     assert b.mr.word(b.mr.addr + 4) == 0
 
 
 def test_requests_posted_after_an_error_are_flushed(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
     assert statuses(rig.exchange(qp, a, a.request(WRITE, b, rkey=999))) == ["REM_ACCESS_ERR"]
     later = [a.request(opcode, b, wr_id=i) for i, opcode in enumerate((WRITE, READ, FETCH_ADD))]
     done = rig.exchange(qp, a, *later)
@@ -164,8 +152,7 @@ def test_requests_posted_after_an_error_are_flushed(rig: Rig) -> None:
 
 
 def test_receives_are_flushed_with_the_queue_pair_also_those_posted_later(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
 
     def program() -> Program:
         yield from a.post_receives(qp, a.receive(64, wr_id=1), a.receive(64, wr_id=2))
@@ -180,19 +167,11 @@ def test_receives_are_flushed_with_the_queue_pair_also_those_posted_later(rig: R
 
 
 def test_an_unsignaled_request_that_fails_completes_all_the_same(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
 
-    def program() -> Program:
-        yield from a.post(
-            qp,
-            a.request(WRITE, b, wr_id=1, signaled=False),
-            a.request(WRITE, b, wr_id=2, signaled=False, rkey=999),
-            a.request(WRITE, b, wr_id=3, signaled=False),
-        )
-        return (yield from a.collect(2))
-
-    (done,) = rig.run(program())
+    requests = [a.request(WRITE, b, wr_id=n, signaled=False) for n in (1, 2, 3)]
+    requests[1] = a.request(WRITE, b, wr_id=2, signaled=False, rkey=999)
+    (done,) = rig.run(a.send(qp, *requests, collect=2))
     assert (ids(done), statuses(done)) == ([2, 3], ["REM_ACCESS_ERR", "WR_FLUSH_ERR"])
 
 
@@ -200,17 +179,11 @@ def test_an_error_on_one_queue_pair_leaves_the_others_alone(rig: Rig) -> None:
     a, b = rig.peers
     pairs = [rig.connect(a, b)[0] for _ in range(3)]
 
-    def program(qp: object, request: SendWR) -> Program:
-        yield from a.post(qp, request)
-
-    def gather() -> Program:
-        return (yield from a.collect(3))
-
     *_, found = rig.run(
-        program(pairs[0], a.request(WRITE, b, 9000, wr_id=1)),
-        program(pairs[1], a.request(WRITE, b, 9000, wr_id=2, rkey=999)),
-        program(pairs[2], a.request(READ, b, 9000, wr_id=3)),
-        gather(),
+        a.post(pairs[0], a.request(WRITE, b, 9000, wr_id=1)),
+        a.post(pairs[1], a.request(WRITE, b, 9000, wr_id=2, rkey=999)),
+        a.post(pairs[2], a.request(READ, b, 9000, wr_id=3)),
+        a.collect(3),
     )
     outcome = dict(zip(ids(found), statuses(found), strict=True))
     assert outcome == {1: "SUCCESS", 2: "REM_ACCESS_ERR", 3: "SUCCESS"}

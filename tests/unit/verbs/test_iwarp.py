@@ -16,9 +16,9 @@ from tests.rig import (
     READ,
     SEND,
     WRITE,
-    Program,
     Rig,
     ids,
+    joined,
     statuses,
     succeeded,
 )
@@ -62,9 +62,7 @@ def test_a_message_of_any_size_weighs_what_the_rfcs_say(
 ) -> None:
     full = next(frames(1 << 20, mtu, opcode, markers=markers))[0]
     for length in (0, 1, 3, full - 1, full, full + 1, 7 * full + 1):
-        rig = Rig(iwarp.machine(mtu, markers=markers, switch=switch))
-        a, b = rig.peers
-        qp, other = rig.connect(a, b)
+        rig, a, b, qp, other = joined(iwarp.machine(mtu, markers=markers, switch=switch))
         rig.run(b.post_receives(other, b.receive(length)))
         assert succeeded(rig.exchange(qp, a, a.request(opcode, b, length)))
         expected = [size for _, size in frames(length, mtu, opcode, markers=markers)]
@@ -84,18 +82,14 @@ def test_a_message_of_any_size_weighs_what_the_rfcs_say(
 
 
 def test_data_inline_needs_no_gathering() -> None:
-    rig = Rig(iwarp.machine())
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, max_inline_data=64)
+    rig, a, b, qp, _ = joined(iwarp.machine(), max_inline_data=64)
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 64, inline=True)))
     assert a.adapter.dma.gathered == 0
     assert b.adapter.dma.scattered == 64
 
 
 def test_a_message_of_one_mtu_may_be_cut_by_a_smaller_path() -> None:
-    rig = Rig(iwarp.machine(9000))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, path_mtu=1500)
+    rig, a, b, qp, _ = joined(iwarp.machine(9000), path_mtu=1500)
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 8000)))
     assert carried(rig, 0)[0] == 6
 
@@ -103,8 +97,7 @@ def test_a_message_of_one_mtu_may_be_cut_by_a_smaller_path() -> None:
 def test_every_second_segment_and_the_last_of_a_response_are_acknowledged() -> None:
     """InfiniBand acknowledges none of them."""
     for rig, each in ((Rig(iwarp.machine()), 3), (Rig(), 0)):
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
+        a, b, qp, _ = rig.joined()
         assert succeeded(rig.exchange(qp, a, *(a.request(READ, b, 5 * 1440) for _ in range(3))))
         assert a.adapter.counts["acknowledgements"] == 3 * each
         assert b.adapter.counts["acknowledgements"] == 0
@@ -113,8 +106,7 @@ def test_every_second_segment_and_the_last_of_a_response_are_acknowledged() -> N
 def test_an_acknowledgement_does_not_wait_for_a_read_before_it() -> None:
     def acknowledged_at(rig: Rig) -> float:
         """How much of what arrives comes before the acknowledgement of a write behind a read."""
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
+        a, b, qp, _ = rig.joined()
         log = EventLog()
         rig.sim.listeners.append(log)
         rig.run(a.post(qp, a.request(READ, b, 1 << 20), a.request(WRITE, b, 8)))
@@ -129,9 +121,7 @@ def test_an_acknowledgement_does_not_wait_for_a_read_before_it() -> None:
 
 
 def test_a_send_without_a_receive_buffer_ends_the_connection_at_both_ends() -> None:
-    rig = Rig(iwarp.machine())
-    a, b = rig.peers
-    qp, other = rig.connect(a, b, rnr_retry=3)
+    rig, a, b, qp, other = joined(iwarp.machine(), rnr_retry=3)
     requests = [a.request(opcode, b, 8, wr_id=i) for i, opcode in enumerate((WRITE, SEND, WRITE))]
     found = rig.exchange(qp, a, *requests)
     assert statuses(found) == ["SUCCESS", "REM_OP_ERR", "WR_FLUSH_ERR"]
@@ -145,29 +135,19 @@ def test_a_send_without_a_receive_buffer_ends_the_connection_at_both_ends() -> N
 
 
 def test_sends_are_delivered_as_long_as_there_are_buffers() -> None:
-    rig = Rig(iwarp.machine())
-    a, b = rig.peers
-    qp, other = rig.connect(a, b, rnr_retry=3)
+    rig, a, b, qp, other = joined(iwarp.machine(), rnr_retry=3)
 
-    def receiver() -> Program:
-        yield from b.post_receives(other, *(b.receive(3000, wr_id=i) for i in range(2)))
-        return (yield from b.collect(2))
-
-    def sender() -> Program:
-        yield a.sim.timeout(10**7)
-        yield from a.post(qp, *(a.request(SEND, b, 3000, wr_id=i) for i in range(3)))
-        return (yield from a.collect(3))
-
-    received, sent = rig.run(receiver(), sender())
+    received, sent = rig.run(
+        b.take(other, *(b.receive(3000, wr_id=i) for i in range(2))),
+        a.send(qp, *(a.request(SEND, b, 3000, wr_id=i) for i in range(3)), after=10**7),
+    )
     assert statuses(received) == ["SUCCESS"] * 2
     assert statuses(sent) == ["SUCCESS", "SUCCESS", "REM_OP_ERR"]
 
 
 @pytest.mark.parametrize("opcode", [WRITE, READ])
 def test_a_wrong_key_ends_the_connection_by_a_terminate_message(opcode: WROpcode) -> None:
-    rig = Rig(iwarp.machine())
-    a, b = rig.peers
-    qp, other = rig.connect(a, b)
+    rig, a, b, qp, other = joined(iwarp.machine())
     found = rig.exchange(qp, a, a.request(opcode, b, 8, rkey=999))
     assert statuses(found) == ["REM_ACCESS_ERR"]
     assert qp.state is other.state is State.ERR
@@ -176,9 +156,7 @@ def test_a_wrong_key_ends_the_connection_by_a_terminate_message(opcode: WROpcode
 
 @pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
 def test_there_are_no_atomics(opcode: WROpcode) -> None:
-    rig = Rig(iwarp.machine())
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(iwarp.machine())
     with pytest.raises(VerbsError, match=f"EINVAL.*{opcode.name}; mt25208 has no atomics"):
         rig.exchange(qp, a, a.request(opcode, b))
     assert rig.counter("doorbells") == 0

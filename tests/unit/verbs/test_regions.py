@@ -100,8 +100,7 @@ def test_nodes_do_not_share_the_memory_of_their_adapters() -> None:
 @pytest.mark.parametrize("where", ["here", "there", "both", "none"])
 def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> None:
     made = rig()
-    a, b = made.peers
-    qp, remote = made.connect(a, b)
+    a, b, qp, remote = made.joined()
     here = on_adapter(a) if where in ("here", "both") else a.mr
     there = on_adapter(b) if where in ("there", "both") else b.mr
     length = 50_000
@@ -132,8 +131,7 @@ def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> N
 @pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
 def test_an_atomic_works_on_a_word_in_the_memory_of_the_adapter(opcode: object) -> None:
     made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
+    a, b, qp, _ = made.joined()
     there = on_adapter(b)
     there.set_word(there.addr + 8, 41)
     more = {"compare_add": 1} if opcode is FETCH_ADD else {"compare_add": 41, "swap": 42}
@@ -147,8 +145,7 @@ def test_an_atomic_works_on_a_word_in_the_memory_of_the_adapter(opcode: object) 
 
 def test_a_watch_sees_what_lands_in_the_memory_of_the_adapter() -> None:
     made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
+    a, b, qp, _ = made.joined()
     there = on_adapter(b)
     watch = there.watch(there.addr + 7)
 
@@ -163,8 +160,7 @@ def test_a_watch_sees_what_lands_in_the_memory_of_the_adapter() -> None:
 @pytest.mark.parametrize("length", [8, 1024, 5000])
 def test_a_receive_completes_after_its_data_wherever_that_is(length: int) -> None:
     made = rig()
-    a, b = made.peers
-    qp, remote = made.connect(a, b)
+    a, b, qp, remote = made.joined()
     there = on_adapter(b)
     landed: list[int] = []
     there.region.watch(there.addr + length - 1, lambda: landed.append(int(made.sim.now)))

@@ -20,8 +20,7 @@ def register(mr: MR) -> SendWR:
 
 
 def run(made: Rig, *requests: SendWR) -> list[Completion]:
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
+    a, _, qp, _ = made.joined()
     return made.exchange(qp, a, *requests)
 
 
