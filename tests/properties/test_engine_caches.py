@@ -1,11 +1,9 @@
 """Laws of caches: the policies against plain reference models."""
 
 from collections.abc import Sequence
-from math import sqrt
 from random import Random
 from typing import Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,31 +78,3 @@ def test_only_a_full_set_gives_up_a_key_and_only_one_of_its_own(
             held.remove(victim)
         held.add(key)
         assert len(cache) == len(held)
-
-
-@given(st.integers(1, 8), st.integers(1, 20), st.integers(1, 20), traces)
-def test_more_ways_in_as_many_sets_never_miss_more(
-    sets: int, ways: int, more: int, trace: list[int]
-) -> None:
-    few = hits(SetAssociativeCache(sets * ways, ways), trace)
-    many = hits(SetAssociativeCache(sets * (ways + more), ways + more), trace)
-    assert all(in_many or not in_few for in_few, in_many in zip(few, many, strict=True))
-
-
-@pytest.mark.parametrize("policy", ["lru", "fifo", "random"])
-@pytest.mark.parametrize(("entries", "keys"), [(1, 2), (8, 10), (16, 64), (64, 65), (64, 640)])
-def test_uniform_access_hits_as_often_as_a_key_is_held(
-    policy: Policy, entries: int, keys: int
-) -> None:
-    """Each access finds c of n keys held, whatever was asked before: it hits with probability c/n.
-
-    So the hits in N accesses are binomial for every policy (that RANDOM and FIFO agree for any
-    independent accesses: Gelenbe 1973, IEEE Transactions on Computers C-22 (6)).
-    """
-    cache = SetAssociativeCache(entries, entries, policy)
-    hits(cache, range(keys))
-    draw = Random(7)
-    number = 40_000
-    found = hits(cache, [draw.randrange(keys) for _ in range(number)])
-    share = entries / keys
-    assert abs(sum(found) - number * share) <= 4 * sqrt(number * share * (1 - share))

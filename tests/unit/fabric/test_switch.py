@@ -12,7 +12,6 @@ from hcasim.fabric.packet import Route
 from hcasim.fabric.switch import Switch
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
-from tests.rig import WRITE, Peer, Program, Rig, machine, succeeded
 
 FLIGHT = 25_000
 LATENCY = 200_000
@@ -102,17 +101,6 @@ def test_parallel_trunks_share_the_destinations() -> None:
 
 
 @pytest.mark.pure
-def test_one_trunk_limits_two_streams_to_a_half_each() -> None:
-    fabric, ends = line(2, ends_on_each=2)
-    for source, target in zip(*ends, strict=True):
-        source.send(target.lid, *range(100))
-    fabric.sim.run()
-    for target in ends[1]:
-        first, last = target.arrivals[10][1], target.arrivals[90][1]
-        assert abs((last - first) / 80 / (2 * wire(1024)) - 1) < 0.02
-
-
-@pytest.mark.pure
 def test_an_output_serves_its_inputs_in_turn() -> None:
     fabric, ((*sources, target),) = line(1, ends_on_each=4)
     for source in sources:
@@ -167,30 +155,3 @@ def test_a_packet_for_a_node_that_nobody_built_is_refused() -> None:
     fabric = Fabric(Simulator(), wiring)
     with pytest.raises(ValueError, match=r"^no node with LID 2 was built$"):
         fabric.switch(0).find(2)
-
-
-def incast(rig: Rig, target: Peer, source: Peer, size: int, count: int) -> Program:
-    qp, _ = rig.connect(source, target)
-    yield from source.post(qp, *[source.request(WRITE, target, size)] * count)
-    found = yield from source.collect(count)
-    assert succeeded(found)
-    return [completion.timestamp_ps for completion in found]
-
-
-def test_three_nodes_that_write_to_one_share_its_link_fairly() -> None:
-    rig = Rig(machine(), nodes=4, size=1 << 20)
-    target, *sources = rig.peers
-    size, count = 64 * 1024, 20
-    finished = rig.run(*(incast(rig, target, source, size, count) for source in sources))
-    ends = [times[-1] for times in finished]
-    assert max(ends) - min(ends) < 0.05 * max(ends)
-    halfway = max(ends) // 2
-    done = [sum(t <= halfway for t in times) for times in finished]
-    assert max(done) - min(done) <= 1
-    assert target.adapter.dma.scattered == 3 * count * size
-    assert rig.counter("retransmissions") == rig.counter("out_of_sequence") == 0
-    # The one link into the target was busy all the time.
-    output = rig.cluster.fabric.switches[0].outputs[0]
-    assert output is not None
-    busy = output.busy_ps
-    assert busy > 0.95 * max(ends)

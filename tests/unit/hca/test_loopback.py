@@ -55,25 +55,6 @@ def test_each_operation_stays_inside_the_adapter(opcode: object, adapter: str) -
     assert port.packets_received == port.egress.loopback.packets == packets
 
 
-def test_the_way_back_has_no_cable() -> None:
-    def took(length: str) -> int:
-        rig = Rig(machine({"link.cable_length": length}))
-        a, qp, _ = looped(rig)
-        rig.exchange(qp, a, a.request(WRITE, a, 4096, remote_offset=1 << 20))
-        return rig.sim.now
-
-    assert took("300 m") == took("1 m")
-
-
-def test_an_atomic_on_the_own_memory_changes_it() -> None:
-    rig = Rig()
-    a, qp, _ = looped(rig)
-    request = a.request(FETCH_ADD, a, compare_add=5, remote_offset=64)
-    assert succeeded(rig.exchange(qp, a, request, request))
-    assert a.mr.word(a.mr.addr + 64) == 10
-    assert a.mr.word(a.mr.addr) == 5
-
-
 def test_two_ports_of_a_node_reach_each_other_over_the_switch() -> None:
     rig = Rig()
     a, qp, _ = looped(rig, (1, 2))

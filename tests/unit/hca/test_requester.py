@@ -15,10 +15,8 @@ from tests.rig import (
     SEND,
     WRITE,
     Rig,
-    ids,
     joined,
     machine,
-    statuses,
     succeeded,
 )
 
@@ -118,35 +116,6 @@ def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
     assert order == [Opcode.RDMA_READ_REQUEST] * 5 + [Opcode.RDMA_WRITE]
     back = rig.cluster.nodes[1].adapter.ports[0].transmitter.packets
     assert back == 6
-
-
-def test_completions_come_in_order_when_reads_and_writes_mix() -> None:
-    rig, a, b, qp, remote = joined()
-    opcodes = [READ, WRITE, FETCH_ADD, WRITE, READ, READ, SEND, CMP_SWAP, WRITE, READ] * 3
-    lengths = [70000, 8, 8, 9000, 8, 30000, 8, 8, 60000, 1] * 3
-    rig.run(b.post_receives(remote, *[b.receive(64)] * 3))
-    requests = [
-        a.request(opcode, b, length, wr_id=i)
-        for i, (opcode, length) in enumerate(zip(opcodes, lengths, strict=True))
-    ]
-    found = rig.exchange(qp, a, *requests)
-    assert ids(found) == list(range(30))
-    assert statuses(found) == ["SUCCESS"] * 30
-    times = [c.timestamp_ps for c in found]
-    assert times == sorted(times)
-
-
-@pytest.mark.pure
-def test_queue_pairs_of_a_port_take_turns_packet_by_packet() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    pairs = [rig.connect(a, b)[0] for _ in range(3)]
-    out = Tap(rig, 0)
-
-    rig.run(*(a.send(qp, a.request(WRITE, b, 64 * 1024)) for qp in pairs))
-    order = [p.qpn for p in out.packets][60:120]
-    assert [order.count(qp.qp_num) for qp in pairs] == [20, 20, 20]
-    assert all(len(set(order[i : i + 3])) == 3 for i in range(0, 60, 3))
 
 
 def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:

@@ -67,22 +67,6 @@ def test_a_contested_compare_and_swap_has_one_winner() -> None:
     assert target.mr.word(target.mr.addr) == 101 + won.index(True)
 
 
-def test_two_ports_of_a_node_contend_for_the_same_word() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    pairs = [rig.connect(a, b, ports=(port, port))[0] for port in (1, 2)]
-
-    def program() -> Program:
-        for _ in range(20):
-            for qp in pairs:
-                yield from a.post(qp, a.request(FETCH_ADD, b, compare_add=1))
-        return (yield from a.collect(40))
-
-    (found,) = rig.run(program())
-    assert succeeded(found)
-    assert b.mr.word(b.mr.addr) == 40
-
-
 @pytest.mark.pure
 def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> None:
     rig = Rig(nodes=3)

@@ -84,22 +84,6 @@ def test_probe_tells_of_a_message_and_leaves_it() -> None:
     assert run(main)[0] == Status(1, 3, RENDEZVOUS)
 
 
-def test_nothing_goes_on_outside_of_calls() -> None:
-    """The receiver answers a long message only when it is in a call that makes progress."""
-    computing = 10**9
-
-    def main(comm: Comm) -> Any:
-        if comm.rank == 0:
-            yield from comm.send(RENDEZVOUS, 1)
-            return comm.process.sim.now
-        request = yield from comm.irecv(RENDEZVOUS, 0)
-        yield comm.process.sim.timeout(computing)
-        yield from request.wait()
-        return None
-
-    assert run(main)[0] > computing
-
-
 def test_test_makes_progress() -> None:
     def main(comm: Comm) -> Any:
         if comm.rank == 0:

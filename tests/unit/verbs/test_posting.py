@@ -79,13 +79,6 @@ def test_nothing_of_a_list_is_posted_if_one_of_it_is_wrong(rig: Rig) -> None:
     assert rig.counter("wqes_fetched") == 4
 
 
-def test_a_request_that_blueflame_takes_is_not_fetched() -> None:
-    rig = with_blueflame()
-    posted(rig, 1, as_list=False, inline=True)
-    assert rig.counter("wqes_fetched") == 0
-    assert rig.counter("bus_read_bytes") == 0
-
-
 @pytest.mark.parametrize(
     ("takes", "buffer", "count", "inline", "fetched"),
     [

@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.fabric.packet import MTUS
-from hcasim.verbs import CQ, QP, Access, SendWR, VerbsError, WROpcode
+from hcasim.verbs import CQ, QP, SGE, Access, SendWR, VerbsError, WROpcode
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -147,10 +147,14 @@ def test_an_adapter_runs_out_of_queue_pairs() -> None:
 
 
 @pytest.mark.parametrize("opcode", [WRITE, SEND])
-def test_inline_data_may_be_as_long_as_was_agreed(rig: Rig, opcode: WROpcode) -> None:
+def test_inline_data_may_be_as_long_as_was_agreed_and_needs_no_local_key(
+    rig: Rig, opcode: WROpcode
+) -> None:
     a, b, qp, remote = rig.joined(max_inline_data=100)
     rig.run(b.post_receives(remote, b.receive(4096)))
-    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 100, inline=True)))
+    request = a.request(opcode, b, inline=True, sge=SGE(0, 100, 12345))
+    assert succeeded(rig.exchange(qp, a, request))
+    assert (a.adapter.dma.gathered, b.adapter.dma.scattered) == (0, 100)
     message = refused("EINVAL", fill(a, qp, a.request(opcode, b, 101, inline=True), 1), rig)
     assert message == "EINVAL: 101 bytes inline; this queue pair allows 100"
 
@@ -159,14 +163,6 @@ def test_inline_data_may_be_as_long_as_was_agreed(rig: Rig, opcode: WROpcode) ->
 def test_what_fetches_data_cannot_be_inline(rig: Rig, opcode: WROpcode) -> None:
     a, b, qp, _ = rig.joined(max_inline_data=100)
     refused("EINVAL", fill(a, qp, a.request(opcode, b, inline=True), 1), rig)
-
-
-def test_inline_data_needs_no_local_key_and_no_gathering(rig: Rig) -> None:
-    a, b, qp, _ = rig.joined(max_inline_data=100)
-    request = a.request(WRITE, b, inline=True, sge=a.sge(100).__class__(0, 100, 12345))
-    assert succeeded(rig.exchange(qp, a, request))
-    assert a.adapter.dma.gathered == 0
-    assert b.adapter.dma.scattered == 100
 
 
 @pytest.mark.parametrize(
