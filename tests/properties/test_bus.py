@@ -347,17 +347,3 @@ def test_competition_never_makes_an_operation_faster(
         make(device, host), [Operation(operation.kind, operation.address, operation.size)]
     )
     assert run(make(device, host), [*others, operation])[-1] >= free
-
-
-@given(devices, hosts(), traffic)
-def test_no_operation_beats_its_closed_form(
-    device: Device, host: Host, plan: list[Operation]
-) -> None:
-    plan = [in_one_piece(device, operation) for operation in plan]
-    for operation, took in zip(plan, run(make(device, host), plan), strict=True):
-        if isinstance(device, PcixDevice) or operation.kind != "read":
-            assert took >= alone(device, host, operation)
-        else:
-            # Acks and updates may fall to the requests of others.
-            dllps = 2 * whole(8 * pcie_byte(device))
-            assert took >= alone(device, host, operation) - dllps

@@ -180,19 +180,6 @@ def test_in_order_a_short_read_waits_for_the_long_ones_before_it(pcie: Make) -> 
     assert short == long + 2 * (DLLPS + round(8 * 84 * BYTE_PS)) + DLLPS + COMPLETION
 
 
-def test_a_short_read_overtakes_all_but_the_completion_on_its_way(pcie: Make) -> None:
-    for before in (1, 2, 3):
-        *_, alone = arrivals(pcie(), 64)
-        *long, short = arrivals(pcie({"short_read": 64}), *[LONG] * before, 64)
-        # Its request leaves behind the others' and their completions have begun by then.
-        requests = before * round(20 * BYTE_PS)
-        # The memory itself delivers in order, 10 GB/s.
-        fetched = round(20 * BYTE_PS) + PROPAGATION_PS + 400_000 + before * 51_200 + 6_400
-        latest = max(alone + requests + COMPLETION, fetched + 1)
-        assert alone + requests <= short <= latest
-        assert short < long[0]
-
-
 def test_only_reads_up_to_the_limit_overtake(pcie: Make) -> None:
     for size in (64, 65, 300):
         in_order = arrivals(pcie(), LONG, LONG, size)
@@ -209,17 +196,6 @@ def test_the_short_end_of_a_long_read_overtakes_nothing(pcie: Make) -> None:
     for size in (LONG + 8, 2 * LONG + 64):
         in_order = arrivals(pcie(), LONG, size)
         assert arrivals(pcie({"short_read": 64}), LONG, size) == in_order
-
-
-def test_what_is_overtaken_and_asked_for_later_leaves_later(pcie: Make) -> None:
-    """The link carries every completion once, so what comes next finds it taken for as long."""
-
-    def last(short_read: int) -> tuple[int, int]:
-        bus = pcie({"short_read": short_read})
-        ends = arrivals(bus, LONG, LONG, 64, LONG)
-        return ends[-1], bus.sim.resources.busy_ps()["bus.downstream"]
-
-    assert last(64) == last(0)
 
 
 def test_a_descriptor_is_asked_for_ahead_of_data_that_waits_for_a_tag(pcie: Make) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.engine import Action, Call, Event, Process, Simulator, Timeout
+from hcasim.engine import Action, Call, Simulator
 
 Steps = Generator[Any, Any, None]
 
@@ -87,22 +87,6 @@ def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: 
     sim.call_at(10, seen.append, "last")
     sim.run()
     assert seen == ["call", "process 1", "process 2", "last"]
-
-
-def test_a_call_wakes_a_process_at_its_own_time(sim: Simulator) -> None:
-    seen: list[tuple[int, object]] = []
-    ready = sim.event()
-
-    def process() -> Steps:
-        value = yield ready
-        seen.append((sim.now, value))
-        yield sim.timeout(5)
-        sim.call_after(3, lambda: seen.append((sim.now, "call")))
-
-    sim.process(process())
-    sim.call_after(42, ready.succeed, "data")
-    sim.run()
-    assert seen == [(42, "data"), (47 + 3, "call")]
 
 
 def test_a_run_stops_at_the_given_time_and_goes_on_from_there(sim: Simulator) -> None:
@@ -253,14 +237,3 @@ def test_conditions_of_events_happen_with_the_first_or_the_last() -> None:
     assert (sim.now, all_.triggered) == (3, False)
     sim.run(until=all_)
     assert sim.now == 5
-
-
-def test_the_engine_hands_on_what_others_need() -> None:
-    sim = Simulator()
-    assert type(sim.timeout(1)) is Timeout
-    assert type(sim.event()) is Event
-
-    def program() -> Steps:
-        yield sim.timeout(1)
-
-    assert type(sim.process(program())) is Process

@@ -71,15 +71,6 @@ def test_a_page_of_any_size_has_one_entry(page_size: int) -> None:
     assert after.address // PAGE + after.entry_offset == 2
 
 
-def test_pages_of_two_regions_have_entries_of_their_own() -> None:
-    sim, tpt = tables()
-    for held in (region(tpt), region(tpt)):
-        for page in range(4):
-            tpt.translate(held, held.address + page * PAGE, 8, int)
-            sim.run()
-    assert (tpt.mpt.misses, tpt.mtt.misses) == (2, 8)
-
-
 def test_a_region_that_begins_inside_a_page_reaches_into_one_more() -> None:
     _, tpt = tables()
     tpt.register(1, PAGE + 1, PAGE, Access.LOCAL_WRITE)
