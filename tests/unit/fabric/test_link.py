@@ -231,20 +231,6 @@ def test_what_needs_less_room_passes_a_packet_for_which_there_is_too_little() ->
 
 
 @pytest.mark.pure
-def test_packets_of_a_source_keep_their_order_whatever_room_they_need() -> None:
-    pair = Pair(link(), buffer=18 * 64)
-    sizes = [1024, 1024, 4, 0]
-    pair.send(*[packet(size) for size in sizes], source=1)
-    pair.send(packet(8), source=0, at=3_000_000)
-    pair.sim.run()
-    assert [each.payload for _, _, each in pair.far.arrivals] == [1024, 8]
-    pair.buffer.free(packet(), int(pair.sim.now))
-    pair.buffer.free(packet(8), int(pair.sim.now))
-    pair.sim.run()
-    assert [each.payload for _, _, each in pair.far.arrivals] == [1024, 8, 1024, 4]
-
-
-@pytest.mark.pure
 @pytest.mark.parametrize("late", [False, True])
 def test_an_acknowledgement_passes_as_soon_as_there_is_room_for_it(late: bool) -> None:
     """Whether it was there when the packet before it began to wait, or came later."""
@@ -276,26 +262,27 @@ def test_a_packet_that_was_passed_follows_when_the_other_has_left() -> None:
     assert (first, head, last.payload) == (duration, passed, 1024)
 
 
-@pytest.mark.pure
-def test_news_of_room_travels_back_over_the_cable() -> None:
-    pair = Pair(link(metres=20), buffer=17 * 64)
+def full(metres: int = 0) -> tuple[Pair, int]:
+    """A link with room for one packet, which is taken while another waits; and the time."""
+    pair = Pair(link(metres=metres), buffer=17 * 64)
     pair.send(*[packet()] * 2)
     pair.sim.run()
-    now = int(pair.sim.now)
+    return pair, int(pair.sim.now)
+
+
+@pytest.mark.pure
+def test_news_of_room_travels_back_over_the_cable() -> None:
+    pair, now = full(metres=20)
     pair.buffer.free(packet(), now)
     pair.sim.run()
-    flight = 20 * 5000
-    assert pair.far.arrivals[1][0] == now + NOTICE + 2 * flight
+    assert pair.far.arrivals[1][0] == now + NOTICE + 2 * 20 * 5000
 
 
 @pytest.mark.pure
 @pytest.mark.parametrize("known_before", [False, True])
 def test_news_of_room_waits_for_the_packet_under_way(known_before: bool) -> None:
     """Also if that begins after it is known when there will be room, as in a switch."""
-    pair = Pair(link(), buffer=17 * 64)
-    pair.send(*[packet()] * 2)
-    pair.sim.run()
-    now = int(pair.sim.now)
+    pair, now = full()
     if known_before:
         pair.buffer.free(packet(), now + 500_000)
     pair.back.send(0, packet(), now, pair)
@@ -309,10 +296,8 @@ def test_news_of_room_waits_for_the_packet_under_way(known_before: bool) -> None
 
 @pytest.mark.pure
 def test_news_of_room_that_is_free_when_a_packet_ends_goes_behind_it() -> None:
-    pair = Pair(link(), buffer=17 * 64)
-    pair.send(*[packet()] * 2)
-    pair.sim.run()
-    now, duration = int(pair.sim.now), round(1052 * 1000 * SKIP)
+    pair, now = full()
+    duration = round(1052 * 1000 * SKIP)
     pair.back.send(0, packet(), now, pair)
     pair.sim.run(until=now + 1)
     pair.buffer.free(packet(), now + duration + 5000)

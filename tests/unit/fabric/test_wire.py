@@ -145,11 +145,6 @@ def test_a_packet_takes_82_bytes_beside_its_data(
     assert found == ON_THE_WIRE + payload + beside
 
 
-def test_a_hundred_gigabits_carry_98_of_data_at_mtu_4096() -> None:
-    goodput = Fraction(4096, ROCE.size(Opcode.RDMA_WRITE, 4096) + ROCE.around)
-    assert float(100 * goodput) == pytest.approx(98.03, abs=0.01)
-
-
 def test_a_larger_mtu_never_carries_less() -> None:
     """Over any protocol, each packet of a long message has the same headers around more data."""
     iwarp = IwarpProtocol(markers=False, timestamps=True)

@@ -14,7 +14,6 @@ from tests.rig import (
     Rig,
     ids,
     machine,
-    statuses,
     succeeded,
 )
 
@@ -95,15 +94,6 @@ def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:
     assert sorted(ids(found)) == [3, 9]
     assert succeeded(found)
     assert rig.counter("retransmissions") > 0
-
-
-def test_a_refused_request_in_the_same_port_breaks_its_pair_only() -> None:
-    rig = Rig()
-    a, bad, _ = looped(rig)
-    good, _ = rig.connect(a, a)
-    found = rig.exchange(bad, a, a.request(WRITE, a, 9000, rkey=999), a.request(WRITE, a))
-    assert statuses(found) == ["REM_ACCESS_ERR", "WR_FLUSH_ERR"]
-    assert succeeded(rig.exchange(good, a, a.request(WRITE, a, 9000)))
 
 
 def test_both_ways_and_all_operations_at_once_end() -> None:
