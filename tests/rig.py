@@ -260,7 +260,8 @@ class Peer:
         self, qp: QP, *requests: SendWR, after: int = 0, collect: int | None = None
     ) -> Program:
         """Post requests after some ps and return as many completions, or those of the signaled."""
-        yield self.sim.timeout(after)
+        if after:
+            yield self.sim.timeout(after)
         yield from self.post(qp, *requests)
         signaled = sum(request.signaled for request in requests)
         return (yield from self.collect(signaled if collect is None else collect))
@@ -269,7 +270,8 @@ class Peer:
         self, qp: QP, *requests: RecvWR, after: int = 0, collect: int | None = None
     ) -> Program:
         """Post receives after some ps and return as many completions, or one of each."""
-        yield self.sim.timeout(after)
+        if after:
+            yield self.sim.timeout(after)
         yield from self.post_receives(qp, *requests)
         return (yield from self.collect(len(requests) if collect is None else collect))
 
@@ -329,13 +331,7 @@ class Rig:
 
     def exchange(self, qp: QP, sender: Peer, *requests: SendWR) -> list[Completion]:
         """Post requests back to back and return the completions of the signaled ones."""
-        count = sum(request.signaled for request in requests)
-
-        def program() -> Program:
-            yield from sender.post(qp, *requests)
-            return (yield from sender.collect(count))
-
-        (found,) = self.run(program())
+        (found,) = self.run(sender.send(qp, *requests))
         return found
 
     def counter(self, name: str) -> int:
