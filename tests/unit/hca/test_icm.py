@@ -1,4 +1,4 @@
-"""The path to the tables: where they are, how many fetches it carries, and when victims leave."""
+"""The path to the tables: its fetches, its victims, and how far translation runs ahead of DMA."""
 
 from collections import deque
 from typing import Any

@@ -14,14 +14,6 @@ def region(address: int = PAGE, length: int = PAGE) -> Region:
     return Region(1, 0, address, length, Access.LOCAL_WRITE, PAGE, 0, on_adapter=False)
 
 
-def test_a_ring_begins_again_after_its_last_entry() -> None:
-    ring = Ring(region(), 128, 64, 3)
-    first = PAGE + 128
-    assert [ring.address(index) for index in range(7)] == [
-        first + 64 * place for place in (0, 1, 2, 0, 1, 2, 0)
-    ]
-
-
 @pytest.mark.parametrize(
     ("queues", "offset", "size"),
     [
