@@ -256,6 +256,25 @@ class Peer:
         for request in requests:
             yield from qp.post_recv(request)
 
+    def send(
+        self, qp: QP, *requests: SendWR, after: int = 0, collect: int | None = None
+    ) -> Program:
+        """Post requests after some ps and return as many completions, or those of the signaled."""
+        if after:
+            yield self.sim.timeout(after)
+        yield from self.post(qp, *requests)
+        signaled = sum(request.signaled for request in requests)
+        return (yield from self.collect(signaled if collect is None else collect))
+
+    def take(
+        self, qp: QP, *requests: RecvWR, after: int = 0, collect: int | None = None
+    ) -> Program:
+        """Post receives after some ps and return as many completions, or one of each."""
+        if after:
+            yield self.sim.timeout(after)
+        yield from self.post_receives(qp, *requests)
+        return (yield from self.collect(len(requests) if collect is None else collect))
+
     def collect(self, count: int) -> Program:
         """Poll until there have been ``count`` completions."""
         found: list[Completion] = []
@@ -297,6 +316,11 @@ class Rig:
         qp_b.connect(qp_a, **options)
         return qp_a, qp_b
 
+    def joined(self, **options: Any) -> tuple[Peer, Peer, QP, QP]:
+        """The first two peers and a connected pair of queue pairs between them."""
+        a, b = self.peers[:2]
+        return a, b, *self.connect(a, b, **options)
+
     def run(self, *programs: Program) -> list[Any]:
         """Run programs together to the end of all they cause; return what they return."""
         processes = [self.sim.process(program) for program in programs]
@@ -307,17 +331,17 @@ class Rig:
 
     def exchange(self, qp: QP, sender: Peer, *requests: SendWR) -> list[Completion]:
         """Post requests back to back and return the completions of the signaled ones."""
-        count = sum(request.signaled for request in requests)
-
-        def program() -> Program:
-            yield from sender.post(qp, *requests)
-            return (yield from sender.collect(count))
-
-        (found,) = self.run(program())
+        (found,) = self.run(sender.send(qp, *requests))
         return found
 
     def counter(self, name: str) -> int:
         return self.cluster.counters()[name]
+
+
+def joined(on: Machine | None = None, **options: Any) -> tuple[Rig, Peer, Peer, QP, QP]:
+    """A rig of two nodes, its peers and a pair of queue pairs between them; options of connect."""
+    rig = Rig(on)
+    return rig, *rig.joined(**options)
 
 
 def statuses(completions: list[Completion]) -> list[str]:

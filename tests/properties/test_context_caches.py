@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import Cache, resolve
+from hcasim.catalog import Cache
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Waiting
-from hcasim.workloads import Options, run_point
 from tests.rig import WRITE, Program, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
@@ -159,42 +158,6 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
     assert len(memory.fetched) - len(memory.written) == len(cache._cache) <= shape.lines
 
 
-@pytest.mark.pure
-@given(st.integers(1, 30), st.integers(1, 45), st.sampled_from([1, 4]))
-def test_cyclic_access_by_contexts_hits_always_or_never(
-    lines: int, keys: int, per_line: int
-) -> None:
-    sim = Simulator()
-    memory = Memory(sim)
-    cache = Shape(lines, lines, per_line, "lru").cache(sim, memory, written=False)
-    rounds = 4
-    for _ in range(rounds):
-        for key in range(keys):
-            cache.access(key * per_line, int)
-            sim.run()
-    assert cache.misses == (keys if keys <= lines else keys * rounds)
-
-
-@pytest.mark.pure
-@given(st.lists(st.integers(1, 20), min_size=2, max_size=4).map(sorted), traces)
-def test_waiting_never_falls_when_an_lru_cache_shrinks(sizes: list[int], trace: list[int]) -> None:
-    """The stack property (Mattson et al. 1970): a smaller LRU cache holds a part of a larger."""
-
-    def waits(lines: int) -> list[int]:
-        sim = Simulator()
-        cache = Shape(lines, lines, 1, "lru").cache(sim, Memory(sim), written=True)
-        found = []
-        for key in trace:
-            before = cache.lookup_wait_ps
-            cache.access(key, int)
-            sim.run()
-            found.append(cache.lookup_wait_ps - before)
-        return found
-
-    for small, large in pairwise(map(waits, sizes)):
-        assert all(wait >= other for wait, other in zip(small, large, strict=True))
-
-
 def latencies(mode: str, entries: int, order: list[int], pairs: int) -> list[int]:
     """Times of writes one after the other on queue pairs in a given order, in ps."""
     changes = {
@@ -295,9 +258,3 @@ def test_memory_grows_with_what_is_used_and_not_with_the_tables() -> None:
     assert large < small + 200_000
     # Eight times as many queue pairs take about eight times as much.
     assert 4 * large < peak(1 << 24, 8 * 64) < 12 * large
-
-
-def test_a_shipped_adapter_runs_in_both_modes() -> None:
-    for mode in ("mem", "memfree"):
-        on = resolve("liu2004", adapter="mt25218", firmware_mode=mode)
-        assert run_point("write_lat", on, Options(size=8, iters=2)).row["latency_us"] > 0

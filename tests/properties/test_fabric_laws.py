@@ -233,12 +233,3 @@ def test_no_link_carries_more_than_it_can_and_all_credits_come_back(
     sent = sum(end.transmitter.payload_bytes for end in run.ends)
     assert sent == sum(message.payload for message in run.sent)
     assert sent == sum(p.payload for end in run.ends for _, _, p in end.arrivals)
-
-
-@given(shape=SHAPES, traffic=TRAFFIC)
-def test_the_same_traffic_takes_the_same_way_twice(shape: Shape, traffic: list[Message]) -> None:
-    def arrivals() -> list[list[tuple[int, int, int]]]:
-        run = Run(shape, traffic)
-        return [[(head, tail, p.psn) for head, tail, p in end.arrivals] for end in run.ends]
-
-    assert arrivals() == arrivals()

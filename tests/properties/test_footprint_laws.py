@@ -31,18 +31,14 @@ def sizes(memory: Footprint) -> dict[str, int]:
     return {one.name: one.size for one in memory.components}
 
 
-@given(modes, chunks, qps, qps, depths)
-def test_no_component_shrinks_with_queue_pairs(
-    mode: str, chunk: int, one: int, other: int, depth: int
+@given(modes, chunks, st.tuples(qps, qps), st.tuples(depths, depths))
+def test_no_component_shrinks_with_queue_pairs_or_depth(
+    mode: str, chunk: int, counts: tuple[int, int], deep: tuple[int, int]
 ) -> None:
-    few, many = (sizes(footprint(machine(mode, chunk), n, depth)) for n in sorted((one, other)))
-    assert all(few[name] <= many[name] for name in few)
-
-
-@given(modes, qps, depths, depths)
-def test_no_component_shrinks_with_depth(mode: str, count: int, one: int, other: int) -> None:
-    shallow, deep = (sizes(footprint(machine(mode), count, n)) for n in sorted((one, other)))
-    assert all(shallow[name] <= deep[name] for name in shallow)
+    on = machine(mode, chunk)
+    for pairs in (((n, deep[0]) for n in sorted(counts)), ((counts[0], n) for n in sorted(deep))):
+        less, more = (sizes(footprint(on, *pair)) for pair in pairs)
+        assert all(less[name] <= more[name] for name in less)
 
 
 @given(qps, depths)

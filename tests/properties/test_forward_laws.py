@@ -107,8 +107,7 @@ def test_no_time_and_no_count_of_mpi_differs(workload: str, name: str) -> None:
 def counted(where: Machine, opcode: WROpcode, size: int, exact: bool) -> tuple[dict[str, int], int]:
     """All counts and busy times of two nodes and the fabric, with the end, and all calls."""
     rig = Rig(where, size=size, exact=exact)
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
     rig.exchange(qp, a, a.request(opcode, b, size), a.request(opcode, b, size // 3))
     found = rig.cluster.counters() | rig.sim.resources.busy_ps() | {"now": rig.sim.now}
     for number, peer in enumerate(rig.peers):
@@ -186,8 +185,7 @@ def test_no_turn_of_queue_pairs_elsewhere_is_left_out(name: str, sizes: Sequence
 def seen_at(opcode: WROpcode, place: int, exact: bool) -> list[int]:
     """When a byte that is watched is written by a message of 1 MiB."""
     rig = Rig(machine("liu2004"), exact=exact)
-    a, b = rig.peers
-    qp, other = rig.connect(a, b)
+    a, b, qp, other = rig.joined()
     times: list[int] = []
     region = (a if opcode is READ else b).mr.region
     region.watch(region.address + place, lambda: times.append(rig.sim.now))

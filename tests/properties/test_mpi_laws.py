@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, DeadlockError
 from hcasim.mpi.collectives import ALGORITHMS
+from hcasim.workloads.mpi.path import CriticalPath
 from tests.mpi_jobs import job, run
 
 SIZES = st.sampled_from([0, 1, 200, 256, 3000, 6084, 6085, 20_000])
@@ -182,3 +183,42 @@ def test_a_deadlock_is_told_if_and_only_if_there_is_one(count: int, data: st.Dat
     with pytest.raises(DeadlockError) as caught:
         made.run(main)
     assert set(caught.value.waiting) == set(range(count))
+
+
+@given(schedules(), PROTOCOLS)
+def test_the_path_of_any_program_adds_up_and_is_a_chain(
+    schedule: tuple[tuple[int, int], list[Message]], options: dict[str, str]
+) -> None:
+    place, messages = schedule
+    made = job(*place, **options)
+    path = CriticalPath(made.sim, made.processes)
+
+    def main(comm: Comm) -> Any:
+        pending = []
+        for message in messages:
+            if message.dest == comm.rank:
+                request = yield from comm.irecv(20_000, message.source, message.tag)
+                pending.append(request)
+        for message in messages:
+            if message.source == comm.rank:
+                sent = yield from comm.isend(message.size, message.dest, message.tag)
+                pending.append(sent)
+                if message.blocking:
+                    yield from sent.wait()
+        yield from comm.waitall(pending)
+        return made.sim.now
+
+    ends = made.run(main)
+    last = max(range(len(ends)), key=lambda rank: ends[rank])
+    steps = path.back(last, ends[last], 0)
+    assert sum(step.duration_ps for step in steps) == ends[last]
+    assert "other" not in {step.name for step in steps}
+    assert steps[-1].to == last
+    at, before = steps[0].rank, None
+    for step in steps:
+        way = (step.rank, step.to) if step.on_the_way else None
+        assert step.rank == at or way == before
+        at, before = step.to, way
+        if step.on_the_way:
+            stages = sum(round(stage["us"] * 1e6) for stage in step.stages)
+            assert stages == step.duration_ps

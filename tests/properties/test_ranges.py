@@ -1,6 +1,7 @@
-"""Over the whole allowed range of every parameter there is a result, or a fault for people."""
+"""Every value of a parameter has a result or a fault for people; any text is read promptly."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from math import inf
 from typing import Any
@@ -13,6 +14,8 @@ from hcasim.catalog import CatalogError, load, resolve
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.engine import Event, Simulator
 from hcasim.runs.experiment import Experiment
+from hcasim.traces import FORMATS, Hints, Source, import_trace
+from tests.limits import promptly
 
 MODERN = ("connectx3", "connect_ib", "connectx5", "connectx7")
 MACHINES = (*(("pair", name) for name in MODERN), ("liu2004", "mt25208"))
@@ -177,3 +180,27 @@ def test_what_is_at_the_end_of_its_range_has_a_result(name: str) -> None:
 def test_every_value_that_is_allowed_has_a_result_or_a_fault_for_people(case: Any) -> None:
     testbed, adapter, workload, overrides, options = case
     measure(workload, testbed, adapter, overrides, options)
+
+
+SIZE = 100_000
+"""Characters; what is quadratic would take minutes."""
+PATTERNS = (" ", "\t", "1", "1 ", "b1", "1 2 3\n", "x\n", "\n", ".", ",", ":", "{", '"', "# ", "[a")
+PATTERNS += ("Size ", "Latency(", "stream ", "OSU MPI Test ", " Test", "\x1b[0", '"record" ', "1:")
+STARTS = ("", "# Size", "Size", "# OSU MPI", "# [ pairs: 1 ]", "# Size Latency", "1: 2 b", "stream")
+STARTS += (
+    "  1: 2 bytes 3 times -->",
+    "     RDMA_Write BW Test\nDevice",
+    '{"record"',
+    "{",
+    "#bytes",
+)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_long_text_of_one_pattern_is_read_promptly(form: str) -> None:
+    for start in STARTS:
+        for pattern in PATTERNS if start in ("", "# Size", "{") else PATTERNS[:5]:
+            source = Source("file", f"{start}{pattern * (SIZE // len(pattern))}@".encode())
+            with promptly(), suppress(CatalogError):
+                import_trace(source, form, Hints())

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,12 +78,6 @@ def setups(draw: st.DrawFn) -> Setup:
     return Setup(adapter, switch, tuple(changes.items()))
 
 
-@given(setup=setups(), size=st.integers(1, 512))
-def test_a_small_write_takes_exactly_the_time_of_the_closed_form(setup: Setup, size: int) -> None:
-    on = setup.machine()
-    assert measured(Rig(on), size) == small_write(on, size)
-
-
 @settings(max_examples=15)
 @given(
     there=st.sampled_from([(1, 1), (4, 3), (16, 5), (63, 5)]),
@@ -99,13 +94,14 @@ def test_each_further_switch_adds_its_latency_and_a_trunk(
     assert found == small_write(on, size, switches=switches)
 
 
-@settings(max_examples=20)
-@given(setup=setups(), size=st.integers(1, 128))
-def test_a_small_inline_write_takes_exactly_the_time_of_the_closed_form(
-    setup: Setup, size: int
+@pytest.mark.parametrize("inline", [False, True])
+@given(setup=setups(), size=st.integers(1, 512))
+def test_a_small_write_takes_exactly_the_time_of_the_closed_form(
+    setup: Setup, size: int, inline: bool
 ) -> None:
     on = setup.machine()
-    assert measured(Rig(on), size, inline=True) == small_write(on, size, inline=True)
+    size = 1 + size % 128 if inline else size
+    assert measured(Rig(on), size, inline=inline) == small_write(on, size, inline=inline)
 
 
 @given(setup=setups(), size=st.one_of(st.integers(1, 8), st.integers(1, 512)))
@@ -122,18 +118,6 @@ def test_a_write_inside_a_port_takes_the_same_time_but_for_the_cable(
     assert found.completed >= expected.completed
     if size <= 8:
         assert found.completed == expected.completed
-
-
-@settings(max_examples=15)
-@given(setup=setups(), size=st.integers(1, 512))
-def test_the_switch_adds_exactly_its_latency_and_one_cable(setup: Setup, size: int) -> None:
-    changes = tuple(change for change in setup.changes if change[0] != "switch.latency")
-    alone = Setup(setup.adapter, False, changes).machine()
-    through = Setup(setup.adapter, True, changes).machine()
-    assert through.switch is not None
-    flight = through.link.cable_length * through.link.propagation // 1000
-    longer = measured(Rig(through), size).seen - measured(Rig(alone), size).seen
-    assert longer == through.switch.latency + flight
 
 
 @settings(max_examples=12)

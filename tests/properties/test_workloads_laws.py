@@ -227,15 +227,3 @@ def test_further_buffers_never_make_a_stream_faster(
     )
     assert some["bandwidth_MBps"] <= 1.005 * all_reused["bandwidth_MBps"]
     assert (all_reused["reuse"], some["reuse"]) == (100, reuse)
-
-
-@settings(max_examples=5)
-@given(
-    pattern=PATTERNS,
-    qps=st.integers(1, 60),
-    name=st.sampled_from(["write_lat", "send_lat", "atomic_lat"]),
-)
-def test_the_same_order_gives_the_same_numbers(pattern: str, qps: int, name: str) -> None:
-    options = Options(qps=qps, pattern=pattern, iters=300, warmup=20)  # type: ignore[arg-type]
-    first, second = (run_point(name, machine(SMALL), options) for _ in range(2))
-    assert (first.row, first.counters) == (second.row, second.counters)

@@ -1,9 +1,12 @@
-"""Cutting transfers at boundaries, and gathering their parts."""
+"""The bus of an adapter; cutting transfers at boundaries, and gathering their parts."""
 
 import pytest
 
+from hcasim.bus import PcieBus, PcixBus, connect
 from hcasim.bus.base import Gather, pieces, split
-from hcasim.engine import Call
+from hcasim.catalog import resolve
+from hcasim.engine import Call, Simulator
+from hcasim.host import Host
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,14 @@ def test_a_gather_goes_on_once_after_the_last_part() -> None:
     assert seen == []
     gather.act()
     assert seen == [(1, "two")]
+
+
+@pytest.mark.parametrize(("adapter", "kind"), [("mt25208", PcieBus), ("mt23108", PcixBus)])
+def test_an_adapter_gets_the_bus_that_it_has(adapter: str, kind: type) -> None:
+    machine = resolve("liu2004", adapter=adapter)
+    bus = connect(Host(Simulator(), machine.host, "node 0"), machine.adapter.bus, "node 0.bus")
+    assert type(bus) is kind
+    assert all(
+        name.startswith("node 0.")
+        for name in bus.sim.resources.busy_ps() | bus.sim.resources.waiting_ps()
+    )

@@ -57,6 +57,13 @@ def end(machine: Machine, start: Callable[[Bus, Callable[[], None]], None]) -> i
     return when
 
 
+def streamed(machine: Machine, workload: str) -> float:
+    """MB/s of long operations."""
+    options = Options(size=65536, iters=8, warmup=2, window=16)
+    found: float = run_point(workload, machine, options).row["bandwidth_MBps"]
+    return found
+
+
 OPERATIONS: dict[str, Callable[[Bus, Callable[[], None]], None]] = {
     "read": lambda bus, done: bus.read(0, 64, done),
     "write": lambda bus, done: bus.write(0, 64, None, done),
@@ -89,17 +96,12 @@ def test_a_read_behind_a_bridge_takes_both_buses_and_the_bridge(chain: Chain) ->
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
 def test_a_chain_is_no_faster_than_its_slowest_bus(chain: Chain, name: str, workload: str) -> None:
-    rate = run_point(workload, chain(name), Options(size=65536, iters=8, warmup=2, window=16))
-    slow = run_point(
-        workload,
-        chain(name, adapter__bus__bridge__latency="2 us"),
-        Options(size=65536, iters=8, warmup=2, window=16),
-    )
-    bandwidth = rate.row["bandwidth_MBps"]
+    bandwidth = streamed(chain(name), workload)
     # PCI Express carries 2 GB/s each way less headers, PCI-X 1067 MB/s in all.
     assert bandwidth < (1067 if name != "pcie-switch" else 4000)
     assert bandwidth > (800 if name != "pcie-switch" else 1100)
-    assert slow.row["bandwidth_MBps"] <= bandwidth
+    slow = chain(name, adapter__bus__bridge__latency="2 us")
+    assert streamed(slow, workload) <= bandwidth
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -163,10 +165,7 @@ def test_a_full_bridge_holds_writes_up(chain: Chain) -> None:
 
     def bandwidth(buffer: str) -> float:
         more = {"adapter__bus__bridge__latency": "20 us", "adapter__bus__bridge__buffer": buffer}
-        options = Options(size=65536, iters=8, warmup=2, window=16)
-        point = run_point("bw_wr", chain("pcix-behind-pcie", **more), options)
-        found: float = point.row["bandwidth_MBps"]
-        return found
+        return streamed(chain("pcix-behind-pcie", **more), "bw_wr")
 
     assert 0.8 * 8192 / 20 < bandwidth("8 KiB") < 8192 / 20
     assert bandwidth("64 KiB") > 1000
@@ -246,10 +245,7 @@ def test_what_waits_for_a_bridge_is_told(chain: Chain) -> None:
 
 def test_a_bus_behind_a_bridge_has_the_bursts_of_its_own_bridge(chain: Chain) -> None:
     def bandwidth(**bursts: str) -> float:
-        options = Options(size=65536, iters=8, warmup=2, window=16)
-        point = run_point("bw_rd", chain("pcix-behind-pcie", **bursts), options)
-        found: float = point.row["bandwidth_MBps"]
-        return found
+        return streamed(chain("pcix-behind-pcie", **bursts), "bw_rd")
 
     usual = bandwidth()
     assert bandwidth(host__pcix_bridge__completion_burst="128 B") == usual

@@ -45,22 +45,17 @@ def ends(one: DeviceEngine, *starts: Callable[[Callable[[], None]], None]) -> li
     return done
 
 
-def test_a_read_takes_the_device_the_bus_and_its_way_into_the_device(pcie: Make) -> None:
+@pytest.mark.parametrize(
+    ("kind", "size", "on_the_bus", "stored"),
+    # Requests of a long read are stored one after the other; a write is done when it has left.
+    [("read", 64, 64, 64_000), ("read", 1024, 512, 2 * 512_000), ("write", 64, 64, 0)],
+)
+def test_an_operation_takes_the_device_the_bus_and_its_way_into_the_device(
+    pcie: Make, kind: str, size: int, on_the_bus: int, stored: int
+) -> None:
     one = engine(pcie)
-    (end,) = ends(one, lambda done: one.read(0, 64, done))
-    assert end == LATENCY + alone(pcie, 64) + 64_000
-
-
-def test_requests_of_one_read_are_stored_one_after_the_other(pcie: Make) -> None:
-    one = engine(pcie)
-    (end,) = ends(one, lambda done: one.read(0, 1024, done))
-    assert end == LATENCY + alone(pcie, 512) + 2 * 512_000
-
-
-def test_a_write_is_done_when_its_data_have_left(pcie: Make) -> None:
-    one = engine(pcie)
-    (end,) = ends(one, lambda done: one.write(0, 64, done))
-    assert end == LATENCY + alone(pcie, 64, "write")
+    (end,) = ends(one, lambda done: getattr(one, kind)(0, size, done))
+    assert end == LATENCY + alone(pcie, on_the_bus, kind) + stored
 
 
 @pytest.mark.parametrize(("kind", "turn"), [("read", 10_000 + 6_400), ("write", 20_000)])

@@ -4,7 +4,7 @@ import pytest
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from tests.rig import WRITE, Rig, machine, succeeded
+from tests.rig import WRITE, Rig, joined, machine, succeeded
 
 
 def test_every_port_of_every_node_has_an_identifier_of_its_own() -> None:
@@ -43,9 +43,7 @@ def test_a_node_has_as_many_cores_as_its_host() -> None:
 
 
 def test_counters_of_the_nodes_are_added_up() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     rig.exchange(qp, a, a.request(WRITE, b, 3000))
     one, two = (node.adapter.counters() for node in rig.cluster.nodes)
     assert rig.cluster.counters() == {name: one[name] + two[name] for name in one}
@@ -67,9 +65,7 @@ def test_resources_of_different_nodes_have_different_names(adapter: str) -> None
 
 
 def test_a_core_counts_the_time_of_its_calls() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     rig.exchange(qp, a, *[a.request(WRITE, b)] * 3)
     stack = rig.machine.stack
     assert a.context.core.busy_ps == 3 * (stack.post_send + stack.poll_cq)

@@ -25,60 +25,31 @@ class Bench:
         return [requester for requester, _ in self.turns]
 
 
-def test_a_free_resource_is_granted_at_once() -> None:
-    bench = Bench(1, 1)
-    bench.ask(1, duration=25)
-    bench.sim.run()
-    assert bench.turns == [(1, 25)]
-    assert bench.arbiter.grants == [0, 1]
-
-
-def test_turns_follow_each_other_without_a_gap() -> None:
-    bench = Bench(1)
-    bench.ask(0, 0, 0, duration=7)
-    bench.sim.run()
-    assert [end for _, end in bench.turns] == [7, 14, 21]
-    assert bench.arbiter.busy_ps == 21
-
-
-def test_groups_take_turns() -> None:
-    bench = Bench(1, 1, 1)
-    bench.ask(0, 0, 0, 1, 1, 1, 2, 2, 2)
-    assert bench.order() == [0, 1, 2, 0, 1, 2, 0, 1, 2]
-
-
-def test_a_group_that_wants_nothing_is_passed_over() -> None:
-    bench = Bench(1, 1, 1)
-    bench.ask(0, 0, 0, 2)
-    assert bench.order() == [0, 2, 0, 0]
-
-
-def test_within_a_group_the_lower_number_goes_first() -> None:
-    bench = Bench(3)
-    bench.ask(2, 2, 1, 1, 0, 0)
-    # The first came to a free resource.
-    assert bench.order() == [2, 0, 0, 1, 1, 2]
-
-
-def test_who_has_been_passed_often_enough_goes_before_a_lower_number() -> None:
-    bench = Bench(3, passes=2)
-    bench.ask(*[0] * 9, 1, 2, 2)
-    # Each is passed twice: by the lowest number, or by the other that had waited as long.
-    assert bench.order() == [0, 0, 0, 1, 2, 0, 0, 2, 0, 0, 0, 0]
-
-
-def test_priority_in_one_group_does_not_take_the_turn_of_another() -> None:
-    bench = Bench(2, 1)
-    bench.ask(1, 1, 0, 0, 0, 2, 2, 2)
-    assert bench.order() == [1, 2, 0, 2, 0, 2, 0, 1]
-
-
-def test_two_groups_share_a_saturated_resource_evenly_by_turns() -> None:
-    bench = Bench(2, 1)
-    bench.ask(*[0] * 30, *[1] * 30, *[2] * 60)
-    order = bench.order()
-    assert all({first, second} & {2} for first, second in zip(order[::2], order[1::2], strict=True))
-    assert bench.arbiter.grants == [30, 30, 60]
+@pytest.mark.parametrize(
+    ("groups", "passes", "asked", "order"),
+    [
+        pytest.param((1, 1, 1), None, [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2], id="groups in turn"),
+        # The first came to a free resource.
+        pytest.param((3,), None, [2, 2, 1, 1, 0, 0], [2, 0, 0, 1, 1, 2], id="lower number first"),
+        pytest.param(
+            (2, 1), None, [1, 1, 0, 0, 0, 2, 2, 2], [1, 2, 0, 2, 0, 2, 0, 1], id="of its own group"
+        ),
+        # Each is passed twice: by the lowest number, or by the other that had waited as long.
+        pytest.param(
+            (3,),
+            2,
+            [*[0] * 9, 1, 2, 2],
+            [0, 0, 0, 1, 2, 0, 0, 2, 0, 0, 0, 0],
+            id="passed often enough",
+        ),
+    ],
+)
+def test_groups_take_turns_and_the_lower_number_of_a_group_goes_first(
+    groups: tuple[int, ...], passes: int | None, asked: list[int], order: list[int]
+) -> None:
+    bench = Bench(*groups, passes=passes)
+    bench.ask(*asked)
+    assert bench.order() == order
 
 
 def test_what_a_turn_makes_ready_competes_for_the_next_turn() -> None:
@@ -87,15 +58,6 @@ def test_what_a_turn_makes_ready_competes_for_the_next_turn() -> None:
     bench.ask(0)
     # Were the next turn given away before this one ends, requester 0 would have it.
     assert bench.order() == [1, 0]
-
-
-def test_an_idle_resource_is_granted_again_later() -> None:
-    bench = Bench(1, 1)
-    bench.ask(0)
-    bench.sim.run()
-    bench.sim.call_after(100, bench.ask, 0)
-    bench.sim.run()
-    assert bench.turns == [(0, 10), (0, 120)]
 
 
 def test_a_turn_may_take_no_time() -> None:

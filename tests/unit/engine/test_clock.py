@@ -1,6 +1,7 @@
 """The clock: the order of events is the whole of a simulator's reproducibility."""
 
 from collections.abc import Generator
+from importlib.metadata import version
 from math import inf
 from typing import Any
 
@@ -16,48 +17,20 @@ def sim() -> Simulator:
     return Simulator()
 
 
-def test_calls_run_in_order_of_time(sim: Simulator) -> None:
-    seen: list[tuple[str, int]] = []
-    for name, delay in (("late", 30), ("early", 10), ("between", 20)):
-        sim.call_after(delay, lambda name=name: seen.append((name, sim.now)))
-    sim.run()
-    assert seen == [("early", 10), ("between", 20), ("late", 30)]
-
-
-def test_calls_at_the_same_time_run_in_the_order_in_which_they_were_scheduled(
-    sim: Simulator,
-) -> None:
-    seen: list[int] = []
-    for number in range(50):
-        if number % 2:
-            sim.call_at(7, seen.append, number)
-        else:
-            sim.call_after(7, seen.append, number)
-    sim.run()
-    assert seen == list(range(50))
-
-
-def test_a_call_scheduled_for_now_runs_after_what_is_already_due_now(sim: Simulator) -> None:
-    seen: list[str] = []
-
-    def first() -> None:
-        sim.call_after(0, seen.append, "nested")
-        seen.append("first")
-
-    sim.call_after(5, first)
-    sim.call_after(5, seen.append, "second")
-    sim.run()
-    assert seen == ["first", "second", "nested"]
-    assert sim.now == 5
-
-
 @pytest.mark.parametrize("arguments", [(), (1,), (1, "two", None)])
-def test_a_call_gets_its_arguments(sim: Simulator, arguments: tuple[object, ...]) -> None:
+def test_a_call_gets_its_arguments_each_time(sim: Simulator, arguments: tuple[object, ...]) -> None:
     seen: list[tuple[object, ...]] = []
-    sim.call_after(1, lambda *args: seen.append(args), *arguments)
-    sim.call_at(1, lambda *args: seen.append(args), *arguments)
+
+    def note(*args: object) -> None:
+        seen.append((sim.now, *args))
+
+    call = Call(note, arguments)
+    for time in (30, 10, 10):
+        sim.schedule(time, call)
+    sim.call_after(20, note, *arguments)
+    sim.call_at(20, note, *arguments)
     sim.run()
-    assert seen == [arguments, arguments]
+    assert seen == [(time, *arguments) for time in (10, 10, 20, 20, 30)]
 
 
 def test_a_negative_delay_is_refused(sim: Simulator) -> None:
@@ -72,6 +45,8 @@ def test_a_time_that_has_passed_is_refused(sim: Simulator) -> None:
         sim.call_at(9, print)
     with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
         sim.schedule(9, Call(print, ()))
+    with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
+        sim.run(until=9)
     assert sim.peek() == inf, "what is refused is not done later"
     sim.call_at(10, lambda: None)
     sim.schedule(10, Call(print, ()))
@@ -89,25 +64,6 @@ def test_actions_and_calls_at_the_same_time_are_done_in_the_order_in_which_they_
     sim.run()
     assert seen == list(range(50))
     assert sim.now == 7
-
-
-def test_an_action_may_be_scheduled_again(sim: Simulator) -> None:
-    seen: list[int] = []
-    note = Call(lambda: seen.append(sim.now), ())
-    for time in (30, 10, 10):
-        sim.schedule(time, note)
-    sim.run()
-    assert seen == [10, 10, 30]
-
-
-@pytest.mark.parametrize("arguments", [(), (1,), (1, "two", None)])
-def test_a_call_is_made_each_time_that_it_acts(arguments: tuple[object, ...]) -> None:
-    seen: list[tuple[object, ...]] = []
-    call = Call(lambda *args: seen.append(args), arguments)
-    assert seen == []
-    call.act()
-    call.act()
-    assert seen == [arguments, arguments]
 
 
 def test_an_action_that_does_not_say_what_to_do_is_an_error(sim: Simulator) -> None:
@@ -131,22 +87,6 @@ def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: 
     sim.call_at(10, seen.append, "last")
     sim.run()
     assert seen == ["call", "process 1", "process 2", "last"]
-
-
-def test_a_call_wakes_a_process_at_its_own_time(sim: Simulator) -> None:
-    seen: list[tuple[int, object]] = []
-    ready = sim.event()
-
-    def process() -> Steps:
-        value = yield ready
-        seen.append((sim.now, value))
-        yield sim.timeout(5)
-        sim.call_after(3, lambda: seen.append((sim.now, "call")))
-
-    sim.process(process())
-    sim.call_after(42, ready.succeed, "data")
-    sim.run()
-    assert seen == [(42, "data"), (47 + 3, "call")]
 
 
 def test_a_run_stops_at_the_given_time_and_goes_on_from_there(sim: Simulator) -> None:
@@ -174,11 +114,19 @@ def test_an_event_that_never_comes_is_an_error_and_not_a_result(sim: Simulator) 
         sim.run(until=sim.event())
 
 
-def test_what_goes_wrong_in_a_call_reaches_the_caller_of_run(sim: Simulator) -> None:
+@pytest.mark.parametrize("where", ["call", "process"])
+def test_what_goes_wrong_reaches_the_caller_of_run(sim: Simulator, where: str) -> None:
     def fail() -> None:
         raise LookupError("broken")
 
-    sim.call_after(1, fail)
+    def process() -> Steps:
+        yield sim.timeout(1)
+        fail()
+
+    if where == "call":
+        sim.call_after(1, fail)
+    else:
+        sim.process(process())
     with pytest.raises(LookupError, match="broken"):
         sim.run()
 
@@ -194,16 +142,6 @@ def test_an_event_that_fails_fails_the_run_that_waits_for_it(sim: Simulator) -> 
     sim.call_after(1, refused.fail, LookupError("broken"))
     with pytest.raises(LookupError, match="broken"):
         sim.run(until=refused)
-
-
-def test_what_goes_wrong_in_a_process_reaches_the_caller_of_run(sim: Simulator) -> None:
-    def process() -> Steps:
-        yield sim.timeout(1)
-        raise LookupError("broken")
-
-    sim.process(process())
-    with pytest.raises(LookupError, match="broken"):
-        sim.run()
 
 
 def test_everybody_who_waits_for_the_event_that_ends_a_run_is_told(sim: Simulator) -> None:
@@ -232,13 +170,6 @@ def test_calls_are_counted(sim: Simulator) -> None:
     assert sim.calls == 3
 
 
-def test_a_run_until_what_has_passed_is_refused(sim: Simulator) -> None:
-    sim.call_after(10, lambda: None)
-    sim.run()
-    with pytest.raises(ValueError, match="9 ps has passed: it is 10 ps"):
-        sim.run(until=9)
-
-
 def test_time_stays_a_whole_number_far_beyond_the_reach_of_floats(sim: Simulator) -> None:
     times: list[int] = []
     sim.call_at(2**60, lambda: sim.call_after(1, lambda: times.append(sim.now)))
@@ -264,3 +195,45 @@ def test_an_interruption_ends_the_run_before_any_other_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         sim.run()
     assert went_on == []
+
+
+# What the clock relies on in SimPy.
+
+
+def test_the_version_is_one_whose_inside_is_known() -> None:
+    assert (4, 1) <= tuple(int(part) for part in version("simpy").split(".")[:2]) < (5, 0)
+
+
+def test_a_program_starts_before_all_else_that_is_due() -> None:
+    sim = Simulator()
+    order: list[str] = []
+
+    def program(name: str) -> Steps:
+        order.append(name)
+        yield sim.timeout(0)
+
+    sim.call_after(0, order.append, "call")
+    sim.process(program("first"))
+    sim.process(program("second"))
+    sim.run()
+    assert order == ["first", "second", "call"]
+
+
+def test_an_event_has_happened_when_its_callbacks_are_gone() -> None:
+    sim = Simulator()
+    event = sim.event()
+    assert (event.triggered, event.processed, event.callbacks) == (False, False, [])
+    event.succeed(7)
+    assert (event.triggered, event.processed) == (True, False)
+    assert sim.run(until=event) == 7
+    assert (event.processed, event.callbacks) == (True, None)
+
+
+def test_conditions_of_events_happen_with_the_first_or_the_last() -> None:
+    sim = Simulator()
+    events = [sim.timeout(3), sim.timeout(5)]
+    first, all_ = sim.any_of(events), sim.all_of(events)
+    sim.run(until=first)
+    assert (sim.now, all_.triggered) == (3, False)
+    sim.run(until=all_)
+    assert sim.now == 5

@@ -21,49 +21,6 @@ class Bench:
         self.grants.append((name, int(self.sim.now)))
 
 
-def test_free_credits_are_given_at_once() -> None:
-    bench = Bench(3)
-    bench.take("a", 2)
-    assert bench.grants == [("a", 0)]
-    assert bench.pool.available == 1
-    assert not bench.pool.waiting
-
-
-def test_who_finds_too_few_credits_waits() -> None:
-    bench = Bench(3)
-    bench.take("a", 2)
-    bench.take("b", 2)
-    assert bench.grants == [("a", 0)]
-    assert bench.pool.waiting
-    bench.pool.release(1)
-    assert bench.grants == [("a", 0), ("b", 0)]
-    assert bench.pool.available == 0
-
-
-def test_a_small_request_does_not_pass_a_large_one_that_waits() -> None:
-    bench = Bench(4)
-    bench.take("a", 3)
-    bench.take("large", 4)
-    bench.take("small", 1)
-    bench.pool.release(1)
-    assert [name for name, _ in bench.grants] == ["a"]
-    bench.pool.release(2)
-    bench.pool.release(4)
-    assert [name for name, _ in bench.grants] == ["a", "large", "small"]
-
-
-def test_a_request_for_no_credits_waits_its_turn() -> None:
-    bench = Bench(1)
-    bench.take("none, pool free", 0)
-    bench.take("a", 1)
-    bench.take("none, nobody waits", 0)
-    bench.take("b", 1)
-    bench.take("none, behind b", 0)
-    assert [name for name, _ in bench.grants] == ["none, pool free", "a", "none, nobody waits"]
-    bench.pool.release(1)
-    assert [name for name, _ in bench.grants][3:] == ["b", "none, behind b"]
-
-
 def test_those_who_go_ahead_keep_their_order_among_themselves() -> None:
     bench = Bench(1)
     for name in ("a", "b", "c"):
@@ -79,16 +36,6 @@ def test_those_who_go_ahead_keep_their_order_among_themselves() -> None:
     assert [name for name, _ in bench.grants] == ["a", "x", "y", "b", "c", "z"]
 
 
-def test_credits_come_back_at_the_time_announced() -> None:
-    bench = Bench(1)
-    bench.take("a", 1)
-    bench.pool.release_at(100, 1)
-    bench.sim.call_at(99, bench.take, "b", 1)
-    bench.sim.run()
-    assert bench.grants == [("a", 0), ("b", 100)]
-    assert bench.pool.wait_ps == 1
-
-
 def test_credits_that_came_back_unnoticed_are_there_for_the_next() -> None:
     bench = Bench(1)
     bench.take("a", 1)
@@ -101,29 +48,6 @@ def test_credits_that_came_back_unnoticed_are_there_for_the_next() -> None:
     assert bench.pool.wait_ps == 0
 
 
-def test_an_earlier_return_is_not_kept_waiting_by_a_later_one() -> None:
-    bench = Bench(2)
-    bench.take("a", 2)
-    bench.take("b", 1)
-    bench.take("c", 1)
-    bench.pool.release_at(100, 1)
-    bench.pool.release_at(50, 1)
-    bench.sim.run()
-    assert bench.grants == [("a", 0), ("b", 50), ("c", 100)]
-
-
-def test_one_return_serves_as_many_as_it_can() -> None:
-    bench = Bench(3)
-    bench.take("a", 3)
-    for name in "bcd":
-        bench.take(name, 1)
-    bench.pool.release_at(10, 2)
-    bench.pool.release_at(20, 1)
-    bench.sim.run()
-    assert bench.grants == [("a", 0), ("b", 10), ("c", 10), ("d", 20)]
-    assert bench.pool.wait_ps == 20
-
-
 def test_who_asks_again_when_served_goes_to_the_end_of_the_queue() -> None:
     bench = Bench(1)
     bench.take("a", 1)
@@ -134,27 +58,13 @@ def test_who_asks_again_when_served_goes_to_the_end_of_the_queue() -> None:
     assert [name for name, _ in bench.grants] == ["a", "b", "c", "b again"]
 
 
-def test_the_time_that_somebody_waited_is_counted_once() -> None:
-    bench = Bench(1)
-    bench.take("a", 1)
-    bench.sim.call_at(10, bench.take, "b", 1)
-    bench.sim.call_at(20, bench.take, "c", 1)
-    bench.pool.release_at(30, 1)
-    bench.pool.release_at(40, 1)
-    bench.sim.run()
-    assert bench.pool.wait_ps == 30
-
-
-def test_more_credits_than_the_pool_has_are_refused() -> None:
-    with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
-        Bench(3).take("a", 4)
-
-
 def test_nobody_waits_for_more_credits_than_the_pool_has() -> None:
     bench = Bench(3)
     bench.take("a", 3)
     with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
         bench.pool.wait(4, Call(bench.note, ("b",)))
+    with pytest.raises(ValueError, match="tags: 4 credits asked of a pool of 3"):
+        bench.take("c", 4)
     assert not bench.pool.waiting
     bench.pool.release(3)
     assert [name for name, _ in bench.grants] == ["a"]

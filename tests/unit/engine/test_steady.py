@@ -1,71 +1,46 @@
 """When a deterministic model repeats itself."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from hcasim.engine import bounded_mean, find_period, mean_error
+from hcasim.engine import Repetition, Simulator, bounded_mean, find_period, mean_error
+from hcasim.engine.changes import Changes
 
 
 @pytest.mark.parametrize(
-    ("intervals", "period"),
+    ("intervals", "asked", "period"),
     [
-        ([], None),
-        ([5, 5], None),
-        ([5, 5, 5], 1),
-        ([9, 8, 5, 5, 5], 1),
-        ([5, 5, 6], None),
-        ([1, 2, 1, 2, 1, 2], 2),
-        ([1, 2, 1, 2, 1], None),
-        ([2, 1, 2, 1, 2, 1, 1], None),
-        ([1, 1, 3] * 3, 3),
-        ([7, *[1, 1, 3] * 3], 3),
-        ([1, 2, 3, 4, 5, 6, 7, 8] * 3, 8),
-        ([1, 2, 3, 4, 5, 6, 7, 8, 9] * 3, None),
+        ([], {}, None),
+        ([5, 5], {}, None),
+        ([9, 8, 5, 5, 5], {}, 1),
+        ([10**9, 10**9, 10**9 + 1], {}, None),
+        ([1, 2, 1, 2, 1], {}, None),
+        ([1, 2, 1, 2, 1, 2], {}, 2),
+        ([7, *[1, 1, 3] * 3], {}, 3),
+        ([1, 2, 3, 4, 5, 6, 7, 8] * 3, {}, 8),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9] * 3, {}, None),
+        ([1, 2, 1, 2], {"repeats": 2}, 2),
+        (list(range(12)) * 3, {"longest": 12}, 12),
+        ([1000, 1001, 1000], {"slack": 0.001}, 1),
+        ([1000, 1002, 1000], {"slack": 0.001}, None),
+        # The lengths of the repetitions agree.
+        ([10, 20, 11, 19, 9, 21], {"slack": 1e-9}, 2),
+        ([5] * 9, {"step": 3}, 3),
+        ([1, 2] * 6, {"step": 3}, None),
+        ([1, 2] * 9, {"step": 3}, 6),
     ],
 )
 def test_the_period_is_the_shortest_with_which_the_intervals_end(
-    intervals: list[int], period: int | None
+    intervals: list[int], asked: dict[str, Any], period: int | None
 ) -> None:
-    assert find_period(intervals) == period
+    assert find_period(intervals, **asked) == period
 
 
-def test_fewer_repetitions_are_believed_only_on_request() -> None:
-    assert find_period([1, 2, 1, 2]) is None
-    assert find_period([1, 2, 1, 2], repeats=2) == 2
-
-
-def test_longer_periods_are_found_only_if_asked_for() -> None:
-    assert find_period(list(range(12)) * 3) is None
-    assert find_period(list(range(12)) * 3, longest=12) == 12
-
-
-def test_one_picosecond_breaks_a_period() -> None:
-    assert find_period([10**9, 10**9, 10**9 + 1]) is None
-
-
-def test_slack_allows_as_much_as_it_says_and_no_more() -> None:
-    assert find_period([1000, 1001, 1000], slack=0.001) == 1
-    assert find_period([1000, 1002, 1000], slack=0.001) is None
-
-
-def test_with_slack_it_is_the_lengths_of_the_repetitions_that_agree() -> None:
-    assert find_period([10, 20, 11, 19, 9, 21], slack=1e-9) == 2
-
-
-def test_a_step_admits_only_its_own_multiples() -> None:
-    assert find_period([5] * 9, step=3) == 3
-    assert find_period([1, 2] * 6, step=3) is None
-    assert find_period([1, 2] * 9, step=3) == 6
-
-
-@pytest.mark.parametrize(("count", "known"), [(5, False), (6, True)])
-def test_a_mean_needs_enough_intervals(count: int, known: bool) -> None:
-    mean = bounded_mean([100] * count, enough=6, error=0.01)
-    assert (mean == 100) is known
-    assert (mean is None) is not known
-
-
-def test_a_mean_is_that_of_all_intervals() -> None:
+def test_a_mean_is_that_of_all_intervals_if_there_are_enough() -> None:
     assert bounded_mean([10, 30, 20, 10, 30, 20], enough=6, error=0.1) == 20
+    assert bounded_mean([100] * 5, enough=6, error=0.01) is None
 
 
 def test_a_mean_that_drifts_is_not_known() -> None:
@@ -87,7 +62,82 @@ def test_a_drift_is_an_error_of_the_difference_of_the_halves() -> None:
     parts = [99.0] * 400 + [101.0] * 400
     assert mean_error(parts) >= 0.02
     assert mean_error([99.0, 101.0]) >= 0.02
-
-
-def test_nothing_shows_of_a_single_part() -> None:
     assert mean_error([]) == mean_error([7.0]) == 0.0
+
+
+class Machine:
+    """Has a number, and one that counts."""
+
+    __module__ = "hcasim.made.for.a.test"
+
+    changes = Changes(counts="count", slips="freed")
+
+    def __init__(self) -> None:
+        self.number = self.count = self.freed = 0
+        self.queue: list[int] = []
+
+
+def proven(
+    step: Callable[[Machine, int], None], cold: int = 0, error: float = 0.0
+) -> tuple[int, int]:
+    """Laps until a period is proven, and its laps; none in forty of them."""
+    sim = Simulator()
+    state = Machine()
+    repetition = Repetition(sim, lambda: [state], cold)
+    for lap in range(1, 41):
+        for _ in range(50):
+            sim.call_after(20, int)
+        sim.run()
+        step(state, lap)
+        if period := repetition.lap():
+            assert repetition.period_ps == period * 20
+            assert repetition.error == error
+            return lap, period
+    return 0, 0
+
+
+def fill(state: Machine, lap: int) -> None:
+    state.queue.append(lap)
+
+
+def accelerate(state: Machine, lap: int) -> None:
+    state.count = lap * lap
+
+
+def count(state: Machine, lap: int) -> None:
+    state.count = 3 * lap
+
+
+def drift(state: Machine, lap: int) -> None:
+    state.number = 3 * lap
+
+
+def wrap(state: Machine, lap: int) -> None:
+    state.number = lap % 4
+
+
+@pytest.mark.parametrize("step", [fill, accelerate, drift])
+def test_laps_that_last_equally_long_prove_nothing_while_something_grows(
+    step: Callable[[Machine, int], None],
+) -> None:
+    assert proven(step) == (0, 0)
+
+
+def test_what_counts_steadily_is_a_period_after_three_looks_at_warm_laps() -> None:
+    assert proven(count) == (5, 1)
+    assert proven(count, cold=10) == (15, 1)
+
+
+def test_what_counts_round_and_round_is_one_of_as_many_laps() -> None:
+    assert proven(wrap)[1] == 4
+
+
+@pytest.mark.parametrize(("laps", "expected", "error"), [(4, (11, 4), 0.0), (64, (11, 1), 500.0)])
+def test_a_counter_may_slip_after_nine_laps_and_the_error_says_so(
+    laps: int, expected: tuple[int, int], error: float
+) -> None:
+    def slip(state: Machine, lap: int) -> None:
+        state.freed = lap % laps
+
+    # 10 ns for each counter, beside laps of 20 ps.
+    assert proven(slip, error=error) == expected

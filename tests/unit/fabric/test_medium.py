@@ -6,12 +6,12 @@ import pytest
 
 from hcasim.catalog import EthernetLink, InfinibandLink
 from hcasim.catalog.link import Fec
-from hcasim.engine import Simulator
-from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
+from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.link import Holder, Receiver
 from hcasim.fabric.medium import correction, medium
 from hcasim.fabric.packet import Route
+from tests.unit.fabric.test_link import Pair
+from tests.unit.fabric.test_link import link as infiniband
 
 WIRE = IwarpFormat(markers=False, timestamps=False)
 FULL = 1518
@@ -25,35 +25,6 @@ def link(gigabits: int = 10, metres: int = 0) -> EthernetLink:
 
 def frame(payload: int = 1440) -> Packet:
     return Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, payload, size_of=WIRE.size)
-
-
-class Sink(Receiver):
-    """Takes frames and notes when."""
-
-    def __init__(self) -> None:
-        self.arrivals: list[tuple[int, int]] = []
-
-    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        self.arrivals.append((head_at, tail_at))
-
-
-class Pair(Holder):
-    """Two transmitters that make one link."""
-
-    def __init__(self, of: EthernetLink, buffer: int = 1 << 20) -> None:
-        self.sim = Simulator()
-        self.there, self.back = (Transmitter(self.sim, name, of) for name in ("a", "b"))
-        self.near, self.far = Sink(), Sink()
-        connect_ports(self.there, self.near, buffer, self.back, self.far, buffer)
-        self.buffer = self.far.buffer
-        self.left: list[int] = []
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        self.left.append(at_ps)
-
-    def send(self, *packets: Packet, on: Transmitter | None = None) -> None:
-        for each in packets:
-            (on or self.there).send(0, each, int(self.sim.now), self)
 
 
 @pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 50, 100, 200, 400])
@@ -76,7 +47,8 @@ def test_nobody_waits_for_the_gap_behind_a_frame() -> None:
     pair = Pair(link(metres=10))
     pair.send(frame())
     pair.sim.run()
-    assert pair.far.arrivals == [(50_000, 50_000 + (8 + FULL) * BYTE)]
+    ((head, tail, _),) = pair.far.arrivals
+    assert (head, tail) == (50_000, 50_000 + (8 + FULL) * BYTE)
 
 
 @pytest.mark.pure
@@ -102,29 +74,6 @@ def test_a_frame_waits_for_room_to_the_byte() -> None:
     pair.buffer.free(frame(), int(pair.sim.now))
     pair.sim.run()
     assert len(pair.far.arrivals) == 2
-
-
-def infiniband(speed: str, width: int = 4, fec: Fec | None = None) -> InfinibandLink:
-    return InfinibandLink(
-        speed=speed, width=width, cable_length=0, propagation=5000, credit_update=1024, fec=fec
-    )
-
-
-@pytest.mark.parametrize(
-    ("speed", "lane"),
-    [
-        # 64b/66b: what the lane signals, less the synchronisation bits.
-        ("FDR", Fraction(140625, 10000) * 64 / 66),
-        ("EDR", Fraction(2578125, 100000) * 64 / 66),
-        # A quarter, and a half, of what Ethernet calls 200 and 400 Gbit/s.
-        ("HDR", Fraction(50)),
-        ("NDR", Fraction(100)),
-    ],
-)
-def test_a_lane_carries_what_its_coding_leaves(speed: str, lane: Fraction) -> None:
-    for width in (1, 4):
-        skips = Fraction(4484, 4480)
-        assert medium(infiniband(speed, width)).ps_per_byte == 8000 * skips / (lane * width)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +109,8 @@ def test_error_correction_delays_frames_and_slows_none() -> None:
         pair.send(frame(), frame())
         pair.sim.run()
     late = 51_200 + 40_000
-    arrivals = plain.far.arrivals
-    assert corrected.far.arrivals == [(head + late, tail + late) for head, tail in arrivals]
+    arrivals, delayed = ([one[:2] for one in pair.far.arrivals] for pair in (plain, corrected))
+    assert delayed == [(head + late, tail + late) for head, tail in arrivals]
     assert corrected.left == plain.left
 
 

@@ -12,7 +12,6 @@ from hcasim.fabric.packet import Route
 from hcasim.fabric.switch import Switch
 from hcasim.fabric.topology import EndPort
 from tests.handed import Nobody
-from tests.rig import WRITE, Peer, Program, Rig, machine, succeeded
 
 FLIGHT = 25_000
 LATENCY = 200_000
@@ -31,19 +30,18 @@ def link() -> InfinibandLink:
 
 
 class End(EndPort):
-    """An adapter port that swallows packets, and frees their room after a pause."""
+    """An adapter port that swallows packets."""
 
-    def __init__(self, sim: Simulator, lid: int, pause_ps: int = 0) -> None:
+    def __init__(self, sim: Simulator, lid: int) -> None:
         self.sim = sim
         self.lid = lid
         self.transmitter = Transmitter(sim, f"end{lid}", link())
         self.buffer_bytes = 16384
-        self.pause_ps = pause_ps
         self.arrivals: list[tuple[int, int, int]] = []
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         self.arrivals.append((packet.psn, head_at, tail_at))
-        self.sim.call_at(tail_at + self.pause_ps, self._free, packet)
+        self.sim.call_at(tail_at, self._free, packet)
 
     def _free(self, packet: Packet) -> None:
         self.buffer.free(packet, int(self.sim.now))
@@ -80,39 +78,15 @@ def wire(payload: int) -> int:
 
 
 @pytest.mark.pure
-def test_a_packet_leaves_before_it_has_arrived() -> None:
-    fabric, ((a, b),) = line(1, ends_on_each=2)
-    a.send(b.lid, 0)
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_every_switch_on_the_way_adds_its_latency_and_a_cable(hops: int) -> None:
+    """A packet leaves it before all of it has arrived."""
+    fabric, ends = line(hops, ends_on_each=2)
+    ends[0][0].send(ends[-1][-1].lid, 0)
     fabric.sim.run()
-    ((_, head, tail),) = b.arrivals
-    assert head == 2 * FLIGHT + LATENCY
+    ((_, head, tail),) = ends[-1][-1].arrivals
+    assert head == (hops + 1) * FLIGHT + hops * LATENCY
     assert tail == head + wire(1024)
-
-
-@pytest.mark.pure
-def test_every_switch_on_the_way_adds_its_latency_and_a_cable() -> None:
-    for hops in (2, 3):
-        fabric, ends = line(hops)
-        ends[0][0].send(ends[-1][0].lid, 0)
-        fabric.sim.run()
-        ((_, head, tail),) = ends[-1][0].arrivals
-        assert head == (hops + 1) * FLIGHT + hops * LATENCY
-        assert tail == head + wire(1024)
-
-
-@pytest.mark.pure
-def test_every_end_of_a_line_of_switches_reaches_every_other() -> None:
-    for switches, trunks in ((2, 1), (2, 2), (3, 1), (3, 2)):
-        fabric, ends = line(switches, ends_on_each=2, trunks=trunks)
-        flat = chain_of(ends)
-        for source in flat:
-            for target in flat:
-                if source is not target:
-                    source.send(target.lid, source.lid)
-        fabric.sim.run()
-        for target in flat:
-            others = sorted(end.lid for end in flat if end is not target)
-            assert sorted(number for number, _, _ in target.arrivals) == others
 
 
 @pytest.mark.pure
@@ -127,28 +101,6 @@ def test_parallel_trunks_share_the_destinations() -> None:
 
 
 @pytest.mark.pure
-def test_one_trunk_limits_two_streams_to_a_half_each() -> None:
-    fabric, ends = line(2, ends_on_each=2)
-    for source, target in zip(*ends, strict=True):
-        source.send(target.lid, *range(100))
-    fabric.sim.run()
-    for target in ends[1]:
-        first, last = target.arrivals[10][1], target.arrivals[90][1]
-        assert abs((last - first) / 80 / (2 * wire(1024)) - 1) < 0.02
-
-
-@pytest.mark.pure
-def test_packets_of_a_source_keep_their_order() -> None:
-    fabric, ends = line(3, ends_on_each=2)
-    ends[0][0].send(ends[2][0].lid, *range(50))
-    ends[0][1].send(ends[2][0].lid, *range(100, 150))
-    fabric.sim.run()
-    numbers = [number for number, _, _ in ends[2][0].arrivals]
-    assert [n for n in numbers if n < 100] == list(range(50))
-    assert [n for n in numbers if n >= 100] == list(range(100, 150))
-
-
-@pytest.mark.pure
 def test_an_output_serves_its_inputs_in_turn() -> None:
     fabric, ((*sources, target),) = line(1, ends_on_each=4)
     for source in sources:
@@ -157,16 +109,6 @@ def test_an_output_serves_its_inputs_in_turn() -> None:
     numbers = [number for number, _, _ in target.arrivals]
     assert len(numbers) == 60
     assert all(sorted(numbers[i : i + 3]) == [1, 2, 3] for i in range(3, 57, 3))
-
-
-@pytest.mark.pure
-def test_a_slow_receiver_holds_packets_back_and_loses_none() -> None:
-    fabric, ((a, b, slow),) = line(1, ends_on_each=3)
-    slow.pause_ps = 5_000_000
-    a.send(slow.lid, *range(100))
-    b.send(slow.lid, *range(100, 200))
-    fabric.sim.run()
-    assert sorted(number for number, _, _ in slow.arrivals) == list(range(200))
 
 
 @pytest.mark.pure
@@ -213,30 +155,3 @@ def test_a_packet_for_a_node_that_nobody_built_is_refused() -> None:
     fabric = Fabric(Simulator(), wiring)
     with pytest.raises(ValueError, match=r"^no node with LID 2 was built$"):
         fabric.switch(0).find(2)
-
-
-def incast(rig: Rig, target: Peer, source: Peer, size: int, count: int) -> Program:
-    qp, _ = rig.connect(source, target)
-    yield from source.post(qp, *[source.request(WRITE, target, size)] * count)
-    found = yield from source.collect(count)
-    assert succeeded(found)
-    return [completion.timestamp_ps for completion in found]
-
-
-def test_three_nodes_that_write_to_one_share_its_link_fairly() -> None:
-    rig = Rig(machine(), nodes=4, size=1 << 20)
-    target, *sources = rig.peers
-    size, count = 64 * 1024, 20
-    finished = rig.run(*(incast(rig, target, source, size, count) for source in sources))
-    ends = [times[-1] for times in finished]
-    assert max(ends) - min(ends) < 0.05 * max(ends)
-    halfway = max(ends) // 2
-    done = [sum(t <= halfway for t in times) for times in finished]
-    assert max(done) - min(done) <= 1
-    assert target.adapter.dma.scattered == 3 * count * size
-    assert rig.counter("retransmissions") == rig.counter("out_of_sequence") == 0
-    # The one link into the target was busy all the time.
-    output = rig.cluster.fabric.switches[0].outputs[0]
-    assert output is not None
-    busy = output.busy_ps
-    assert busy > 0.95 * max(ends)

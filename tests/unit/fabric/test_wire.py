@@ -1,24 +1,29 @@
-"""Wire formats: iWARP over Ethernet weighs what its RFCs say, InfiniBand what it always did."""
+"""Wire formats weigh what the RFCs of iWARP and the specification of InfiniBand say."""
 
+from fractions import Fraction
 from math import ceil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandProtocol
+from hcasim.catalog import InfinibandProtocol, IwarpProtocol, Rocev2Protocol
 from hcasim.fabric import Opcode, ethernet
 from hcasim.fabric.iwarp import (
-    MPA_CRC,
-    MPA_LENGTH,
-    READ_REQUEST,
-    TAGGED,
-    UNTAGGED,
     IwarpFormat,
     fpdu_size,
     mulpdu,
 )
-from hcasim.fabric.packet import FRAME_DELIMITERS, MTUS, Aeth, Reth, Syndrome, packet_size
+from hcasim.fabric.packet import (
+    FRAME_DELIMITERS,
+    MTUS,
+    Aeth,
+    AtomicEth,
+    Header,
+    Reth,
+    Syndrome,
+    packet_size,
+)
 from hcasim.fabric.wire import wire_format
 
 DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
@@ -26,13 +31,6 @@ TEN_GIGABITS = 1250
 FORMATS = st.builds(IwarpFormat, st.booleans(), st.booleans())
 MTU = st.integers(576, 9216)
 PLAIN = IwarpFormat(markers=False, timestamps=False)
-
-
-def test_headers_are_those_of_the_linux_driver() -> None:
-    # drivers/infiniband/sw/siw/iwarp.h counts MPA's length field in.
-    found = [MPA_LENGTH + size for size in (TAGGED, UNTAGGED, UNTAGGED + READ_REQUEST)]
-    assert found == [16, 20, 48]
-    assert (MPA_LENGTH, MPA_CRC) == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +110,6 @@ def test_a_frame_is_at_least_its_data_and_headers(
     assert (fpdu_size(payload) - payload) in range(6, 10)
 
 
-@given(wire=FORMATS, mtu=MTU, opcode=st.sampled_from(DATA), length=st.integers(1, 100_000))
-def test_segments_cover_the_message(
-    wire: IwarpFormat, mtu: int, opcode: Opcode, length: int
-) -> None:
-    full = wire.payload(mtu, opcode)
-    pieces = [min(full, length - place) for place in range(0, length, full)]
-    assert sum(pieces) == length
-    assert all(wire.size(opcode, piece) <= mtu + 18 for piece in pieces)
-
-
 @pytest.mark.parametrize("mtu", MTUS)
 def test_infiniband_counts_data_only(mtu: int) -> None:
     wire = wire_format(InfinibandProtocol())
@@ -130,3 +118,39 @@ def test_infiniband_counts_data_only(mtu: int) -> None:
         assert wire.payload(mtu, opcode) == mtu
         for headers in ((), (Reth(0, 1, 8),), (Aeth(Syndrome.ACK, 0),)):
             assert wire.size(opcode, mtu, headers) == packet_size(opcode, mtu, headers)
+
+
+ROCE = wire_format(Rocev2Protocol())
+ON_THE_WIRE = 8 + 14 + 20 + 8 + 12 + 4 + 4 + 12
+"""Preamble, addresses, IPv4, UDP, BTH, ICRC, FCS and gap."""
+
+
+@pytest.mark.parametrize(
+    ("opcode", "payload", "header", "beside"),
+    [
+        (Opcode.RDMA_WRITE, 4096, None, 0),
+        (Opcode.RDMA_WRITE, 4096, Reth(0, 1, 8), 16),
+        (Opcode.RDMA_READ_RESPONSE, 1024, Aeth(Syndrome.ACK, 0), 4),
+        (Opcode.FETCH_ADD, 0, AtomicEth(0, 1, 1, 0), 28),
+        (Opcode.ACKNOWLEDGE, 0, Aeth(Syndrome.ACK, 0), 4),
+        # Padded to 4 B.
+        (Opcode.SEND, 5, None, 3),
+    ],
+)
+def test_a_packet_takes_82_bytes_beside_its_data(
+    opcode: Opcode, payload: int, header: Header | None, beside: int
+) -> None:
+    assert ON_THE_WIRE == 82
+    found = ROCE.size(opcode, payload, () if header is None else (header,)) + ROCE.around
+    assert found == ON_THE_WIRE + payload + beside
+
+
+def test_a_larger_mtu_never_carries_less() -> None:
+    """Over any protocol, each packet of a long message has the same headers around more data."""
+    iwarp = IwarpProtocol(markers=False, timestamps=True)
+    for wire in map(wire_format, (InfinibandProtocol(), Rocev2Protocol(), iwarp)):
+        sizes = MTUS if wire.payload(576) == 576 else range(576, 9217, 4)
+        full = [wire.payload(mtu) for mtu in sizes]
+        sent = [wire.size(Opcode.RDMA_WRITE, data, ()) + wire.around for data in full]
+        shares = [Fraction(*each) for each in zip(full, sent, strict=True)]
+        assert shares == sorted(shares)

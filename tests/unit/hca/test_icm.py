@@ -1,20 +1,64 @@
-"""The path to the tables: where they are, how many fetches it carries, and when victims leave."""
+"""The path to the tables: its fetches, its victims, and how far translation runs ahead of DMA."""
 
+from collections import deque
 from typing import Any
 
 import pytest
 
+from hcasim.bus import Storage
 from hcasim.catalog import Adapter, Cache
-from hcasim.engine import Simulator
+from hcasim.engine import Action, CreditPool, Simulator
+from hcasim.fabric import Opcode
+from hcasim.fabric.packet import Packet, Route
+from hcasim.hca import Access, Region
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.dma import ReadStream
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
+from hcasim.hca.translation import TranslationTables
 from tests.rig import machine
-from tests.unit.hca.storage import FakeStorage
 
 pytestmark = pytest.mark.pure
 
 LINE = 256
+
+
+class FakeStorage(Storage):
+    """Answers any number of reads at a time after a fixed time, and notes all that it is asked.
+
+    Attributes:
+        log: kind, time in ps, address and size of each access.
+        most_reads: the most reads that were under way at once.
+    """
+
+    def __init__(self, sim: Simulator, latency_ps: int) -> None:
+        self.sim = sim
+        self.latency_ps = latency_ps
+        self.log: list[tuple[str, int, int, int]] = []
+        self.reads = self._under_way = self.most_reads = 0
+
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
+    ) -> None:
+        self.log.append(("read", int(self.sim.now), address, size))
+        self.reads += 1
+        self._under_way += 1
+        self.most_reads = max(self.most_reads, self._under_way)
+        self.sim.call_after(self.latency_ps, self._done, here)
+        if issued is not None:
+            issued.act()
+
+    def _done(self, here: Action) -> None:
+        self._under_way -= 1
+        here.act()
+
+    def start_write(
+        self, address: int, size: int, sent: Action | None, visible: Action | None
+    ) -> None:
+        self.log.append(("write", int(self.sim.now), address, size))
+        for action in (sent, visible):
+            if action is not None:
+                action.act()
 
 
 def adapter(mode: str = "memfree", **icm: int | str) -> Adapter:
@@ -141,3 +185,74 @@ def test_what_leaves_is_what_came() -> None:
     written = [(address, size) for kind, _, address, size in host.log if kind == "write"]
     assert read == [(LINE * key, LINE) for key in (0, 7, 3, 7, 9)]
     assert written == read[:-1]
+
+
+PAGE = 4096
+
+
+class BusyBus(Storage):
+    """A bus whose requests wait until the test lets the next one out."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.waiting: deque[Action] = deque()
+
+    def start_read(
+        self, address: int, size: int, here: Action, issued: Action | None = None
+    ) -> None:
+        assert issued is not None
+        self.asked.append(address // PAGE)
+        self.waiting.append(issued)
+
+    def start_write(self, address: int, *_: object) -> None:
+        raise AssertionError("nothing is written")
+
+
+class Buffer:
+    """A staging buffer whose packets never get their data."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+        self.room = CreditPool(sim, "requests", 1)
+
+    def complete(self, packet: Packet) -> None:
+        raise AssertionError("no data has come")
+
+
+def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadStream, Region]:
+    sim, bus = Simulator(), BusyBus()
+    adapter = machine(adapter="mt25218", firmware_mode="memfree").adapter
+    local = LocalMemory(sim, "local", adapter.memory, 0)
+    host = FakeStorage(sim, 1000)
+    tables = TranslationTables(adapter, Icm(sim, "hca", adapter, host, local, host.start_read))
+    region = tables.register(1, 0, 64 * PAGE, Access.LOCAL_WRITE, PAGE)
+    return sim, bus, tables, ReadStream(Buffer(sim), bus, local, tables, prefetch), region
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("prefetch", [0, 1, 3, 8])
+def test_no_more_packets_are_translated_ahead_than_are_prefetched(prefetch: int) -> None:
+    sim, bus, tables, reads, region = stream(prefetch)
+    packets = 12
+    for number in range(packets):
+        packet = Packet(Opcode.RDMA_WRITE, Route(1), 1, number, 64)
+        reads.add(packet, region, number * PAGE)
+    sim.run()
+    for issued in range(packets):
+        translated = min(packets, issued + 1 + prefetch)
+        assert tables.mtt.misses == tables.mtt.accesses == translated
+        assert sorted(bus.asked) == list(range(translated))
+        bus.waiting.popleft().act()
+        sim.run()
+    assert not bus.waiting
+
+
+@pytest.mark.pure
+def test_one_packet_is_read_after_the_other_without_prefetching() -> None:
+    sim, bus, _, reads, region = stream(0)
+    for page in (5, 3, 5, 9):
+        reads.add(Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, 64), region, page * PAGE)
+    for _ in range(4):
+        sim.run()
+        bus.waiting.popleft().act()
+    assert bus.asked == [5, 3, 5, 9]

@@ -68,24 +68,6 @@ def test_all_of_one_line_complete(opcode: object, count: int) -> None:
     assert not a.adapter.send_engines[0].scheduler.members
 
 
-@pytest.mark.pure
-def test_one_request_of_a_line_is_on_the_chip_at_a_time() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qps = [qp for qp, _ in same_line(rig, 20)]
-    most = 0
-    compete = a.adapter.send_engines[0].compete
-
-    def noted(requester: object) -> None:
-        nonlocal most
-        most = max(most, sum(each._qp.requester.current is not None for each in qps))
-        compete(requester)
-
-    a.adapter.send_engines[0].compete = noted
-    rig.run(post_all(rig, qps, *[a.request(WRITE, b, 2000)] * 3), a.collect(60))
-    assert most == 1
-
-
 def test_those_in_line_take_turns_message_by_message() -> None:
     rig = Rig()
     a, b = rig.peers
@@ -142,44 +124,6 @@ def test_a_turn_at_the_port_ends_with_the_burst(burst: str, mtu: int, packets: i
     assert max(allowed) == packets
     assert len(whole) >= 2 * total // packets - 4
     assert set(whole) <= allowed
-
-
-def test_a_long_message_does_not_starve_the_other_lines() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    big, *small = [rig.connect(a, b)[0] for _ in range(4)]
-
-    def program() -> Program:
-        yield from a.post(big, a.request(WRITE, b, 1 << 20))
-        for qp in small:
-            yield from a.post(qp, *[a.request(WRITE, b, 1024)] * 10)
-        return (yield from a.collect(31))
-
-    (found,) = rig.run(program())
-    assert [c.qpn for c in found][-1] == big.qp_num
-    # At least every fourth packet is one of theirs, so they end with the first 40 or so of 1024.
-    last = max(c.timestamp_ps for c in found if c.qpn != big.qp_num)
-    assert last < found[-1].timestamp_ps / 4
-
-
-def test_one_line_gets_the_share_of_one_however_many_wait_in_it() -> None:
-    rig = Rig(machine({"adapter.sqpc.entries": "1024", "adapter.rqpc.entries": "1024"}))
-    a, b = rig.peers
-    crowded = [qp for qp, _ in same_line(rig, 8)]
-    lone = rig.connect(a, b)[0]
-    while lone.qp_num % QUEUES == 1:
-        lone = rig.connect(a, b)[0]
-    request = a.request(WRITE, b, 16 * 1024)
-
-    def program() -> Program:
-        yield from post_all(rig, [*crowded, lone], request, request, request, request)
-        return (yield from a.collect(36))
-
-    (found,) = rig.run(program())
-    when = [c.timestamp_ps for c in found if c.qpn == lone.qp_num][-1]
-    beside = sum(c.timestamp_ps <= when for c in found if c.qpn != lone.qp_num)
-    # Packet by packet one of each line; the crowd started earlier and pauses between messages.
-    assert 3 <= beside <= 8
 
 
 @pytest.mark.parametrize("count", [17, 300])

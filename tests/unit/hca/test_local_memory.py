@@ -16,14 +16,6 @@ def memory(size: int = 1 << 20) -> tuple[Simulator, LocalMemory]:
     return sim, LocalMemory(sim, "dimm", description, size)
 
 
-def test_a_read_takes_its_bytes_and_the_latency() -> None:
-    sim, dimm = memory()
-    done: list[int] = []
-    dimm.read(0, 256, lambda: done.append(int(sim.now)))
-    sim.run()
-    assert done == [256_000 + LATENCY]
-
-
 def test_a_write_is_visible_when_the_controller_has_it_and_sent_with_its_bytes() -> None:
     sim, dimm = memory()
     times: list[tuple[str, int]] = []
@@ -57,25 +49,6 @@ def test_reads_go_before_writes_that_wait() -> None:
     sim.run()
     assert read == [100_000 + LATENCY + 10_000 * turn for turn in (1, 2)]
     assert sent == [100_000, 220_000, 320_000]
-
-
-def test_a_read_goes_before_a_write_that_was_asked_for_at_the_same_time() -> None:
-    sim, dimm = memory()
-    sent: list[int] = []
-    read: list[int] = []
-    dimm.write(0, 100, lambda: sent.append(int(sim.now)))
-    dimm.read(0, 10, lambda: read.append(int(sim.now)))
-    sim.run()
-    assert (read, sent) == ([10_000 + LATENCY], [110_000])
-
-
-def test_a_write_that_has_begun_is_not_interrupted() -> None:
-    sim, dimm = memory()
-    done: list[int] = []
-    dimm.write(0, 1000)
-    sim.call_at(1, dimm.read, 0, 64, lambda: done.append(int(sim.now)))
-    sim.run()
-    assert done == [1_000_000 + 64_000 + LATENCY]
 
 
 def test_the_controller_is_busy_for_every_byte_and_counts_it() -> None:

@@ -4,9 +4,22 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import Machine
 from hcasim.catalog.adapter_tables import IcmCache, WqeCache
-from hcasim.verbs import SendWR
-from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
+from hcasim.verbs import QP, SendWR
+from tests.rig import (
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    extended,
+    joined,
+    machine,
+    run,
+    succeeded,
+)
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
 
@@ -17,6 +30,16 @@ def spent(rig: Rig, programs: list[Program]) -> int:
     begun = rig.sim.now
     rig.run(*programs)
     return rig.sim.now - begun
+
+
+def warm(on: Machine, pairs: int = 1) -> tuple[Rig, list[QP]]:
+    """Queue pairs whose contexts are on the chip."""
+    rig = Rig(on)
+    a, b = rig.peers
+    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+    for qp in qps:
+        rig.exchange(qp, a, a.request(WRITE, b))
+    return rig, qps
 
 
 def writes(peer: Peer, qp: Any, other: Peer, count: int, size: int = 8) -> Program:
@@ -64,11 +87,8 @@ def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: 
             "adapter.send.wqe_service": "20 us",
             "adapter.wqe.fetch": "8",
         }
-        rig = Rig(machine(busy))
+        rig, qps = warm(machine(busy), pairs)
         a, b = rig.peers
-        qps = [rig.connect(a, b)[0] for _ in range(pairs)]
-        for qp in qps:
-            rig.exchange(qp, a, a.request(WRITE, b))
 
         def program() -> Program:
             for qp in qps:
@@ -85,9 +105,7 @@ def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: 
 @pytest.mark.parametrize(("fetch", "reads"), [(1, 16), (4, 4), (16, 2)])
 # A request for more than 512 bytes is cut.
 def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> None:
-    rig = Rig(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
     before = rig.counter("bus_read_requests")
     rig.run(writes(a, qp, b, 16))
     found = rig.counter("bus_read_requests") - before
@@ -97,11 +115,8 @@ def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> No
 
 def test_entries_fetched_ahead_hide_the_latency_of_their_read() -> None:
     def took(ahead: int) -> int:
-        rig = Rig(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
-        rig.exchange(qp, a, a.request(WRITE, b))
-        return spent(rig, [writes(a, qp, b, 64)])
+        rig, (qp,) = warm(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
+        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
 
     assert took(0) > 1.1 * took(1)
 
@@ -116,11 +131,8 @@ def test_a_buffer_shared_by_bytes_takes_more_short_packets() -> None:
             "adapter.wqe.fetch": "64",
             "adapter.bus.read_tags": "64",
         }
-        rig = Rig(machine(slow))
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b)
-        rig.exchange(qp, a, a.request(WRITE, b))
-        return spent(rig, [writes(a, qp, b, 64)])
+        rig, (qp,) = warm(machine(slow))
+        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
 
     assert took("port") > 4 * took("queue_pair")
 
@@ -170,9 +182,9 @@ def test_a_line_that_the_shared_cache_holds_is_not_fetched_from_memory() -> None
 
 @pytest.mark.parametrize("order", ["port", "queue_pair"])
 def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None:
-    rig = Rig(machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(
+        machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order})
+    )
     request = SendWR(READ, a.sge(1 << 21), remote_addr=b.mr.addr, rkey=b.mr.rkey)
     assert succeeded(rig.exchange(qp, a, request))
 
@@ -180,9 +192,9 @@ def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None
 def test_receives_fetched_ahead_are_on_the_chip_when_a_message_comes() -> None:
     def landed(ahead: int) -> tuple[int, int]:
         """When a send is received, and how many receives were fetched."""
-        rig = Rig(machine(OVERLAPS | {"adapter.receive_queue.ahead": str(ahead)}))
-        a, b = rig.peers
-        qp, remote = rig.connect(a, b)
+        rig, a, b, qp, remote = joined(
+            machine(OVERLAPS | {"adapter.receive_queue.ahead": str(ahead)})
+        )
         rig.run(b.post_receives(remote, *[b.receive(64)] * 6))
         for _ in range(3):
             rig.exchange(qp, a, a.request(SEND, b, 64))
@@ -202,11 +214,8 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
         changes |= {"adapter.send.port_buffer": "256 KiB", "adapter.send.units": "4"}
         if cold == "adapter.sqpc.location":
             changes |= {cold: "host", "adapter.sqpc.entries": "1", "adapter.sqpc.ways": "1"}
-        rig = Rig(machine(OVERLAPS | changes))
+        rig, (long, short) = warm(machine(OVERLAPS | changes), 2)
         a, b = rig.peers
-        long, short = (rig.connect(a, b)[0] for _ in range(2))
-        for qp in (long, short):
-            rig.exchange(qp, a, a.request(WRITE, b, 8))
         rig.sim.run()
         begun = rig.sim.now
 
@@ -228,9 +237,7 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
 
 def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
     late = {"adapter.receive_queue.ahead": "4", "host.memory.read_latency": "20 us"}
-    rig = Rig(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
     rig.run(b.post_receives(remote, *[b.receive(64)] * 40))
 
     def program() -> Program:

@@ -7,7 +7,7 @@ import pytest
 from hcasim.catalog import Services
 from hcasim.catalog.adapter import Atomics
 from hcasim.verbs import WROpcode
-from tests.rig import FETCH_ADD, READ, WRITE, Peer, Program, Rig, extended, machine, run, succeeded
+from tests.rig import FETCH_ADD, READ, WRITE, Program, Rig, extended, machine, succeeded
 
 OVERLAPS = {
     "adapter.order": "queue_pair",
@@ -25,21 +25,17 @@ def took(changes: dict[str, str], *lists: tuple[WROpcode, int, int], **sections:
     a, b = rig.peers
     pairs = [rig.connect(a, b)[0] for _ in lists]
     for (opcode, size, _), qp in zip(lists, pairs, strict=True):
-        assert succeeded(rig.exchange(qp, a, request(a, b, opcode, size)))
+        assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
     rig.sim.run()
     begun = rig.sim.now
 
     def program() -> Program:
         for (opcode, size, count), qp in zip(lists, pairs, strict=True):
-            yield from qp.post_send_list([request(a, b, opcode, size) for _ in range(count)])
+            yield from qp.post_send_list([a.request(opcode, b, size) for _ in range(count)])
         yield from a.collect(sum(count for _, _, count in lists))
 
     rig.run(program())
     return rig.sim.now - begun
-
-
-def request(a: Peer, b: Peer, opcode: WROpcode, size: int) -> Any:
-    return a.request(opcode, b, size)
 
 
 def more(name: str, value: str, *lists: tuple[WROpcode, int, int]) -> int:
@@ -48,12 +44,8 @@ def more(name: str, value: str, *lists: tuple[WROpcode, int, int]) -> int:
 
 
 def test_a_port_rests_between_packets_whatever_they_belong_to() -> None:
-    assert more("adapter.send.gap", "500 ns", (WRITE, 16 * 1024, 1)) == pytest.approx(
-        7500, abs=1100
-    )
-    assert more("adapter.send.gap", "500 ns", (WRITE, 1024, 8), (WRITE, 1024, 8)) == pytest.approx(
-        7500, abs=1100
-    )
+    for lists in ([(WRITE, 16 * 1024, 1)], [(WRITE, 1024, 8)] * 2):
+        assert more("adapter.send.gap", "500 ns", *lists) == pytest.approx(7500, abs=1100)
 
 
 def test_a_queue_pair_rests_between_messages_but_not_inside_one() -> None:
@@ -137,17 +129,3 @@ def test_atomics_of_one_queue_pair_are_executed_in_turn_and_those_of_several_ove
         return rig.sim.now - begun
 
     assert spread(1) - spread(4) > 10_000 * NS
-
-
-def test_a_rate_of_writes_rises_with_the_units_until_something_else_binds() -> None:
-    def rate(units: int) -> float:
-        changes = {
-            "adapter.send.units": str(units),
-            "adapter.send.packet_service": "2 us",
-            "adapter.wqe.ahead": "64",
-        }
-        found = run("write_bw", machine(OVERLAPS | changes), size=8, qps=4, iters=400)
-        return float(found.row["rate_Mps"])
-
-    assert rate(2) > 1.8 * rate(1)
-    assert rate(8) < 1.1 * rate(4)

@@ -11,7 +11,7 @@ from hcasim.fabric import Opcode, Packet, Transmitter
 from hcasim.fabric.packet import Route
 from hcasim.hca.qp.pacing import StaticRate
 from hcasim.verbs import QP, VerbsError
-from tests.rig import SEND, WRITE, Peer, Program, Rig, statuses, succeeded
+from tests.rig import SEND, WRITE, Peer, Program, Rig, joined, statuses, succeeded
 
 LONG = 1 << 20
 PACKET = (2048 + 26 + 2) * 1000
@@ -21,8 +21,7 @@ PACKET = (2048 + 26 + 2) * 1000
 def took(exact: bool = False, **options: float) -> tuple[int, int, dict[str, int]]:
     """Picoseconds of one write, how many of them were left out, and all counts."""
     rig = Rig(exact=exact)
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, **options)
+    a, b, qp, _ = rig.joined(**options)
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, LONG)))
     skipped = 0 if rig.sim.forward is None else rig.sim.forward.skipped_ps
     return int(rig.sim.now), skipped, rig.cluster.counters() | rig.sim.resources.busy_ps()
@@ -77,9 +76,7 @@ def ends(rig: Rig, *posted: tuple[QP, Peer, int]) -> dict[int, list[int]]:
 @pytest.mark.parametrize("between", [0, 15])
 def test_short_messages_are_paced_and_another_queue_pair_takes_the_rest(between: int) -> None:
     """Also if both belong to the same of the sixteen schedule queues."""
-    rig = Rig()
-    a, b = rig.peers
-    paced, _ = rig.connect(a, b, static_rate=2.5)
+    rig, a, b, paced, _ = joined(static_rate=2.5)
     for _ in range(between):
         rig.connect(a, b)
     free, _ = rig.connect(a, b)
@@ -90,9 +87,7 @@ def test_short_messages_are_paced_and_another_queue_pair_takes_the_rest(between:
 
 
 def test_who_has_sent_nothing_for_long_may_not_send_faster_then() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, static_rate=2.5)
+    rig, a, _, qp, _ = joined(static_rate=2.5)
     first = ends(rig, (qp, a, 3))[qp.qp_num]
     rig.sim.run(until=int(rig.sim.now) + 5 * PACKET)
     second = ends(rig, (qp, a, 3))[qp.qp_num]
@@ -102,19 +97,11 @@ def test_who_has_sent_nothing_for_long_may_not_send_faster_then() -> None:
 
 @pytest.mark.parametrize("retries", [0, 7])
 def test_a_paced_queue_pair_pauses_for_its_receiver_and_fails_like_others(retries: int) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, static_rate=2.5, rnr_retry=retries, min_rnr_timer_ps=10**7)
+    rig, a, b, qp, remote = joined(static_rate=2.5, rnr_retry=retries, min_rnr_timer_ps=10**7)
 
-    def sender() -> Program:
-        yield from a.post(qp, *[a.request(SEND, b, 9000) for _ in range(3)])
-        return (yield from a.collect(3))
-
-    def receiver() -> Program:
-        yield rig.sim.timeout(10**8)
-        yield from b.post_receives(remote, *[b.receive(9000) for _ in range(3)])
-
-    found = rig.run(sender(), *([receiver()] if retries else []))[0]
+    sending = a.send(qp, *[a.request(SEND, b, 9000)] * 3)
+    receiving = b.take(remote, *[b.receive(9000)] * 3, after=10**8)
+    found = rig.run(sending, *([receiving] if retries else []))[0]
     refused = ["RNR_RETRY_EXC_ERR", "WR_FLUSH_ERR", "WR_FLUSH_ERR"]
     assert statuses(found) == (["SUCCESS"] * 3 if retries else refused)
     assert not rig.peers[0].adapter.send_engines[0].scheduler.members

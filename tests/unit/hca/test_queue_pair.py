@@ -10,7 +10,7 @@ from hcasim.hca import QPType, QueuePair, SendWqe, State, WCStatus
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.verbs import QP, VerbsError
 from tests.iwarp import machine as iwarp
-from tests.rig import Rig
+from tests.rig import Rig, joined
 
 START = st.sampled_from([0, 5, PSN_MODULUS - 3, PSN_MODULUS - 1])
 REQUESTS = st.lists(
@@ -148,9 +148,7 @@ def test_the_transport_follows_from_the_service_and_the_protocol() -> None:
 
 
 def test_a_queue_pair_that_failed_is_not_connected_again() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    *_, qp, remote = joined()
     qp._qp.fail()
     with pytest.raises(VerbsError, match="in the state ERR; allowed: RESET, RTS"):
         qp.connect(remote)

@@ -1,22 +1,22 @@
-"""How the requester cuts, orders and limits its work, and when it asks for acknowledgements."""
+"""How the requester cuts, orders and limits its work, and what its packets and answers say."""
 
 from collections import deque
 
 import pytest
 
-from hcasim.fabric import Opcode, Packet
+from hcasim.fabric import Opcode
 from hcasim.fabric.link import Receiver
+from hcasim.fabric.packet import Aeth, AtomicEth, Packet, Reth, Syndrome
+from hcasim.verbs import WROpcode
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
     READ,
     SEND,
     WRITE,
-    Program,
     Rig,
-    ids,
+    joined,
     machine,
-    statuses,
     succeeded,
 )
 
@@ -43,48 +43,32 @@ class Tap(Receiver):
 
 @pytest.mark.pure
 @pytest.mark.parametrize(
-    ("count", "asked"),
+    ("interval", "messages", "asked"),
     [
-        (1, [0]),
-        (31, [30]),
-        (32, [31]),
-        (33, [31, 32]),
-        (64, [31, 63]),
-        (100, [31, 63, 95, 99]),
+        (32, [1], [0]),
+        (32, [31], [30]),
+        (32, [32], [31]),
+        (32, [33], [31, 32]),
+        (32, [100], [31, 63, 95, 99]),
+        # The count begins again after each message.
+        (32, [20, 20, 20], [19, 39, 59]),
+        (5, [12, 7], [4, 9, 11, 16, 18]),
     ],
 )
 def test_every_32nd_packet_and_the_last_ask_for_an_acknowledgement(
-    count: int, asked: list[int]
+    interval: int, messages: list[int], asked: list[int]
 ) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine({"adapter.ack.interval": str(interval)}))
     out, back = Tap(rig, 0), Tap(rig, 1)
-    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, count * 1024)))
+    requests = [a.request(WRITE, b, count * 1024) for count in messages]
+    assert succeeded(rig.exchange(qp, a, *requests))
     assert [p.psn for p in out.packets if p.ack_request] == asked
     assert [p.psn for p in back.of(Opcode.ACKNOWLEDGE)] == asked
 
 
-def test_the_acknowledgement_interval_is_the_adapters() -> None:
-    rig = Rig(machine({"adapter.ack.interval": "5"}))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    rig.exchange(qp, a, a.request(WRITE, b, 12 * 1024), a.request(WRITE, b, 7 * 1024))
-    assert rig.counter("acknowledgements") == 3 + 2
-
-
-def test_the_count_to_32_begins_again_after_each_message() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    rig.exchange(qp, a, *[a.request(WRITE, b, 20 * 1024)] * 3)
-    assert rig.counter("acknowledgements") == 3
-
-
 def outstanding(rig: Rig, requests: list) -> int:
     """The most reads and atomics whose answers had not left the other end completely."""
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, _, qp, _ = rig.joined()
     packets: deque = deque()
     for node in (0, 1):
         Tap(rig, node).packets = packets
@@ -101,17 +85,18 @@ def outstanding(rig: Rig, requests: list) -> int:
 
 
 @pytest.mark.pure
-@pytest.mark.parametrize("opcode", [READ, FETCH_ADD, CMP_SWAP])
-def test_four_reads_or_atomics_are_outstanding_at_once(opcode: object) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    assert outstanding(rig, [a.request(opcode, b)] * 12) == 4
-
-
-@pytest.mark.pure
-@pytest.mark.parametrize(("requester", "responder", "most"), [(2, 4, 2), (4, 1, 1), (8, 6, 6)])
+@pytest.mark.parametrize(
+    ("requester", "responder", "opcodes", "most"),
+    [
+        *((4, 4, [opcode], 4) for opcode in (READ, FETCH_ADD, CMP_SWAP)),
+        (4, 4, [READ, READ, READ, READ, WRITE], 4),
+        (2, 4, [READ], 2),
+        (4, 1, [READ], 1),
+        (8, 6, [READ], 6),
+    ],
+)
 def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
-    requester: int, responder: int, most: int
+    requester: int, responder: int, opcodes: list[WROpcode], most: int
 ) -> None:
     limits = {
         "adapter.requester.outstanding": str(requester),
@@ -119,22 +104,12 @@ def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
     }
     rig = Rig(machine(limits))
     a, b = rig.peers
-    assert outstanding(rig, [a.request(READ, b)] * 12) == most
-
-
-@pytest.mark.pure
-def test_the_limit_of_outstanding_reads_holds_among_writes() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    mixed = [a.request(WRITE if i % 3 else READ, b, 5000) for i in range(30)]
-    assert outstanding(rig, mixed) <= 4
+    assert outstanding(rig, [a.request(opcode, b) for opcode in opcodes * 12]) == most
 
 
 @pytest.mark.pure
 def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     out = Tap(rig, 0)
     rig.exchange(qp, a, *[a.request(READ, b)] * 5, a.request(WRITE, b))
     order = [p.opcode for p in out.packets]
@@ -143,54 +118,13 @@ def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
     assert back == 6
 
 
-def test_completions_come_in_order_when_reads_and_writes_mix() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
-    opcodes = [READ, WRITE, FETCH_ADD, WRITE, READ, READ, SEND, CMP_SWAP, WRITE, READ] * 3
-    lengths = [70000, 8, 8, 9000, 8, 30000, 8, 8, 60000, 1] * 3
-    rig.run(b.post_receives(remote, *[b.receive(64)] * 3))
-    requests = [
-        a.request(opcode, b, length, wr_id=i)
-        for i, (opcode, length) in enumerate(zip(opcodes, lengths, strict=True))
-    ]
-    found = rig.exchange(qp, a, *requests)
-    assert ids(found) == list(range(30))
-    assert statuses(found) == ["SUCCESS"] * 30
-    times = [c.timestamp_ps for c in found]
-    assert times == sorted(times)
-
-
-@pytest.mark.pure
-def test_queue_pairs_of_a_port_take_turns_packet_by_packet() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    pairs = [rig.connect(a, b)[0] for _ in range(3)]
-    out = Tap(rig, 0)
-
-    def program() -> Program:
-        for qp in pairs:
-            yield from a.post(qp, a.request(WRITE, b, 64 * 1024))
-        return (yield from a.collect(3))
-
-    rig.run(program())
-    order = [p.qpn for p in out.packets][60:120]
-    assert [order.count(qp.qp_num) for qp in pairs] == [20, 20, 20]
-    assert all(len(set(order[i : i + 3])) == 3 for i in range(0, 60, 3))
-
-
 def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:
     def finish(ports: list[int]) -> float:
         rig = Rig()
         a, b = rig.peers
         pairs = [rig.connect(a, b, ports=(port, port))[0] for port in ports]
 
-        def program() -> Program:
-            for qp in pairs:
-                yield from a.post(qp, a.request(WRITE, b, 256 * 1024))
-            return (yield from a.collect(2))
-
-        rig.run(program())
+        rig.run(*(a.send(qp, a.request(WRITE, b, 256 * 1024)) for qp in pairs))
         return rig.sim.now
 
     assert finish([1, 2]) < 0.75 * finish([1, 1])
@@ -198,9 +132,7 @@ def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:
 
 def test_a_request_is_fetched_in_units_of_the_stride() -> None:
     def fetched(length: int, inline: bool) -> int:
-        rig = Rig()
-        a, b = rig.peers
-        qp, _ = rig.connect(a, b, max_inline_data=128)
+        rig, a, b, qp, _ = joined(max_inline_data=128)
         rig.exchange(qp, a, a.request(WRITE, b, length, inline=inline))
         return rig.counter("bus_read_bytes") - (0 if inline else length)
 
@@ -214,9 +146,7 @@ def test_a_request_is_fetched_in_units_of_the_stride() -> None:
 
 def visible(change: dict[str, str]) -> int:
     """Time in ps at which the data of a first write is seen, with all caches empty."""
-    rig = Rig(machine(change))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined(machine(change))
     watch = b.mr.watch(b.mr.addr)
     seen = rig.sim.process(watch.poll(1))
     rig.sim.process(a.post(qp, a.request(WRITE, b)))
@@ -265,3 +195,113 @@ def test_a_write_waits_for_each_table_where_that_table_is(table: str, misses: in
     assert longer("adapter.memory.latency") == misses * 10**6
     # All 8 look-ups of tables miss, and the request and its data come from the host as well.
     assert longer("host.memory.read_latency") == (8 - misses + 2) * 10**6
+
+
+def seen(opcode: object, length: int, **more: object) -> tuple[Rig, list[Packet], list[Packet]]:
+    """One request: what the requester sends, and what the responder does."""
+    rig, a, b, qp, remote = joined()
+    if opcode is SEND:
+        rig.run(b.post_receives(remote, b.receive(length)))
+    out, back = Tap(rig, 0), Tap(rig, 1)
+    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, length, **more)))
+    return rig, list(out.packets), list(back.packets)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("opcode", "there", "back"),
+    [
+        (SEND, [26, 26, 26], [30]),
+        # Only the first packet of a write says where the message goes.
+        (WRITE, [42, 26, 26], [30]),
+        # The first and the last packet of a read response carry an AETH.
+        (READ, [42], [30, 26, 30]),
+    ],
+)
+def test_extended_headers_come_on_the_packets_that_need_them(
+    opcode: object, there: list[int], back: list[int]
+) -> None:
+    _, out, answers = seen(opcode, 2560)
+    assert [packet.size - packet.payload for packet in out] == there
+    assert [packet.size - packet.payload for packet in answers] == back
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("opcode", [WRITE, READ])
+def test_a_reth_says_where_in_remote_memory(opcode: object) -> None:
+    rig, (first, *rest), _ = seen(opcode, 2560, remote_offset=4096)
+    b = rig.peers[1]
+    (reth,) = first.headers
+    assert isinstance(reth, Reth)
+    found = reth.address, reth.rkey, reth.length
+    assert found == (b.mr.addr + 4096, b.mr.rkey, 2560)
+    assert [packet.headers for packet in rest] == [()] * len(rest)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(("opcode", "swap_add", "compare"), [(FETCH_ADD, 5, 0), (CMP_SWAP, 9, 5)])
+def test_an_atomic_eth_carries_the_operands(opcode: object, swap_add: int, compare: int) -> None:
+    _, (request,), (answer,) = seen(opcode, 8, compare_add=5, swap=9)
+    (operands,), (aeth,) = request.headers, answer.headers
+    assert isinstance(operands, AtomicEth)
+    assert (operands.swap_add, operands.compare) == (swap_add, compare)
+    assert isinstance(aeth, Aeth)
+    assert aeth.original == 0
+
+
+@pytest.mark.pure
+def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -> None:
+    rig, a, b, qp, _ = joined()
+    out, back = Tap(rig, 0), Tap(rig, 1)
+    reads = [a.request(READ, b, 3000), a.request(READ, b, 1000), a.request(WRITE, b, 8)]
+    assert succeeded(rig.exchange(qp, a, *reads))
+    assert [packet.psn for packet in out.packets] == [0, 3, 4]
+    assert [packet.psn for packet in back.of(Opcode.RDMA_READ_RESPONSE)] == [0, 1, 2, 3]
+    assert [packet.psn for packet in back.of(Opcode.ACKNOWLEDGE)] == [4]
+
+
+@pytest.mark.pure
+def test_acknowledgements_count_the_messages_completed() -> None:
+    rig, a, b, qp, _ = joined()
+    back = Tap(rig, 1)
+    mixed = [a.request(WRITE, b, 40 * 1024), a.request(READ, b, 8), a.request(FETCH_ADD, b)]
+    assert succeeded(rig.exchange(qp, a, *mixed))
+    counted = [(packet.opcode.name, packet.header(Aeth).msn) for packet in back.packets]
+    assert counted[:2] == [("ACKNOWLEDGE", 0), ("ACKNOWLEDGE", 1)]
+    # The responses are made when the last request has been accepted.
+    assert {msn for _, msn in counted[2:]} <= {2, 3}
+
+
+@pytest.mark.pure
+def test_a_refusal_says_why_and_how_long_to_wait() -> None:
+    rig, a, b, qp, _ = joined(rnr_retry=0, min_rnr_timer_ps=7_000_000)
+    back = Tap(rig, 1)
+    rig.exchange(qp, a, a.request(SEND, b))
+    (nak,) = back.packets
+    (aeth,) = nak.headers
+    assert (aeth.syndrome, aeth.rnr_timer_ps) == (Syndrome.RNR_NAK, 7_000_000)
+
+
+@pytest.mark.pure
+def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() -> None:
+    rig, a, b, qp, remote = joined()
+    rig.run(b.post_receives(remote, b.receive(2500)))
+    back = Tap(rig, 1)
+    rig.exchange(qp, a, a.request(SEND, b, 5000))
+    (nak,) = back.packets
+    assert (nak.psn, nak.header(Aeth).syndrome) == (2, Syndrome.INVALID_REQUEST)
+    assert b.adapter.dma.scattered == 2048
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
+def test_each_packet_is_placed_behind_the_one_before_it(opcode: object) -> None:
+    rig, a, b, qp, remote = joined()
+    if opcode is SEND:
+        rig.run(b.post_receives(remote, b.receive(2560, offset=4096)))
+    target = a if opcode is READ else b
+    placed: list[int] = []
+    listeners = target.mr.region.listeners
+    listeners.append(lambda address, _: placed.append(address - target.mr.addr))
+    where = {"offset": 4096, "remote_offset": 4096}
+    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 2560, **where)))
+    assert placed == [4096, 5120, 6144]

@@ -26,13 +26,6 @@ def in_hand(scheduler: Scheduler, *qps: Requester) -> list[int]:
     return [qp.qpn for qp in qps if scheduler.enqueue(qp)]
 
 
-def test_queue_pairs_take_turns_by_their_queue() -> None:
-    scheduler = Scheduler(16)
-    for qp in queue_pairs(5, 3, 9):
-        scheduler.add(qp)
-    assert taken(scheduler) == [3, 5, 9]
-
-
 def test_the_turn_goes_on_from_the_queue_that_was_served_last() -> None:
     scheduler = Scheduler(16)
     three, five = queue_pairs(3, 5)
@@ -60,17 +53,14 @@ def test_a_queue_pair_whose_turn_is_not_over_is_the_next() -> None:
     assert taken(scheduler) == [5, 9, 3]
 
 
-def test_only_one_queue_pair_of_a_queue_is_in_hand() -> None:
-    scheduler = Scheduler(16)
-    assert in_hand(scheduler, *queue_pairs(33, 1, 17, 2, 18)) == [33, 2]
-
-
 def test_those_in_line_are_in_hand_in_the_order_in_which_they_lined_up() -> None:
     scheduler = Scheduler(16)
-    first, second, third = queue_pairs(33, 1, 17)
-    in_hand(scheduler, first, second, third)
+    first, second, third, other = queue_pairs(33, 1, 17, 2)
+    assert in_hand(scheduler, first, second, third, other) == [33, 2]
     assert scheduler.contended(first)
     assert scheduler.release(first) is second
+    assert first not in scheduler.members
+    assert second in scheduler.members
     # It may line up again, behind the others.
     assert not scheduler.enqueue(first)
     assert scheduler.release(second) is third
@@ -78,18 +68,6 @@ def test_those_in_line_are_in_hand_in_the_order_in_which_they_lined_up() -> None
     assert not scheduler.contended(first)
     assert scheduler.release(first) is None
     assert scheduler.enqueue(second)
-
-
-def test_a_queue_pair_knows_whether_it_is_in_line() -> None:
-    scheduler = Scheduler(16)
-    first, second = queue_pairs(1, 17)
-    assert first not in scheduler.members
-    in_hand(scheduler, first, second)
-    assert first in scheduler.members
-    assert second in scheduler.members
-    scheduler.release(first)
-    assert first not in scheduler.members
-    assert second in scheduler.members
 
 
 def test_a_queue_shares_its_turn_however_many_queue_pairs_it_holds() -> None:

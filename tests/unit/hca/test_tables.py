@@ -75,18 +75,6 @@ def test_misses_times_line_are_the_bytes_on_the_bus_in_memfree_mode(lines: int) 
     assert rig.counter("local_memory_reads") == rig.counter("local_memory_writes") == 0
 
 
-@pytest.mark.parametrize("mode", ["mem", "tavor"])
-def test_they_are_the_bytes_of_the_dimm_otherwise(mode: str) -> None:
-    rig = run(mode, TINY)
-    counted = {
-        kind: sum(rig.counter(f"{name}_{kind}_bytes") for name in CACHES)
-        for kind in ("fetch", "writeback")
-    }
-    assert (rig.counter("bus_read_bytes"), rig.counter("bus_write_bytes")) == data_bytes()
-    assert rig.counter("local_memory_read_bytes") == counted["fetch"] > 0
-    assert rig.counter("local_memory_write_bytes") == counted["writeback"] > 0
-
-
 def test_contexts_are_written_back_and_translations_are_not() -> None:
     rig = run("memfree", TINY)
     written = {name: rig.counter(f"{name}_writeback_bytes") for name in CACHES}
@@ -103,25 +91,6 @@ def test_one_table_may_be_in_the_host_and_the_others_not() -> None:
     assert rig.counter("bus_read_bytes") == data_bytes()[0] + fetched
     others = sum(rig.counter(f"{name}_fetch_bytes") for name in CACHES if name != "mtt")
     assert rig.counter("local_memory_read_bytes") == others
-
-
-@pytest.mark.parametrize("mode", ["mem", "memfree"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        {},
-        {"adapter.icm.outstanding": "1", "adapter.icm.victims": "1"},
-        {f"adapter.{name}.outstanding": "1" for name in CACHES},
-        {"adapter.sqpc.policy": "random", "adapter.mtt.policy": "fifo"},
-        {"host.root_port.short_read": "256 B"},
-        {"adapter.bus.read_tags": "1"},
-    ],
-    ids=lambda change: "-".join(change) or "plain",
-)
-def test_everything_completes_when_everything_misses(mode: str, change: dict[str, str]) -> None:
-    one = {f"adapter.{name}.{key}": "1" for name in CACHES for key in ("entries", "ways")}
-    rig = run(mode, one | change, pairs=20)
-    assert rig.counter("sqpc_miss_cnt") > 20 * len(MESSAGES)
 
 
 def test_larger_pages_are_looked_up_as_often_but_miss_less() -> None:

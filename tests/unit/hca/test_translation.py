@@ -7,7 +7,7 @@ from hcasim.hca import Access, Region
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
-from tests.rig import WRITE, Rig, machine, succeeded
+from tests.rig import WRITE, Rig, extended, joined, machine, succeeded
 
 PAGE = 4096
 MISS = 500_000
@@ -71,15 +71,6 @@ def test_a_page_of_any_size_has_one_entry(page_size: int) -> None:
     assert after.address // PAGE + after.entry_offset == 2
 
 
-def test_pages_of_two_regions_have_entries_of_their_own() -> None:
-    sim, tpt = tables()
-    for held in (region(tpt), region(tpt)):
-        for page in range(4):
-            tpt.translate(held, held.address + page * PAGE, 8, int)
-            sim.run()
-    assert (tpt.mpt.misses, tpt.mtt.misses) == (2, 8)
-
-
 def test_a_region_that_begins_inside_a_page_reaches_into_one_more() -> None:
     _, tpt = tables()
     tpt.register(1, PAGE + 1, PAGE, Access.LOCAL_WRITE)
@@ -111,9 +102,7 @@ def test_an_access_needs_key_domain_range_and_right(change: dict[str, int], foun
 
 
 def test_a_long_message_misses_once_for_each_page() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     pages = 16
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, pages * PAGE)))
     # Each packet of 1 KiB is translated at both ends; besides the request, the completion, and
@@ -127,3 +116,40 @@ def test_a_long_message_misses_once_for_each_page() -> None:
     assert rig.counter("mpt_access_cnt") == 2 * looked_up
     assert rig.counter("mpt_miss_cnt") == 2 + 2
     assert rig.counter("mtt_miss_cnt") == 2 * pages + 2
+
+
+LENGTH = 1 << 26
+
+
+@pytest.mark.parametrize(("reach", "entries"), [(None, 2), (LENGTH, 2), (LENGTH - 1, 3)])
+def test_a_long_region_looks_up_an_entry_of_a_table_of_tables(
+    reach: int | None, entries: int
+) -> None:
+    rig = Rig(extended(machine(), adapter={"mtt": {"reach": reach}}))
+    tables = rig.peers[0].adapter.tables
+    region = tables.register(1, 1 << 30, LENGTH, Access.LOCAL_WRITE)
+    beyond = tables.register(1, 1 << 34, 4096, Access.LOCAL_WRITE)
+    done: list[int] = []
+    before = tables.mtt.misses
+    # Two pages far apart, so that they share no entry of either table.
+    tables.translate(region, region.address, 8, done.append, 1)
+    rig.sim.run()
+    tables.translate(beyond, beyond.address, 8, done.append, 2)
+    rig.sim.run()
+    assert done == [1, 2]
+    assert tables.mtt.misses - before == entries
+
+
+def test_neighbouring_blocks_of_a_long_region_share_no_entry() -> None:
+    rig = Rig(extended(machine(), adapter={"mtt": {"reach": 4096}}))
+    tables = rig.peers[0].adapter.tables
+    region = tables.register(1, 1 << 30, LENGTH, Access.LOCAL_WRITE)
+    for block in range(4):
+        address = region.address + block * 512 * 4096
+        before = tables.mtt.misses
+        tables.translate(region, address, 8, lambda: None)
+        rig.sim.run()
+        assert tables.mtt.misses - before == 2
+        tables.translate(region, address + 4096, 8, lambda: None)
+        rig.sim.run()
+        assert tables.mtt.misses - before == 3

@@ -8,11 +8,11 @@ from hcasim.bus import connect
 from hcasim.catalog import resolve
 from hcasim.engine import Call, Event, Simulator
 from hcasim.host import Chipset, Host
-from hcasim.host.copying import CHUNK
 from hcasim.host.memory import SOCKET_BITS
 from tests.handed import Told
 
 from .conftest import FAR
+from .test_core import took
 
 Make = Callable[..., Host]
 OTHER = 1 << SOCKET_BITS
@@ -87,23 +87,12 @@ def test_a_write_to_near_memory_is_not_seen_before_an_earlier_one_to_far_memory(
     assert seen == ["data", "completion"]
 
 
-def copied(host: Host, size: int, source: int, destination: int) -> int:
-    began = int(host.sim.now)
-
-    def thread() -> Generator[Event, None, None]:
-        yield host.cores[0].copy(size, source, destination)
-
-    host.sim.process(thread())
-    host.sim.run()
-    return int(host.sim.now) - began
-
-
 @pytest.mark.pure
 def test_what_a_device_has_written_is_in_no_cache(host: Make) -> None:
     node = host()
-    copied(node, KIB, 0, 1 << 20)
+    took(node, (KIB, 0, 1 << 20))
     write(node, node.attach(), 0, KIB)
-    assert copied(node, KIB, 0, 1 << 20) == KIB * (500 + 125) // 2
+    assert took(node, (KIB, 0, 1 << 20)) == KIB * (500 + 125) // 2
 
 
 @pytest.mark.pure
@@ -112,8 +101,8 @@ def test_with_ddio_it_is_in_the_cache_and_memory_rests(host: Make) -> None:
     attached = node.attach()
     assert write(node, attached, 0, 4 * KIB) == (0, 100_000)
     assert attached.sim.resources.busy_ps() == {"node.memory": 0}
-    copied(node, 4 * KIB, 1 << 22, 1 << 20)
-    assert copied(node, 4 * KIB, 0, 1 << 20) == 4 * KIB * 125
+    took(node, (4 * KIB, 1 << 22, 1 << 20))
+    assert took(node, (4 * KIB, 0, 1 << 20)) == 4 * KIB * 125
 
 
 @pytest.mark.pure
@@ -138,19 +127,6 @@ def test_a_write_waits_for_the_chunk_under_way_and_no_more(host: Make) -> None:
     # The second one holds a chunk up for 2 ns, which the core does not notice.
     assert taken == [10_368_000 + 8000, 10_498_000, 20_352_000 + 8000]
     assert node.sim.now == 64 * KIB * 500
-
-
-@pytest.mark.pure
-def test_a_device_waits_no_longer_than_for_a_chunk_of_a_copy(host: Make) -> None:
-    node = host()
-
-    def thread() -> Generator[Event, None, None]:
-        yield node.cores[0].copy(64 * KIB, 0, 1 << 20)
-
-    node.sim.process(thread())
-    node.sim.run(until=10_000_000)
-    alone = 400_000 + 8000
-    assert alone <= read(node, node.attach(), 1 << 23, 64) <= alone + 2 * CHUNK * 125
 
 
 @pytest.mark.pure

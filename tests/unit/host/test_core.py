@@ -1,11 +1,13 @@
-"""A core that runs one thread: it computes, and it copies."""
+"""A core that runs one thread: it computes, it copies, and its socket has a cache."""
 
 from collections.abc import Callable, Generator
 
 import pytest
 
+from hcasim.catalog.host import ProcessorCache as Description
 from hcasim.engine import Event
 from hcasim.host import Core, Host
+from hcasim.host.cache import BLOCK, ProcessorCache
 from hcasim.host.memory import SOCKET_BITS
 
 from .conftest import FAR
@@ -36,31 +38,20 @@ def took(host: Host, *copies: tuple[int, int, int], core: int = 0) -> int:
     return run(host, copying(host.cores[core], copies[-1])) - began
 
 
-def test_work_takes_its_time_and_is_counted(host: Make) -> None:
+def test_work_takes_its_time_and_is_counted_and_waiting_is_not(host: Make) -> None:
     node = host()
     core = node.cores[0]
     seen: list[int] = []
 
     def thread() -> Generator[Event, None, None]:
+        yield node.sim.timeout(1000)
         for duration in (10, 0, 32):
             yield core.work(duration)
             seen.append(int(node.sim.now))
 
     run(node, thread())
-    assert seen == [10, 10, 42]
+    assert seen == [1010, 1010, 1042]
     assert core.busy_ps == 42
-
-
-def test_waiting_is_not_counted_as_work(host: Make) -> None:
-    node = host()
-    core = node.cores[0]
-
-    def thread() -> Generator[Event, None, None]:
-        yield node.sim.timeout(1000)
-        yield core.work(5)
-
-    assert run(node, thread()) == 1005
-    assert core.busy_ps == 5
 
 
 def test_two_cores_work_at_the_same_time(host: Make) -> None:
@@ -71,10 +62,7 @@ def test_two_cores_work_at_the_same_time(host: Make) -> None:
 
     assert run(node, *(thread(core) for core in node.cores)) == 100
     assert [core.busy_ps for core in node.cores] == [100, 100]
-
-
-def test_cores_are_shared_out_among_the_sockets(host: Make) -> None:
-    assert [core.socket for core in host().cores] == [0, 1]
+    assert [core.socket for core in node.cores] == [0, 1]
 
 
 def memory_busy(node: Host) -> dict[str, int]:
@@ -83,29 +71,22 @@ def memory_busy(node: Host) -> dict[str, int]:
     return {name: ps for name, ps in busy.items() if ".cpu" not in name}
 
 
-def test_a_copy_through_memory_takes_the_time_of_misses_and_two_streams(host: Make) -> None:
+@pytest.mark.parametrize(
+    ("copies", "ps_per_byte", "streams"),
+    [
+        ([(A, B)], 500, 2),
+        ([(A, B), (A, B)], 125, 2),
+        # One end in the cache saves half.
+        ([(A, B), (A, C)], (500 + 125) / 2, 3),
+        ([(A, B), (C, B)], (500 + 125) / 2, 3),
+    ],
+)
+def test_a_copy_takes_the_time_of_what_is_not_in_the_cache(
+    host: Make, copies: list[tuple[int, int]], ps_per_byte: float, streams: int
+) -> None:
     node = host()
-    assert took(node, (8 * KIB, A, B)) == 8192 * 500
-    assert memory_busy(node) == {"node.memory": 2 * 8192 * 125}
-    assert node.cores[0].busy_ps == 8192 * 500
-
-
-def test_a_copy_within_the_cache_leaves_memory_alone(host: Make) -> None:
-    node = host()
-    assert took(node, (8 * KIB, A, B), (8 * KIB, A, B)) == 8192 * 125
-    assert memory_busy(node) == {"node.memory": 2 * 8192 * 125}
-
-
-@pytest.mark.parametrize("copy", [(8 * KIB, A, C), (8 * KIB, C, B)])
-def test_one_end_in_the_cache_saves_half(host: Make, copy: tuple[int, int, int]) -> None:
-    node = host()
-    assert took(node, (8 * KIB, A, B), copy) == 8192 * (500 + 125) // 2
-    assert memory_busy(node) == {"node.memory": 3 * 8192 * 125}
-
-
-def test_what_does_not_fit_into_the_cache_is_not_found_there(host: Make) -> None:
-    assert took(host(), (32 * KIB, A, B), (32 * KIB, A, B)) == 32 * KIB * 125
-    assert took(host(), (64 * KIB, A, B), (64 * KIB, A, B)) == 64 * KIB * 500
+    assert took(node, *((8 * KIB, *places) for places in copies)) == 8192 * ps_per_byte
+    assert memory_busy(node) == {"node.memory": streams * 8192 * 125}
 
 
 def test_the_cache_is_that_of_the_socket(host: Make) -> None:
@@ -121,10 +102,6 @@ def test_what_another_socket_has_written_is_not_in_the_cache_any_more(host: Make
     assert took(node, (KIB, A, B)) == KIB * (500 + 125) // 2
 
 
-def test_slow_memory_holds_a_copy_up(host: Make) -> None:
-    assert took(host(bandwidth=1), (8 * KIB, A, B)) == 2 * 8192 * 1000
-
-
 def test_a_long_copy_is_as_few_events_as_a_short_one(host: Make) -> None:
     counts = []
     for size in (KIB, 1024 * KIB):
@@ -133,10 +110,6 @@ def test_a_long_copy_is_as_few_events_as_a_short_one(host: Make) -> None:
         node.sim.run()
         counts.append(node.sim.calls)
     assert counts[0] == counts[1] <= 4
-
-
-def test_nothing_is_copied_in_no_time(host: Make) -> None:
-    assert took(host(), (0, A, B)) == 0
 
 
 def test_pieces_are_copied_as_if_each_took_an_event(host: Make) -> None:
@@ -169,3 +142,51 @@ def test_two_cores_that_copy_share_the_memory(host: Make) -> None:
     both = run(node, *threads)
     assert both == 4 * 64 * KIB * 500
     assert min(core.busy_ps for core in node.cores) > 0.99 * both
+
+
+def cache(blocks: int = 4, ddio: int = 0) -> ProcessorCache:
+    rate = 10**9
+    return ProcessorCache(
+        Description.model_construct(
+            size=blocks * BLOCK, hit_bandwidth=rate, miss_bandwidth=rate, ddio=ddio * BLOCK
+        )
+    )
+
+
+def test_what_was_used_last_is_held() -> None:
+    held = cache(4)
+    assert held.access(0, 4 * BLOCK) == 4 * BLOCK
+    assert held.access(0, BLOCK) == 0
+    assert held.access(4 * BLOCK, BLOCK) == BLOCK  # in the place of the second
+    assert held.access(2 * BLOCK, 2 * BLOCK) == 0
+    assert held.access(0, BLOCK) == 0
+    assert held.access(BLOCK, BLOCK) == BLOCK
+
+
+def test_no_more_is_missed_than_was_asked_for() -> None:
+    assert cache().access(BLOCK - 1, 2) == 2
+    assert cache().access(3, 5) == 5
+
+
+def test_what_is_written_elsewhere_is_forgotten() -> None:
+    held = cache()
+    held.access(0, 3 * BLOCK)
+    held.invalidate(BLOCK + 8, 8)
+    assert held.access(0, 3 * BLOCK) == BLOCK
+
+
+def test_a_device_fills_its_part_and_no_more() -> None:
+    held = cache(4, ddio=2)
+    assert held.ddio
+    assert held.place(0, 2 * BLOCK) == 0
+    assert held.place(0, 2 * BLOCK) == 0
+    assert held.place(2 * BLOCK, BLOCK) == BLOCK
+    assert held.access(BLOCK, 2 * BLOCK) == 0
+    assert held.access(0, BLOCK) == BLOCK
+
+
+def test_a_device_writes_over_what_the_processor_holds() -> None:
+    held = cache(4, ddio=1)
+    held.access(0, 3 * BLOCK)
+    assert held.place(0, 3 * BLOCK) == 0
+    assert not cache().ddio

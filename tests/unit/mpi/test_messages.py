@@ -1,11 +1,17 @@
 """Messages between two processes and among a few."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, Status
+from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.matching import Matching
+from hcasim.mpi.message import Kind, MpiPacket, Recv
 from tests.mpi_jobs import job, run
 
 EAGER, RENDEZVOUS = 1000, 100_000
@@ -65,51 +71,6 @@ def test_a_message_arrives_as_it_was_sent(place: tuple[int, int]) -> None:
     assert [one for one in pairs if not arrives(one[0], place, one[1])] == []
 
 
-@pytest.mark.parametrize("size", [8, RENDEZVOUS])
-@pytest.mark.parametrize("late", [False, True], ids=["awaited", "unexpected"])
-@pytest.mark.parametrize(
-    "options",
-    [{"ring__slots": "2", "ring__credit_return": "0"}, TWO_PORTS, WRITTEN],
-    ids=["a short ring", "two ports", "written credits"],
-)
-def test_messages_of_one_sender_do_not_overtake_each_other(
-    size: int, late: bool, options: dict[str, str]
-) -> None:
-    def main(comm: Comm) -> Any:
-        if comm.rank == 0:
-            requests = []
-            for number in range(40):
-                length = size if number % 3 else RENDEZVOUS
-                requests.append((yield from comm.isend(np.full(length, number, "uint8"), 1)))
-            yield from comm.waitall(requests)
-            return None
-        if late:
-            yield comm.process.sim.timeout(10**9)
-        found = []
-        into = np.zeros(RENDEZVOUS, "uint8")
-        for _ in range(40):
-            yield from comm.recv(into, ANY_SOURCE, ANY_TAG)
-            found.append(int(into[0]))
-        return found
-
-    assert run(main, **options)[1] == list(range(40))
-
-
-def test_a_receive_takes_the_message_with_its_tag_and_source() -> None:
-    def main(comm: Comm) -> Any:
-        if comm.rank < 2:
-            for tag in (1, 2):
-                yield from comm.send(np.array([10 * comm.rank + tag]), 2, tag)
-            return None
-        found, into = [], np.zeros(1, "int64")
-        for source, tag in ((1, 2), (0, 2), (0, 1), (1, 1)):
-            yield from comm.recv(into, source, tag)
-            found.append(int(into[0]))
-        return found
-
-    assert run(main, 3)[2] == [12, 2, 1, 11]
-
-
 def test_probe_tells_of_a_message_and_leaves_it() -> None:
     def main(comm: Comm) -> Any:
         if comm.rank == 0:
@@ -121,38 +82,6 @@ def test_probe_tells_of_a_message_and_leaves_it() -> None:
         return None
 
     assert run(main)[0] == Status(1, 3, RENDEZVOUS)
-
-
-def test_wait_any_returns_the_first_that_is_done() -> None:
-    def main(comm: Comm) -> Any:
-        if comm.rank == 0:
-            requests = []
-            for source in (1, 2):
-                requests.append((yield from comm.irecv(8, source)))
-            first = yield from comm.waitany(requests)
-            yield from comm.waitall(requests)
-            return first
-        yield comm.process.sim.timeout(10**9 if comm.rank == 1 else 0)
-        yield from comm.send(8, 0)
-        return None
-
-    assert run(main, 3)[0] == 1
-
-
-def test_nothing_goes_on_outside_of_calls() -> None:
-    """The receiver answers a long message only when it is in a call that makes progress."""
-    computing = 10**9
-
-    def main(comm: Comm) -> Any:
-        if comm.rank == 0:
-            yield from comm.send(RENDEZVOUS, 1)
-            return comm.process.sim.now
-        request = yield from comm.irecv(RENDEZVOUS, 0)
-        yield comm.process.sim.timeout(computing)
-        yield from request.wait()
-        return None
-
-    assert run(main)[0] > computing
 
 
 def test_test_makes_progress() -> None:
@@ -167,17 +96,6 @@ def test_test_makes_progress() -> None:
         return looks
 
     assert run(main)[1] > 10
-
-
-def test_a_process_sends_to_itself() -> None:
-    def main(comm: Comm) -> Any:
-        into = np.zeros(4)
-        request = yield from comm.irecv(into, comm.rank)
-        yield from comm.send(np.arange(4.0), comm.rank)
-        yield from request.wait()
-        return into
-
-    assert np.array_equal(run(main)[0], np.arange(4.0))
 
 
 @pytest.mark.pure
@@ -265,3 +183,36 @@ def test_a_number_of_numpy_is_a_number_of_bytes() -> None:
         return (yield from comm.recv(np.int32(100), 0)).count
 
     assert run(main) == [None, 100]
+
+
+SOURCES, TAGS = st.integers(0, 2), st.integers(0, 2)
+RECEIVE = st.tuples(
+    st.just("receive"), st.one_of(SOURCES, st.just(ANY_SOURCE)), st.one_of(TAGS, st.just(ANY_TAG))
+)
+MESSAGE = st.tuples(st.just("message"), SOURCES, TAGS)
+PROCESS = cast(Any, SimpleNamespace())
+
+
+@given(st.lists(st.one_of(RECEIVE, MESSAGE), max_size=40))
+def test_the_oldest_that_fits_is_taken(steps: list[tuple[str, int, int]]) -> None:
+    matching = Matching()
+    receives: list[Recv] = []
+    messages: list[MpiPacket] = []
+    for what, source, tag in steps:
+        if what == "receive":
+            recv = Recv(PROCESS, Buffer(0, 0), source, tag, 0, next(matching.serials))
+            wanted = next((one for one in messages if recv.matches(one)), None)
+            assert matching.probe(recv) is wanted
+            assert matching.post(recv) is wanted
+            if wanted is None:
+                receives.append(recv)
+            else:
+                messages.remove(wanted)
+        else:
+            packet = MpiPacket(Kind.EAGER, source, tag)
+            fitting = next((one for one in receives if one.matches(packet)), None)
+            assert matching.arrive(packet) is fitting
+            if fitting is None:
+                messages.append(packet)
+            else:
+                receives.remove(fitting)

@@ -4,7 +4,7 @@ import pytest
 
 from hcasim.catalog.adapter_tables import Cqe
 from hcasim.verbs import Completion, QPType
-from tests.rig import FETCH_ADD, READ, SEND, WRITE, Program, Rig, extended, machine, succeeded
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, extended, machine, succeeded
 
 
 def rig(inline: int | None = 32) -> Rig:
@@ -12,19 +12,10 @@ def rig(inline: int | None = 32) -> Rig:
 
 
 def send(made: Rig, length: int, kind: QPType = QPType.RC) -> Completion:
-    a, b = made.peers
-    qp, remote = made.connect(a, b, qp_type=kind)
+    a, b, qp, remote = made.joined(qp_type=kind)
 
-    def receiver() -> Program:
-        yield from b.post_receives(remote, b.receive(4096))
-        return (yield from b.collect(1))
-
-    def sender() -> Program:
-        yield made.sim.timeout(10**7)
-        yield from a.post(qp, a.request(SEND, b, length))
-        return (yield from a.collect(1))
-
-    (received,), sent = made.run(receiver(), sender())
+    receiving = b.take(remote, b.receive(4096))
+    (received,), sent = made.run(receiving, a.send(qp, a.request(SEND, b, length), after=10**7))
     assert succeeded([received, *sent])
     return received
 
@@ -76,14 +67,10 @@ def test_what_is_read_comes_in_the_entry_where_all_requests_are_signaled(
 
 def test_all_requests_of_such_a_queue_have_completions() -> None:
     made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b, sq_sig_all=True)
+    a, b, qp, _ = made.joined(sq_sig_all=True)
 
-    def program() -> Program:
-        yield from a.post(qp, *[a.request(WRITE, b, signaled=False)] * 3)
-        return (yield from a.collect(3))
-
-    assert succeeded(made.run(program())[0])
+    silent = [a.request(WRITE, b, signaled=False)] * 3
+    assert succeeded(made.run(a.send(qp, *silent, collect=3))[0])
 
 
 def test_an_entry_has_room_for_half_of_its_size() -> None:

@@ -1,8 +1,10 @@
 """Requests that fail: which status each gets, on both sides, and what happens to the rest."""
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
-from hcasim.verbs import PD, SGE, Access, RecvWR, SendWR
+from hcasim.verbs import PD, SGE, Access, RecvWR
 from tests.rig import (
     ALL,
     CMP_SWAP,
@@ -10,41 +12,14 @@ from tests.rig import (
     READ,
     SEND,
     WRITE,
+    Peer,
     Program,
     Rig,
     ids,
+    joined,
     machine,
     statuses,
 )
-
-
-@pytest.mark.parametrize("opcode", [WRITE, READ, FETCH_ADD, CMP_SWAP])
-def test_an_unknown_remote_key_is_a_remote_access_error(rig: Rig, opcode: object) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    done = rig.exchange(qp, a, a.request(opcode, b, rkey=999))
-    assert statuses(done) == ["REM_ACCESS_ERR"]
-
-
-@pytest.mark.parametrize("opcode", [WRITE, READ])
-@pytest.mark.parametrize(("before", "length"), [(8, 9), (0, 1), (-1, 1), (4096, 5000)])
-def test_reaching_beyond_a_remote_region_is_a_remote_access_error(
-    rig: Rig, opcode: object, before: int, length: int
-) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    place = b.mr.addr - 1 if before < 0 else b.mr.addr + b.mr.length - before
-    done = rig.exchange(qp, a, a.request(opcode, b, length, remote_addr=place))
-    assert statuses(done) == ["REM_ACCESS_ERR"]
-
-
-@pytest.mark.parametrize("opcode", [WRITE, READ])
-def test_the_last_bytes_of_a_remote_region_may_be_used(rig: Rig, opcode: object) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    place = b.mr.addr + b.mr.length - 3000
-    done = rig.exchange(qp, a, a.request(opcode, b, 3000, remote_addr=place))
-    assert statuses(done) == ["SUCCESS"]
 
 
 @pytest.mark.parametrize(
@@ -67,50 +42,64 @@ def test_an_operation_needs_its_own_right_on_the_remote_region(
         assert statuses(rig.exchange(qp, a, request)) == [status]
 
 
-def test_a_remote_region_of_another_protection_domain_is_a_remote_access_error(rig: Rig) -> None:
-    a, b = rig.peers
-    region = PD(b.context).reg_mr(64, ALL)
-    qp, _ = rig.connect(a, b)
-    done = rig.exchange(qp, a, a.request(WRITE, b, remote_addr=region.addr, rkey=region.rkey))
-    assert statuses(done) == ["REM_ACCESS_ERR"]
+def end(before: int) -> Callable[[Peer], dict[str, int]]:
+    """A place so many bytes before the end of a region."""
+    return lambda peer: {"remote_addr": peer.mr.addr + peer.mr.length - before}
 
 
-def test_a_deregistered_remote_region_is_a_remote_access_error(rig: Rig) -> None:
-    a, b = rig.peers
-    region = b.pd.reg_mr(64, ALL)
+def other_domain(peer: Peer) -> dict[str, int]:
+    region = PD(peer.context).reg_mr(64, ALL)
+    return {"remote_addr": region.addr, "rkey": region.rkey}
+
+
+def deregistered(peer: Peer) -> dict[str, int]:
+    region = peer.pd.reg_mr(64, ALL)
     region.dereg()
-    qp, _ = rig.connect(a, b)
-    done = rig.exchange(qp, a, a.request(WRITE, b, remote_addr=region.addr, rkey=region.rkey))
-    assert statuses(done) == ["REM_ACCESS_ERR"]
+    return {"remote_addr": region.addr, "rkey": region.rkey}
 
 
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ, FETCH_ADD])
-def test_an_unknown_local_key_is_a_local_protection_error(rig: Rig, opcode: object) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    done = rig.exchange(qp, a, a.request(opcode, b, sge=SGE(a.mr.addr, 8, 999)))
-    assert statuses(done) == ["LOC_PROT_ERR"]
-    assert rig.counter("port_xmit_packets") == 0
-
-
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
-def test_reaching_beyond_a_local_region_is_a_local_protection_error(
-    rig: Rig, opcode: object
+@pytest.mark.parametrize(
+    ("opcodes", "length", "place", "status"),
+    [
+        ((WRITE, READ, FETCH_ADD, CMP_SWAP), 8, lambda _: {"rkey": 999}, "REM_ACCESS_ERR"),
+        ((WRITE, READ), 9, end(8), "REM_ACCESS_ERR"),
+        ((WRITE, READ), 1, end(0), "REM_ACCESS_ERR"),
+        ((WRITE, READ), 5000, end(4096), "REM_ACCESS_ERR"),
+        ((WRITE, READ), 1, lambda peer: {"remote_addr": peer.mr.addr - 1}, "REM_ACCESS_ERR"),
+        ((WRITE, READ), 3000, end(3000), "SUCCESS"),
+        ((WRITE,), 8, other_domain, "REM_ACCESS_ERR"),
+        ((WRITE,), 8, deregistered, "REM_ACCESS_ERR"),
+    ],
+)
+def test_what_is_no_remote_memory_is_a_remote_access_error(
+    opcodes: Sequence[object], length: int, place: Callable[[Peer], dict[str, int]], status: str
 ) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    end = SGE(a.mr.addr + a.mr.length - 8, 9, a.mr.lkey)
-    assert statuses(rig.exchange(qp, a, a.request(opcode, b, sge=end))) == ["LOC_PROT_ERR"]
+    for opcode in opcodes:
+        rig, a, b, qp, _ = joined()
+        done = rig.exchange(qp, a, a.request(opcode, b, length, **place(b)))
+        assert statuses(done) == [status]
 
 
-def test_a_local_region_of_another_protection_domain_is_a_local_protection_error(
-    rig: Rig,
+@pytest.mark.parametrize(
+    ("opcodes", "place"),
+    [
+        ((WRITE, SEND, READ, FETCH_ADD), lambda peer: SGE(peer.mr.addr, 8, 999)),
+        (
+            (WRITE, SEND, READ),
+            lambda peer: SGE(peer.mr.addr + peer.mr.length - 8, 9, peer.mr.lkey),
+        ),
+        ((WRITE,), lambda peer: SGE((mr := PD(peer.context).reg_mr(64, ALL)).addr, 8, mr.lkey)),
+    ],
+    ids=["unknown key", "beyond a region", "another protection domain"],
+)
+def test_what_is_no_local_memory_is_a_local_protection_error(
+    opcodes: Sequence[object], place: Callable[[Peer], SGE]
 ) -> None:
-    a, b = rig.peers
-    region = PD(a.context).reg_mr(64, ALL)
-    qp, _ = rig.connect(a, b)
-    request = a.request(WRITE, b, sge=SGE(region.addr, 8, region.lkey))
-    assert statuses(rig.exchange(qp, a, request)) == ["LOC_PROT_ERR"]
+    for opcode in opcodes:
+        rig, a, b, qp, _ = joined()
+        done = rig.exchange(qp, a, a.request(opcode, b, sge=place(a)))
+        assert statuses(done) == ["LOC_PROT_ERR"]
+        assert rig.counter("port_xmit_packets") == 0
 
 
 @pytest.mark.parametrize("opcode", [READ, FETCH_ADD])
@@ -124,85 +113,38 @@ def test_a_response_needs_local_memory_that_may_be_written(rig: Rig, opcode: obj
     assert statuses(rig.exchange(other, a, a.request(WRITE, b, sge=local))) == ["SUCCESS"]
 
 
-def test_a_receive_that_is_too_small_fails_at_both_ends(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+@pytest.mark.parametrize(
+    ("length", "key", "there", "here"),
+    [
+        (4999, None, "REM_INV_REQ_ERR", "LOC_LEN_ERR"),
+        # The requester's memory and request are in order: the fault is operational.
+        (5000, 999, "REM_OP_ERR", "LOC_PROT_ERR"),
+    ],
+)
+def test_a_receive_that_does_not_fit_fails_at_both_ends_and_flushes_those_behind_it(
+    rig: Rig, length: int, key: int | None, there: str, here: str
+) -> None:
+    a, b, qp, remote = rig.joined()
+    buffer = SGE(b.mr.addr, length, b.mr.lkey if key is None else key)
 
-    def sender() -> Program:
-        yield a.sim.timeout(10_000_000)
-        yield from a.post(qp, a.request(SEND, b, 5000))
-        return (yield from a.collect(1))
-
-    def receiver() -> Program:
-        yield from b.post_receives(remote, b.receive(4999, wr_id=7))
-        return (yield from b.collect(1))
-
-    sent, received = rig.run(sender(), receiver())
-    assert statuses(sent) == ["REM_INV_REQ_ERR"]
-    assert (statuses(received), ids(received)) == (["LOC_LEN_ERR"], [7])
-
-
-def test_a_receive_without_valid_memory_fails_at_both_ends(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
-
-    def sender() -> Program:
-        yield a.sim.timeout(10_000_000)
-        yield from a.post(qp, a.request(SEND, b, 64))
-        return (yield from a.collect(1))
-
-    def receiver() -> Program:
-        yield from b.post_receives(remote, RecvWR(SGE(b.mr.addr, 64, 999)))
-        return (yield from b.collect(1))
-
-    sent, received = rig.run(sender(), receiver())
-    # The requester's memory and request are in order: the fault is operational.
-    assert statuses(sent) == ["REM_OP_ERR"]
-    assert statuses(received) == ["LOC_PROT_ERR"]
-
-
-def test_a_receive_error_flushes_the_receives_behind_it(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
-
-    def sender() -> Program:
-        yield a.sim.timeout(10_000_000)
-        yield from a.post(qp, a.request(SEND, b, 65))
-        return (yield from a.collect(1))
-
-    def receiver() -> Program:
-        yield from b.post_receives(remote, *(b.receive(64, wr_id=i) for i in range(3)))
-        return (yield from b.collect(3))
-
-    _, received = rig.run(sender(), receiver())
-    assert statuses(received) == ["LOC_LEN_ERR", "WR_FLUSH_ERR", "WR_FLUSH_ERR"]
-    assert ids(received) == [0, 1, 2]
+    sent, received = rig.run(
+        a.send(qp, a.request(SEND, b, 5000), after=10**7),
+        b.take(remote, *(RecvWR(buffer, number) for number in range(3))),
+    )
+    assert statuses(sent) == [there]
+    assert (statuses(received), ids(received)) == ([here, *["WR_FLUSH_ERR"] * 2], [0, 1, 2])
 
 
 @pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
 def test_a_misaligned_atomic_is_an_invalid_request(rig: Rig, opcode: object) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
     done = rig.exchange(qp, a, a.request(opcode, b, remote_offset=4, compare_add=1))
     assert statuses(done) == ["REM_INV_REQ_ERR"]
     assert b.mr.word(b.mr.addr + 4) == 0
 
 
-def test_requests_behind_a_failed_one_are_flushed_in_order(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
-    requests = [a.request(WRITE, b, 5000, wr_id=i) for i in range(6)]
-    requests[2] = a.request(WRITE, b, 5000, wr_id=2, rkey=999)
-    requests[4] = a.request(READ, b, 5000, wr_id=4)
-    done = rig.exchange(qp, a, *requests)
-    assert ids(done) == list(range(6))
-    assert statuses(done) == ["SUCCESS"] * 2 + ["REM_ACCESS_ERR"] + ["WR_FLUSH_ERR"] * 3
-    assert qp.state.name == "ERR"
-
-
 def test_requests_posted_after_an_error_are_flushed(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
     assert statuses(rig.exchange(qp, a, a.request(WRITE, b, rkey=999))) == ["REM_ACCESS_ERR"]
     later = [a.request(opcode, b, wr_id=i) for i, opcode in enumerate((WRITE, READ, FETCH_ADD))]
     done = rig.exchange(qp, a, *later)
@@ -210,8 +152,7 @@ def test_requests_posted_after_an_error_are_flushed(rig: Rig) -> None:
 
 
 def test_receives_are_flushed_with_the_queue_pair_also_those_posted_later(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
 
     def program() -> Program:
         yield from a.post_receives(qp, a.receive(64, wr_id=1), a.receive(64, wr_id=2))
@@ -226,60 +167,23 @@ def test_receives_are_flushed_with_the_queue_pair_also_those_posted_later(rig: R
 
 
 def test_an_unsignaled_request_that_fails_completes_all_the_same(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    a, b, qp, _ = rig.joined()
 
-    def program() -> Program:
-        yield from a.post(
-            qp,
-            a.request(WRITE, b, wr_id=1, signaled=False),
-            a.request(WRITE, b, wr_id=2, signaled=False, rkey=999),
-            a.request(WRITE, b, wr_id=3, signaled=False),
-        )
-        return (yield from a.collect(2))
-
-    (done,) = rig.run(program())
+    requests = [a.request(WRITE, b, wr_id=n, signaled=False) for n in (1, 2, 3)]
+    requests[1] = a.request(WRITE, b, wr_id=2, signaled=False, rkey=999)
+    (done,) = rig.run(a.send(qp, *requests, collect=2))
     assert (ids(done), statuses(done)) == ([2, 3], ["REM_ACCESS_ERR", "WR_FLUSH_ERR"])
-
-
-@pytest.mark.parametrize("bad", ["rkey", "lkey"])
-@pytest.mark.parametrize("before", [WRITE, READ, FETCH_ADD])
-@pytest.mark.parametrize("length", [8, 60000])
-def test_requests_before_a_failed_one_succeed(
-    rig: Rig, bad: str, before: object, length: int
-) -> None:
-    a, b = rig.peers
-    length = 8 if before is FETCH_ADD else length
-    qp, _ = rig.connect(a, b)
-    fault = {"rkey": 999} if bad == "rkey" else {"sge": SGE(a.mr.addr, 8, 999)}
-    done = rig.exchange(
-        qp,
-        a,
-        a.request(before, b, length, wr_id=1),
-        a.request(before, b, length, wr_id=2),
-        a.request(WRITE, b, wr_id=3, **fault),
-        a.request(WRITE, b, wr_id=4),
-    )
-    failure = "REM_ACCESS_ERR" if bad == "rkey" else "LOC_PROT_ERR"
-    assert ids(done) == [1, 2, 3, 4]
-    assert statuses(done) == ["SUCCESS", "SUCCESS", failure, "WR_FLUSH_ERR"]
 
 
 def test_an_error_on_one_queue_pair_leaves_the_others_alone(rig: Rig) -> None:
     a, b = rig.peers
     pairs = [rig.connect(a, b)[0] for _ in range(3)]
 
-    def program(qp: object, request: SendWR) -> Program:
-        yield from a.post(qp, request)
-
-    def gather() -> Program:
-        return (yield from a.collect(3))
-
     *_, found = rig.run(
-        program(pairs[0], a.request(WRITE, b, 9000, wr_id=1)),
-        program(pairs[1], a.request(WRITE, b, 9000, wr_id=2, rkey=999)),
-        program(pairs[2], a.request(READ, b, 9000, wr_id=3)),
-        gather(),
+        a.post(pairs[0], a.request(WRITE, b, 9000, wr_id=1)),
+        a.post(pairs[1], a.request(WRITE, b, 9000, wr_id=2, rkey=999)),
+        a.post(pairs[2], a.request(READ, b, 9000, wr_id=3)),
+        a.collect(3),
     )
     outcome = dict(zip(ids(found), statuses(found), strict=True))
     assert outcome == {1: "SUCCESS", 2: "REM_ACCESS_ERR", 3: "SUCCESS"}

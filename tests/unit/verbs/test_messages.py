@@ -11,45 +11,21 @@ from tests.rig import (
     SEND,
     WRITE,
     Program,
-    Rig,
+    joined,
     machine,
     statuses,
     succeeded,
 )
-
-SIZES = [1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4096, 65535, 1 << 20]
 
 
 def packets(size: int, mtu: int) -> int:
     return max(1, -(-size // mtu))
 
 
-def test_a_message_of_any_size_arrives_whole() -> None:
-    for size in SIZES:
-        for opcode in [WRITE, SEND, READ]:
-            for adapter in ["mt25208", "mt23108"]:
-                rig = Rig(machine(adapter=adapter))
-                a, b = rig.peers
-                qp, remote = rig.connect(a, b)
-                if opcode is SEND:
-                    rig.run(b.post_receives(remote, b.receive(size)))
-                assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
-                source, sink = (b, a) if opcode is READ else (a, b)
-                assert source.adapter.dma.gathered == sink.adapter.dma.scattered == size
-                assert sink.adapter.ports[0].payload_received == size
-                data = packets(size, 1024)
-                assert source.adapter.ports[0].transmitter.packets == data
-                if opcode is SEND:
-                    (received,) = b.cq.queue.entries
-                    assert (received.byte_len, received.is_receive) == (size, True)
-
-
 def test_a_message_is_cut_at_the_mtu() -> None:
     for size in [1, 256, 4095, 4096, 4097, 100_001]:
         for mtu in MTUS:
-            rig = Rig(machine(mtu=mtu))
-            a, b = rig.peers
-            qp, _ = rig.connect(a, b)
+            rig, a, b, qp, _ = joined(machine(mtu=mtu))
             assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, size)))
             assert a.adapter.ports[0].transmitter.packets == packets(size, mtu)
             assert succeeded(rig.exchange(qp, a, a.request(READ, b, size)))
@@ -59,9 +35,7 @@ def test_a_message_is_cut_at_the_mtu() -> None:
 
 
 def test_a_connection_may_use_a_smaller_mtu_than_the_port() -> None:
-    rig = Rig(machine(mtu=4096))
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, path_mtu=256)
+    rig, a, b, qp, _ = joined(machine(mtu=4096), path_mtu=256)
     assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 4096)))
     assert a.adapter.ports[0].transmitter.packets == 16
 
@@ -69,9 +43,7 @@ def test_a_connection_may_use_a_smaller_mtu_than_the_port() -> None:
 @pytest.mark.parametrize("bare", [True, False])
 @pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
 def test_a_message_without_data_completes(opcode: WROpcode, bare: bool) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     if opcode is SEND:
         rig.run(b.post_receives(remote, RecvWR() if bare else b.receive(64)))
     request = SendWR(opcode) if bare else a.request(opcode, b, 0)
@@ -82,19 +54,8 @@ def test_a_message_without_data_completes(opcode: WROpcode, bare: bool) -> None:
         assert b.cq.queue.entries[0].byte_len == 0
 
 
-def test_a_send_may_be_shorter_than_the_receive() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
-    rig.run(b.post_receives(remote, b.receive(5000)))
-    assert succeeded(rig.exchange(qp, a, a.request(SEND, b, 1500)))
-    assert b.cq.queue.entries[0].byte_len == 1500
-
-
 def test_receives_are_consumed_in_the_order_in_which_they_were_posted() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined()
     rig.run(b.post_receives(remote, *(b.receive(9000, wr_id=i) for i in range(5))))
     lengths = [9000, 0, 8, 2049, 1]
     assert succeeded(rig.exchange(qp, a, *(a.request(SEND, b, n) for n in lengths)))
@@ -103,9 +64,7 @@ def test_receives_are_consumed_in_the_order_in_which_they_were_posted() -> None:
 
 
 def test_an_atomic_brings_back_the_value_from_before() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     word, mine = b.mr.addr, a.mr.addr
     b.mr.set_word(word, 40)
     rig.exchange(qp, a, a.request(FETCH_ADD, b, compare_add=2))
@@ -120,9 +79,7 @@ def test_an_atomic_brings_back_the_value_from_before() -> None:
 
 
 def test_a_write_is_seen_by_who_polls_its_last_byte_before_the_sender_knows() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b)
+    rig, a, b, qp, _ = joined()
     watch = b.mr.watch(b.mr.addr + 4999)
     elsewhere = b.mr.watch(b.mr.addr + 5000)
 
@@ -130,37 +87,20 @@ def test_a_write_is_seen_by_who_polls_its_last_byte_before_the_sender_knows() ->
         yield from watch.poll(1)
         return rig.sim.now - rig.machine.stack.poll_memory
 
-    def sender() -> Program:
-        yield from a.post(qp, a.request(WRITE, b, 5000))
-        return (yield from a.collect(1))
-
-    seen, done = rig.run(reader(), sender())
+    seen, done = rig.run(reader(), a.send(qp, a.request(WRITE, b, 5000)))
     assert 0 < seen < done[0].timestamp_ps
     assert elsewhere.count == 0
 
 
 def test_sequence_numbers_go_round() -> None:
-    rig = Rig()
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**6)
+    rig, a, b, qp, remote = joined(min_rnr_timer_ps=10**6)
     last = (1 << 24) - 1
     qp._qp.requester.next_psn = remote._qp.responder.expected_psn = last - 4
 
-    def receiver() -> Program:
-        yield rig.sim.timeout(10**8)
-        yield from b.post_receives(remote, b.receive(8192), b.receive(8192))
-
-    def sender() -> Program:
-        yield from a.post(
-            qp,
-            a.request(WRITE, b, 3 * 1024),
-            a.request(SEND, b, 5 * 1024),
-            a.request(READ, b, 4 * 1024),
-            a.request(SEND, b, 40),
-        )
-        return (yield from a.collect(4))
-
-    found, _ = rig.run(sender(), receiver())
+    lengths = ((WRITE, 3 * 1024), (SEND, 5 * 1024), (READ, 4 * 1024), (SEND, 40))
+    requests = [a.request(opcode, b, length) for opcode, length in lengths]
+    receiving = b.take(remote, b.receive(8192), b.receive(8192), after=10**8)
+    found, _ = rig.run(a.send(qp, *requests), receiving)
     assert statuses(found) == ["SUCCESS"] * 4
     assert (
         qp._qp.requester.next_psn

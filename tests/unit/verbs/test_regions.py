@@ -13,7 +13,6 @@ from tests.rig import (
     SEND,
     WRITE,
     Peer,
-    Program,
     Rig,
     machine,
     succeeded,
@@ -44,31 +43,27 @@ def test_a_page_is_a_power_of_two_of_the_sizes_that_there_are() -> None:
 @pytest.mark.parametrize("page_size", [4096, 8192, 1 << 16, 1 << 21, 1 << 30])
 def test_a_region_begins_with_a_page_and_has_one_entry_for_each(page_size: int) -> None:
     peer = rig().peers[0]
+    spans = [(peer.mr.addr, peer.mr.addr + peer.mr.length)]
     for length, pages in ((1, 1), (page_size, 1), (page_size + 1, 2), (5 * page_size // 2, 3)):
         mr = peer.pd.reg_mr(length, ALL, page_size=page_size)
+        small = peer.pd.reg_mr(10_000, ALL)
         assert mr.addr % page_size == 0
         assert mr.pages == pages
+        spans += [(one.addr, one.addr + one.length) for one in (mr, small)]
+    assert all(end <= start for (_, end), (start, _) in pairwise(sorted(spans)))
 
 
-def test_regions_of_all_page_sizes_do_not_overlap() -> None:
-    peer = rig().peers[0]
-    sizes = [4096, 1 << 21, 4096, 1 << 16, 8192, 1 << 21]
-    made = [peer.pd.reg_mr(10_000, ALL, page_size=size) for size in sizes]
-    spans = sorted((mr.addr, mr.addr + mr.length) for mr in [peer.mr, *made])
-    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-
-
-def test_the_memory_of_the_adapter_is_as_large_as_it_is() -> None:
-    peer = rig().peers[0]
-    with pytest.raises(VerbsError, match=f"{DIMM + 1} bytes .* {DIMM} are free") as caught:
-        on_adapter(peer, DIMM + 1)
-    assert caught.value.errno == "ENOMEM"
-    on_adapter(peer, DIMM - 4096)
-    on_adapter(peer, 4096)
-    with pytest.raises(VerbsError, match=r"1 bytes .* 0 are free"):
-        on_adapter(peer, 1)
-    # The memory of the host is another one.
-    assert peer.pd.reg_mr(1, ALL).length == 1
+def test_the_memory_of_an_adapter_is_as_large_as_it_is_and_its_own() -> None:
+    for peer in rig().peers:
+        with pytest.raises(VerbsError, match=f"{DIMM + 1} bytes .* {DIMM} are free") as caught:
+            on_adapter(peer, DIMM + 1)
+        assert caught.value.errno == "ENOMEM"
+        on_adapter(peer, DIMM - 4096)
+        on_adapter(peer, 4096)
+        with pytest.raises(VerbsError, match=r"1 bytes .* 0 are free"):
+            on_adapter(peer, 1)
+        # The memory of the host is another one.
+        assert peer.pd.reg_mr(1, ALL).length == 1
 
 
 def test_an_adapter_without_memory_in_use_holds_no_buffer() -> None:
@@ -91,17 +86,11 @@ def test_an_adapter_without_memory_in_use_holds_no_buffer() -> None:
         assert caught.value.errno == "ENOMEM"
 
 
-def test_nodes_do_not_share_the_memory_of_their_adapters() -> None:
-    for peer in rig().peers:
-        on_adapter(peer, DIMM)
-
-
 @pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
 @pytest.mark.parametrize("where", ["here", "there", "both", "none"])
 def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> None:
     made = rig()
-    a, b = made.peers
-    qp, remote = made.connect(a, b)
+    a, b, qp, remote = made.joined()
     here = on_adapter(a) if where in ("here", "both") else a.mr
     there = on_adapter(b) if where in ("there", "both") else b.mr
     length = 50_000
@@ -132,8 +121,7 @@ def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> N
 @pytest.mark.parametrize("opcode", [FETCH_ADD, CMP_SWAP])
 def test_an_atomic_works_on_a_word_in_the_memory_of_the_adapter(opcode: object) -> None:
     made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
+    a, b, qp, _ = made.joined()
     there = on_adapter(b)
     there.set_word(there.addr + 8, 41)
     more = {"compare_add": 1} if opcode is FETCH_ADD else {"compare_add": 41, "swap": 42}
@@ -145,26 +133,10 @@ def test_an_atomic_works_on_a_word_in_the_memory_of_the_adapter(opcode: object) 
     assert (made.counter("bus_read_bytes"), made.counter("bus_write_bytes")) == (64, 8 + 32)
 
 
-def test_a_watch_sees_what_lands_in_the_memory_of_the_adapter() -> None:
-    made = rig()
-    a, b = made.peers
-    qp, _ = made.connect(a, b)
-    there = on_adapter(b)
-    watch = there.watch(there.addr + 7)
-
-    def reader() -> Program:
-        yield from watch.poll(1)
-        return True
-
-    request = a.request(WRITE, b, 8, remote_addr=there.addr, rkey=there.rkey)
-    assert made.run(reader(), a.post(qp, request))[0]
-
-
 @pytest.mark.parametrize("length", [8, 1024, 5000])
 def test_a_receive_completes_after_its_data_wherever_that_is(length: int) -> None:
     made = rig()
-    a, b = made.peers
-    qp, remote = made.connect(a, b)
+    a, b, qp, remote = made.joined()
     there = on_adapter(b)
     landed: list[int] = []
     there.region.watch(there.addr + length - 1, lambda: landed.append(int(made.sim.now)))

@@ -17,6 +17,7 @@ from tests.rig import (
     Rig,
     check_that_nothing_is_lent,
     ids,
+    joined,
     statuses,
 )
 
@@ -25,19 +26,10 @@ EXPIRY = 4_096_000 << 14
 
 
 def late_receive(rig: Rig, delay_ps: int, **options: int) -> tuple[list, list]:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, **options)
+    a, b, qp, remote = rig.joined(**options)
 
-    def sender() -> Program:
-        yield from a.post(qp, a.request(SEND, b, 3000, wr_id=5))
-        return (yield from a.collect(1))
-
-    def receiver() -> Program:
-        yield b.sim.timeout(delay_ps)
-        yield from b.post_receives(remote, b.receive(4096, wr_id=6))
-        return (yield from b.collect(1))
-
-    return tuple(rig.run(sender(), receiver()))
+    receiving = b.take(remote, b.receive(4096, wr_id=6), after=delay_ps)
+    return tuple(rig.run(a.send(qp, a.request(SEND, b, 3000, wr_id=5)), receiving))
 
 
 @pytest.mark.parametrize("delay_us", [1, 15, 45, 333])
@@ -57,8 +49,7 @@ def test_a_send_is_delivered_once_a_receive_is_posted(rig: Rig, delay_us: int) -
 
 @pytest.mark.parametrize("retries", [0, 1, 3, 6])
 def test_a_receiver_that_is_never_ready_exhausts_the_retries(rig: Rig, retries: int) -> None:
-    a, b = rig.peers
-    qp, _ = rig.connect(a, b, rnr_retry=retries, min_rnr_timer_ps=10**7)
+    a, b, qp, _ = rig.joined(rnr_retry=retries, min_rnr_timer_ps=10**7)
     done = rig.exchange(qp, a, a.request(SEND, b, 64))
     assert statuses(done) == ["RNR_RETRY_EXC_ERR"]
     assert rig.counter("naks") == retries + 1
@@ -67,12 +58,7 @@ def test_a_receiver_that_is_never_ready_exhausts_the_retries(rig: Rig, retries: 
 
 
 def test_each_message_has_all_its_retries(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, rnr_retry=3, min_rnr_timer_ps=10**7)
-
-    def sender() -> Program:
-        yield from a.post(qp, *(a.request(SEND, b, 64, wr_id=i) for i in range(4)))
-        return (yield from a.collect(4))
+    a, b, qp, remote = rig.joined(rnr_retry=3, min_rnr_timer_ps=10**7)
 
     def receiver() -> Program:
         for _ in range(4):
@@ -80,40 +66,33 @@ def test_each_message_has_all_its_retries(rig: Rig) -> None:
             yield from b.post_receives(remote, b.receive(64))
         return (yield from b.collect(4))
 
-    sent, received = rig.run(sender(), receiver())
+    sending = a.send(qp, *(a.request(SEND, b, 64, wr_id=i) for i in range(4)))
+    sent, received = rig.run(sending, receiver())
     assert statuses(sent) == statuses(received) == ["SUCCESS"] * 4
     assert ids(sent) == [0, 1, 2, 3]
 
 
 def test_the_receiver_says_how_long_to_wait(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    a, b, qp, remote = rig.joined()
     qp.connect(remote, min_rnr_timer_ps=10**6)
     remote.connect(qp, min_rnr_timer_ps=10**9)
 
-    def receiver() -> Program:
-        yield b.sim.timeout(10**8)
-        yield from b.post_receives(remote, b.receive(64))
-        return (yield from b.collect(1))
-
-    def sender() -> Program:
-        yield from a.post(qp, a.request(SEND, b, 64))
-
-    _, received = rig.run(sender(), receiver())
+    receiving = b.take(remote, b.receive(64), after=10**8)
+    _, received = rig.run(a.send(qp, a.request(SEND, b, 64)), receiving)
     assert rig.counter("naks") == 1
     assert received[0].timestamp_ps > 10**9
 
 
 def test_requests_behind_one_that_waits_are_sent_again_in_order(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**7)
+    a, b, qp, remote = rig.joined(min_rnr_timer_ps=10**7)
+    word = b.mr.addr + 8192
     opcodes = [WRITE, READ, SEND, WRITE, READ, FETCH_ADD, SEND, WRITE]
     lengths = [8, 3000, 2000, 5000, 8, 8, 8, 2500]
 
-    def sender() -> Program:
-        requests = zip(opcodes, lengths, strict=True)
-        yield from a.post(qp, *(a.request(op, b, n, wr_id=i) for i, (op, n) in enumerate(requests)))
-        return (yield from a.collect(len(opcodes)))
+    requests = [
+        a.request(op, b, n, wr_id=i, compare_add=5, remote_offset=8192 * (op is FETCH_ADD))
+        for i, (op, n) in enumerate(zip(opcodes, lengths, strict=True))
+    ]
 
     def receiver() -> Program:
         for _ in range(2):
@@ -121,29 +100,12 @@ def test_requests_behind_one_that_waits_are_sent_again_in_order(rig: Rig) -> Non
             yield from b.post_receives(remote, b.receive(4096))
         return (yield from b.collect(2))
 
-    sent, received = rig.run(sender(), receiver())
+    sent, received = rig.run(a.send(qp, *requests), receiver())
     assert ids(sent) == list(range(len(opcodes)))
     assert statuses(sent) == ["SUCCESS"] * len(opcodes)
     assert [c.byte_len for c in received] == [2000, 8]
-    assert b.mr.word(b.mr.addr) == 0  # added nothing, once
+    assert b.mr.word(word) == 5, "added once"
     assert rig.counter("retransmissions") > 0
-
-
-def test_a_retried_atomic_takes_effect_once(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b, min_rnr_timer_ps=10**7)
-
-    def sender() -> Program:
-        yield from a.post(qp, a.request(SEND, b), a.request(FETCH_ADD, b, offset=64, compare_add=5))
-        return (yield from a.collect(2))
-
-    def receiver() -> Program:
-        yield b.sim.timeout(55 * 10**6)
-        yield from b.post_receives(remote, b.receive(64))
-
-    sent, _ = rig.run(sender(), receiver())
-    assert statuses(sent) == ["SUCCESS", "SUCCESS"]
-    assert b.mr.word(b.mr.addr + 64) == 5
 
 
 def fail(rig: Rig, qp: QP, peer: Peer, remote: Peer) -> None:
@@ -217,21 +179,12 @@ def test_who_is_connected_late_gets_what_was_sent_before_when_it_is_sent_again(r
 
 
 def test_a_queue_pair_that_fails_while_it_receives_gives_back_what_it_has(rig: Rig) -> None:
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    a, b, qp, remote = rig.joined()
     rig.run(b.post_receives(remote, b.receive(1 << 20, wr_id=7)))
     bad = b.request(WRITE, a, sge=SGE(b.mr.addr, 8, 999), wr_id=8)
 
-    def receiver() -> Program:
-        yield rig.sim.timeout(100 * 10**6)
-        yield from b.post(remote, bad)
-        return (yield from b.collect(2))
-
-    def sender() -> Program:
-        yield from a.post(qp, a.request(SEND, b, 1 << 20))
-        return (yield from a.collect(1))
-
-    received, sent = rig.run(receiver(), sender())
+    breaking = b.send(remote, bad, after=100 * 10**6, collect=2)
+    received, sent = rig.run(breaking, a.send(qp, a.request(SEND, b, 1 << 20)))
     assert {(found.wr_id, found.status.name) for found in received} == {
         (7, "WR_FLUSH_ERR"),
         (8, "LOC_PROT_ERR"),
@@ -241,9 +194,7 @@ def test_a_queue_pair_that_fails_while_it_receives_gives_back_what_it_has(rig: R
 
 
 def test_a_lost_connection_of_iwarp_fails_what_is_sent_over_it() -> None:
-    rig = Rig(iwarp())
-    a, b = rig.peers
-    qp, remote = rig.connect(a, b)
+    rig, a, b, qp, remote = joined(iwarp())
     fail(rig, remote, b, a)
     assert statuses(rig.exchange(qp, a, a.request(WRITE, b))) == ["RETRY_EXC_ERR"]
     assert qp.state is State.ERR

@@ -76,12 +76,7 @@ def test_what_finds_no_receive_is_dropped_and_the_next_message_is_taken(rig: Rig
         yield from a.post(qp, a.request(SEND, b, 1500))
         return (yield from a.collect(2))
 
-    def receiver() -> Program:
-        yield rig.sim.timeout(50 * US)
-        yield from b.post_receives(remote, b.receive(4096))
-        return (yield from b.collect(1))
-
-    sent, received = rig.run(sender(), receiver())
+    sent, received = rig.run(sender(), b.take(remote, b.receive(4096), after=50 * US))
     assert statuses(sent + received) == ["SUCCESS"] * 3
     assert received[0].byte_len == 1500
     assert (rig.counter("dropped"), rig.counter("out_of_sequence")) == (1, 2)
@@ -94,16 +89,8 @@ def test_a_message_that_is_too_long_ends_the_receiver_and_the_sender_does_not_kn
     a, b = rig.peers
     qp, remote = connect(rig, QPType.UC)
 
-    def receiver() -> Program:
-        yield from b.post_receives(remote, b.receive(4), b.receive(64))
-        return (yield from b.collect(2))
-
-    def sender() -> Program:
-        yield rig.sim.timeout(10 * US)
-        yield from a.post(qp, *[a.request(SEND, b)] * 2)
-        return (yield from a.collect(2))
-
-    received, sent = rig.run(receiver(), sender())
+    sending = a.send(qp, *[a.request(SEND, b)] * 2, after=10 * US)
+    received, sent = rig.run(b.take(remote, b.receive(4), b.receive(64)), sending)
     assert statuses(received) == ["LOC_LEN_ERR", "WR_FLUSH_ERR"]
     assert succeeded(sent)
 
@@ -120,16 +107,8 @@ def send_datagram(rig: Rig, a: Peer, length: int) -> Completion:
     qp, remote = datagrams(rig)
     _, b = rig.peers
 
-    def receiver() -> Program:
-        yield from b.post_receives(remote, b.receive(length + 40))
-        return (yield from b.collect(1))
-
-    def sender() -> Program:
-        yield rig.sim.timeout(10 * US)
-        yield from a.post(qp, a.request(SEND, b, length, **to(remote)))
-        return (yield from a.collect(1))
-
-    (received,), sent = rig.run(receiver(), sender())
+    sending = a.send(qp, a.request(SEND, b, length, **to(remote)), after=10 * US)
+    (received,), sent = rig.run(b.take(remote, b.receive(length + 40)), sending)
     assert succeeded([received, *sent])
     return received
 
@@ -162,17 +141,12 @@ def test_a_queue_pair_for_datagrams_reaches_several(rig: Rig) -> None:
     second = QP(b.pd, b.cq, b.cq, qp_type=QPType.UD)
     second.activate()
 
-    def receiver() -> Program:
-        for end in (first, second):
-            yield from b.post_receives(end, b.receive(64))
-        return (yield from b.collect(2))
-
-    def sender() -> Program:
-        yield rig.sim.timeout(10 * US)
-        yield from a.post(qp, *[a.request(SEND, b, 8, **to(end)) for end in (second, first)])
-        return (yield from a.collect(2))
-
-    received, sent = rig.run(receiver(), sender())
+    requests = [a.request(SEND, b, 8, **to(end)) for end in (second, first)]
+    *_, received, sent = rig.run(
+        *(b.post_receives(end, b.receive(64)) for end in (first, second)),
+        b.collect(2),
+        a.send(qp, *requests, after=10 * US),
+    )
     assert succeeded(sent)
     assert [one.qpn for one in received] == [second.qp_num, first.qp_num]
 
