@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from hcasim.catalog.algorithms import algorithm_fault, choose
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives import ALGORITHMS, Group, Steps
-from hcasim.mpi.collectives.alltoall import all_at_once
+from hcasim.mpi.collectives import ALGORITHMS, INSTEAD, Group, exchanges, rooted
 from hcasim.mpi.errors import MPIError
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.message import Steps
 from hcasim.mpi.messages import Memory, Messages
 from hcasim.mpi.process import Process
 
@@ -22,6 +23,8 @@ class CollectiveCalls(Messages):
 
     Without ``algorithm`` the stack's rules choose it by size and number of processes.
     Operations are NumPy functions of two arrays, such as ``numpy.add``, taken to be commutative.
+    Those with a count for each process, in bytes, have one algorithm each: gather and scatter are
+    linear, and the allgather is the ring of long parts (MPICH2 1.0.3, src/mpi/coll).
 
     Parameters:
         algorithms: by collective, those to use in place of what the rules say.
@@ -49,14 +52,19 @@ class CollectiveCalls(Messages):
         name = name or choose(collective, rules, size, self.size)
         if fault := algorithm_fault(collective, name):
             raise self.refusal("MPI_ERR_ARG", collective, f"algorithm: {fault}")
+        group = self._group(collective, getattr(getattr(operand, "dtype", None), "itemsize", 1))
+        if not size and collective != "barrier":
+            self.algorithm = ""
+            return group, Group.nothing
+        if self.size & (self.size - 1):
+            name = INSTEAD.get((collective, name), name)
+        self.algorithm = name
+        return group, ALGORITHMS[collective][name]
+
+    def _group(self, collective: str, element: int = 1) -> Group:
         self._calls += 1
         self.process.collective = collective
-        empty = not size and collective != "barrier"
-        self.algorithm = "" if empty else name
-        element = operand.dtype.itemsize if hasattr(operand, "dtype") else 1
-        return Group(self, self._calls, element), Group.nothing if empty else ALGORITHMS[
-            collective
-        ][name]
+        return Group(self, self._calls, element)
 
     def _root(self, root: int) -> None:
         if not 0 <= root < self.size:
@@ -64,11 +72,24 @@ class CollectiveCalls(Messages):
 
     def _fits(self, call: str, whole: Buffer, part: Buffer) -> None:
         if whole.size != part.size * self.size:
-            raise self.refusal(
-                "MPI_ERR_COUNT",
-                call,
-                f"{whole.size} bytes for {self.size} processes of {part.size} bytes each",
-            )
+            found = f"{whole.size} bytes for {self.size} processes of {part.size} bytes each"
+            raise self.refusal("MPI_ERR_COUNT", call, found)
+
+    def _parts(
+        self, call: str, whole: Buffer, counts: Sequence[int], words: str = "parts of {} bytes"
+    ) -> list[Buffer]:
+        if len(counts) != self.size:
+            raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")
+        if min(counts) < 0 or sum(counts) > whole.size:
+            found = f"{words.format(list(counts))}; the buffer has {whole.size}"
+            raise self.refusal("MPI_ERR_COUNT", call, found)
+        starts = accumulate(counts, initial=0)
+        return [whole.part(start, count) for start, count in zip(starts, counts, strict=False)]
+
+    def _own(self, call: str, part: Buffer, counts: Sequence[int]) -> None:
+        if part.size != counts[self.rank]:
+            found = f"a part of {part.size} B; its count is {counts[self.rank]}"
+            raise self.refusal("MPI_ERR_COUNT", call, found)
 
     def _result(self, call: str, own: Memory, result: Memory) -> Buffer:
         """Where a reduction stores elements of the operands."""
@@ -80,10 +101,8 @@ class CollectiveCalls(Messages):
 
     def _as_long(self, call: str, operand: Buffer, into: Buffer) -> None:
         if into.size != operand.size:
-            wanted = (
-                f"found a result of {into.size} B; needed: {operand.size} B, as the operand has"
-            )
-            raise self.refusal("MPI_ERR_COUNT", call, wanted)
+            found = f"found a result of {into.size} B; needed: {operand.size} B"
+            raise self.refusal("MPI_ERR_COUNT", call, f"{found}, as the operand has")
 
     def bcast(self, memory: Memory, root: int = 0, algorithm: str = "") -> Steps:
         """Send what the root has to all."""
@@ -129,21 +148,9 @@ class CollectiveCalls(Messages):
                 more than the buffer.
         """
         out, into = self.buffer(outgoing), self.target(incoming, "alltoallv")
-        self._calls += 1
-        self.process.collective = "alltoallv"
-        group = Group(self, self._calls)
-        if len(send_counts) != self.size or len(recv_counts) != self.size:
-            raise MPIError("MPI_ERR_COUNT", f"counts for {self.size} processes are needed")
-        for buffer, counts, what in ((out, send_counts, "send"), (into, recv_counts, "receive")):
-            if min(counts) < 0 or sum(counts) > buffer.size:
-                found = f"{list(counts)} bytes to {what}; the buffer has {buffer.size}"
-                raise self.refusal("MPI_ERR_COUNT", "alltoallv", found)
-        sends, recvs = _starts(send_counts), _starts(recv_counts)
-        yield from all_at_once(
-            group,
-            [out.part(*one) for one in zip(sends, send_counts, strict=True)],
-            [into.part(*one) for one in zip(recvs, recv_counts, strict=True)],
-        )
+        sends = self._parts("alltoallv", out, send_counts, "{} bytes to send")
+        recvs = self._parts("alltoallv", into, recv_counts, "{} bytes to receive")
+        yield from exchanges.all_at_once(self._group("alltoallv"), sends, recvs)
 
     def reduce(
         self,
@@ -213,13 +220,46 @@ class CollectiveCalls(Messages):
         group, run = self._begin("scatter", part.size, algorithm)
         yield from run(group, whole, part, root)
 
+    def gatherv(
+        self, own: Memory, gathered: Memory = None, counts: Sequence[int] = (), root: int = 0
+    ) -> Steps:
+        """Give the root what each has, in the order of ranks.
 
-def _starts(counts: Sequence[int]) -> list[int]:
-    starts, at = [], 0
-    for number in counts:
-        starts.append(at)
-        at += number
-    return starts
+        Raises:
+            MPIError: ``MPI_ERR_COUNT`` at the root for counts that do not fit.
+        """
+        self._root(root)
+        part = self.buffer(own)
+        parts = None
+        if self.rank == root:
+            parts = self._parts("gatherv", self.target(gathered, "gatherv"), counts)
+            self._own("gatherv", part, counts)
+        yield from rooted.gatherv_linear(self._group("gatherv"), part, parts, root)
+
+    def scatterv(self, parts: Memory, counts: Sequence[int], own: Memory, root: int = 0) -> Steps:
+        """Give each its part of what the root has, in the order of ranks.
+
+        Raises:
+            MPIError: ``MPI_ERR_COUNT`` at the root for counts that do not fit.
+        """
+        self._root(root)
+        part = self.target(own, "scatterv")
+        outgoing = None
+        if self.rank == root:
+            outgoing = self._parts("scatterv", self.buffer(parts), counts)
+            self._own("scatterv", part, counts)
+        yield from rooted.scatterv_linear(self._group("scatterv"), outgoing, part, root)
+
+    def allgatherv(self, own: Memory, gathered: Memory, counts: Sequence[int]) -> Steps:
+        """Give all what each has, in the order of ranks.
+
+        Raises:
+            MPIError: ``MPI_ERR_COUNT`` for counts that do not fit.
+        """
+        part = self.buffer(own)
+        parts = self._parts("allgatherv", self.target(gathered, "allgatherv"), counts)
+        self._own("allgatherv", part, counts)
+        yield from exchanges.allgatherv_ring(self._group("allgatherv"), part, parts)
 
 
 def _on_bytes(operation: Operation | None, like: Memory) -> Operation | None:

@@ -6,8 +6,8 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import count
 
 from hcasim.engine import Event
+from hcasim.mpi.collective_calls import CollectiveCalls
 from hcasim.mpi.process import Process
-from hcasim.mpi.vector_calls import VectorCalls
 
 
 class Program:
@@ -30,7 +30,7 @@ class Program:
         return self._split[key]
 
 
-class Comm(VectorCalls):
+class Comm(CollectiveCalls):
     """A group of processes, as one of them sees it.
 
     Parameters:

@@ -9,8 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.buffer import Buffer, Bytes
-from hcasim.mpi.heap import Heap
+from hcasim.mpi.heap import Buffer, Bytes, Heap
 from hcasim.mpi.path import Mark, Path
 from hcasim.mpi.registration import Registration, RegistrationCache
 from hcasim.verbs import PD, Context, SendWR

@@ -12,12 +12,10 @@ from typing import Final
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.connection import Connection
-from hcasim.mpi.delivery import Delivery
+from hcasim.mpi.delivery import Delivery, Itself
 from hcasim.mpi.errors import MPIError
-from hcasim.mpi.heap import Heap
-from hcasim.mpi.itself import Itself
+from hcasim.mpi.heap import Buffer, Heap
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import AnyOf, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path

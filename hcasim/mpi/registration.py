@@ -9,7 +9,7 @@ from typing import Final
 from hcasim.catalog.mpi import RegistrationCache as Description
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.heap import Buffer
 from hcasim.verbs import MR, PD, Access
 
 _ACCESS: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives.group import Group, Reduction, Steps
-from hcasim.mpi.message import Request
+from hcasim.mpi.collectives.group import Group, Reduction
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.message import Request, Steps
 
 PIECE: Final = 128 * 1024
 """Bytes that are passed on at a time; assumed: a quarter of a step of NCCL's buffer of 4 MiB."""

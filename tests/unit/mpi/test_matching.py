@@ -8,7 +8,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.heap import Buffer
 from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Kind, MpiPacket, Recv
 
