@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channels import Channel, Queue, SharedMemory
+from hcasim.mpi.channels import Channel, EagerRing, Queue, SharedMemory
 from hcasim.mpi.delivery import Delivery
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Incoming, Kind, MpiPacket, Poster, Send, Steps, Worker
@@ -47,16 +47,21 @@ class Connection:
         self.library = library
         self.shared = shared
         self.lanes: list[Lane] = []
-        self.channels: list[Channel]
+        self._of_lane: list[list[Channel]] = []
         if shared:
             assert library.shared is not None
-            self.channels = [SharedMemory(self, library)]
+            self._of_lane.append([SharedMemory(self, library)])
             self.eager_limit = library.shared.eager
         else:
             ports = min(library.rails.ports, process.context.adapter.description.ports)
-            self.lanes = [Lane(self, library, cq, port) for port in range(ports)]
-            self.channels = [channel for lane in self.lanes for channel in lane.channels]
+            for port in range(ports):
+                lane = Lane(self, library, cq, port)
+                queue = Queue(lane, library)
+                ring: list[Channel] = [EagerRing(lane, library)] if library.ring else []
+                self.lanes.append(lane)
+                self._of_lane.append([*ring, queue])
             self.eager_limit = library.eager.limit
+        self.channels = [channel for channels in self._of_lane for channel in channels]
         self.messages = self.sent_bytes = 0
         self._backlog: deque[tuple[MpiPacket, int]] = deque()
         self._sequence = 0
@@ -72,7 +77,7 @@ class Connection:
         """Join this end to the other."""
         self.peer = peer
         for mine, theirs in zip(self.lanes, peer.lanes, strict=True):
-            mine.connect(theirs)
+            mine.qp.connect(theirs.qp)
         for own, other in zip(self.channels, peer.channels, strict=True):
             own.peer = other
 
@@ -139,8 +144,7 @@ class Connection:
         """A message that the receiver was asked for has gone."""
         self._under_way -= 1
         if self._announced:
-            self.process.ready.append(_Announcing(self))
-            self.process.wake()
+            self.process.arrive(self.announce)
 
     @property
     def piece(self) -> int:
@@ -162,7 +166,7 @@ class Connection:
             (last, last * share, size - last * share)
         ]
 
-    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
+    def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps:
         """Post a request on a lane; wait for room in its send queue if there is none."""
         yield from self.lanes[lane].post(wr, poster, what)
 
@@ -185,8 +189,7 @@ class Connection:
         yield from self._post(packet, channel)
 
     def _choose(self, lane: int) -> Channel | None:
-        channels = self.channels if self.shared else self.lanes[lane].channels
-        for channel in channels:
+        for channel in self._of_lane[lane]:
             if channel.ready:
                 return channel
         return None
@@ -289,17 +292,6 @@ class Connection:
             yield from channel.write_credits()
             return
         packet = MpiPacket(Kind.CREDIT)
-        way = self.lanes[0].queue
         self._give_back(packet)
         self._mark(packet)
-        yield from way.post(packet)
-
-
-class _Announcing:
-    """A place was freed for one more message that has to be announced."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def progress(self) -> Steps:
-        yield from self._connection.announce()
+        yield from self._of_lane[0][-1].post(packet)

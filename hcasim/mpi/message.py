@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from enum import Enum
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event, Simulator
@@ -31,11 +31,8 @@ class Kind(Enum):
     CREDIT = "credit"
 
 
-class Todo(Protocol):
-    """What waits for a process to be dealt with."""
-
-    def progress(self) -> Steps:
-        """Deal with it."""
+Todo = Callable[[], Steps]
+"""Deals with what a process has to deal with."""
 
 
 class Recorder(Protocol):
@@ -117,13 +114,10 @@ class Announcer(Protocol):
         """A message that the receiver was asked for has gone."""
 
 
-What = TypeVar("What", bound="MpiPacket | str", contravariant=True)
-
-
-class Poster(Protocol[What]):
+class Poster(Protocol):
     """What is told when its work request has completed."""
 
-    def completed(self, what: What, /) -> None:
+    def completed(self, what: Any, /) -> None:
         """The adapter is done with it."""
 
 
@@ -180,7 +174,7 @@ class Way(Announcer, Protocol):
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
 
-    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
+    def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps:
         """Post a request on a lane; wait for room in its send queue if there is none."""
 
     def flush(self) -> Steps:

@@ -166,7 +166,7 @@ class Process:
         if self._unblocked:
             yield from self._unblocked.popleft().flush()
         elif self.ready:
-            yield from self.ready.popleft().progress()
+            yield from self.ready.popleft()()
         elif self.cq.queue.entries:
             yield from self.drain()
 
@@ -183,7 +183,7 @@ class Process:
         if self.probe.listeners:
             self.probe.event("poll CQ", completion.operation or lane.oldest, completion)
         if completion.is_receive:
-            self.ready.append(lane.queue)
+            self.ready.append(lane.received)
         else:
             lane.completed()
 

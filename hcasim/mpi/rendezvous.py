@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channels import UNWATCHED
 from hcasim.mpi.message import Kind, MpiPacket, Recv, Send, Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
@@ -67,7 +66,7 @@ class Rput(Rendezvous):
                     remote_addr=address + start,
                     rkey=key,
                 )
-                yield from way.post(lane, wr, UNWATCHED, "data")
+                yield from way.post(lane, wr, None, "data")
         data = send.buffer.take(send.buffer.size)
         for lane, _, _ in pieces:
             end = MpiPacket(Kind.FIN, send=send, recv=packet.recv)
@@ -120,7 +119,7 @@ class _Reading:
         """One of the reads has completed."""
         self._recv.missing -= 1
         if not self._recv.missing:
-            self._way.process.ready.append(self)
+            self._way.process.ready.append(self.progress)
 
     def progress(self) -> Steps:
         """Tell the sender."""
