@@ -8,9 +8,8 @@ from typing import Any
 
 from hcasim.catalog.algorithms import algorithm_fault, choose
 from hcasim.mpi.collectives import ALGORITHMS, INSTEAD, Group, exchanges, rooted
-from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Buffer
-from hcasim.mpi.message import Steps
+from hcasim.mpi.message import MPIError, Steps
 from hcasim.mpi.messages import Memory, Messages
 from hcasim.mpi.process import Process
 

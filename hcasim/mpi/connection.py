@@ -133,12 +133,8 @@ class Connection:
         while self._announced and self._under_way < self.library.rendezvous.outstanding:
             self._under_way += 1
             send = self._announced.popleft()
-            send.rendezvous = self.rendezvous(send.buffer.size)
+            send.rendezvous = choose(self.library, send.buffer.size, self.shared)
             yield from send.rendezvous.announce(self, send)
-
-    def rendezvous(self, size: int) -> Rendezvous:
-        """The protocol of a message of so many bytes."""
-        return choose(self.library, size, self.shared)
 
     def over(self) -> None:
         """A message that the receiver was asked for has gone."""
@@ -197,23 +193,21 @@ class Connection:
     def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
         self._sequence += 1
-        self._give_back(packet)
-        self._mark(packet)
+        self._stamp(packet)
         yield from channel.post(packet)
         copied = self.shared or self.library.eager.done == "copied"
         if copied and packet.send is not None and packet.kind in _EAGER:
             packet.send.completed()
 
-    def _mark(self, packet: MpiPacket) -> None:
-        process = self.process
-        if process.path is not None:
-            packet.mark = process.path.mark(process.context.sim.now)
-
-    def _give_back(self, packet: MpiPacket) -> None:
+    def _stamp(self, packet: MpiPacket) -> None:
+        """Have a packet carry the credits that are owed, and the critical path."""
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
             if channel.piggybacks:
                 channel.owed = 0
+        process = self.process
+        if process.path is not None:
+            packet.mark = process.path.mark(process.context.sim.now)
 
     @property
     def blocked(self) -> bool:
@@ -276,7 +270,7 @@ class Connection:
                 assert packet.send is not None
                 assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
-                yield from packet.send.rendezvous.cleared(self, packet)
+                yield from packet.send.rendezvous.cleared(self, packet.send, packet)
             case Kind.DATA:
                 yield from self._delivery.take_data(packet, channel)
             case Kind.FIN:
@@ -292,6 +286,5 @@ class Connection:
             yield from channel.write_credits()
             return
         packet = MpiPacket(Kind.CREDIT)
-        self._give_back(packet)
-        self._mark(packet)
+        self._stamp(packet)
         yield from self._of_lane[0][-1].post(packet)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from hcasim.engine import Event
-from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Buffer
 from hcasim.mpi.matching import Matching
-from hcasim.mpi.message import Incoming, Kind, MpiPacket, Recv, Send, Status, Steps, Worker
+from hcasim.mpi.message import (
+    Incoming,
+    Kind,
+    MPIError,
+    MpiPacket,
+    Recv,
+    Send,
+    Status,
+    Steps,
+    Worker,
+)
 
 
 class Delivery:
@@ -85,7 +94,7 @@ class Delivery:
         assert send.rendezvous is not None
         self.check(recv, send.buffer.size)
         recv.status = Status(packet.source, packet.tag, send.buffer.size)
-        yield from send.rendezvous.accept(recv, packet)
+        yield from send.rendezvous.accept(recv, send, packet)
 
     def check(self, recv: Recv, size: int) -> None:
         """Raise an MPIError if a message is longer than its receive."""
@@ -140,7 +149,7 @@ class Itself:
         recv = delivery.matching.arrive(packet)
         if recv is not None:
             delivery.check(recv, buffer.size)
-            yield from self.accept(recv, packet)
+            yield from self.accept(recv, send, packet)
         elif buffer.size > self._eager_limit:
             packet.kind = Kind.RTS
             send.rendezvous = self
@@ -149,10 +158,8 @@ class Itself:
             packet.data = buffer.take(buffer.size)
             send.finish()
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
         """A message and its receive have met."""
-        send = packet.send
-        assert send is not None
         yield from self._copy(send.buffer, recv.buffer)
         packet.data = send.buffer.take(send.buffer.size)
         packet.size = send.buffer.size

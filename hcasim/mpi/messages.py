@@ -7,9 +7,18 @@ from numbers import Integral
 from typing import Any, Final
 
 from hcasim.engine import Event
-from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Buffer
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Steps, Wanted
+from hcasim.mpi.message import (
+    ANY_SOURCE,
+    ANY_TAG,
+    AnyOf,
+    MPIError,
+    Recv,
+    Request,
+    Status,
+    Steps,
+    Wanted,
+)
 from hcasim.mpi.process import Process
 
 Memory = Any

@@ -14,10 +14,9 @@ from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.delivery import Delivery, Itself
-from hcasim.mpi.errors import MPIError
 from hcasim.mpi.heap import Buffer, Heap
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import AnyOf, Recorder, Request, Send, Steps, Todo, Way
+from hcasim.mpi.message import AnyOf, MPIError, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import CQ, PD, Context, WCStatus

@@ -23,10 +23,10 @@ class Rendezvous(ABC):
         yield from way.send(packet)
 
     @abstractmethod
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
         """The receiver knows where the announced message goes."""
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
@@ -41,19 +41,16 @@ def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
 class Rput(Rendezvous):
     """The receiver tells its address, the sender writes there and says when it is done."""
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        send, way = packet.send, packet.way
-        assert send is not None
-        assert way is not None
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        way = packet.way
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         recv.missing = way.divided(send.buffer.size)
         reply = MpiPacket(Kind.CTS, send=send, recv=recv)
         reply.target = recv.buffer.address, recv.registration.mr.rkey
         yield from way.send(reply)
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
-        send, (address, key) = packet.send, packet.target
-        assert send is not None
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
+        address, key = packet.target
         send.registration = yield from send.process.registrations.acquire(send.buffer)
         own = send.registration.mr.lkey
         pieces = way.parts(send.buffer.size)
@@ -83,10 +80,8 @@ class Rget(Rendezvous):
         packet.target = send.buffer.address, send.registration.mr.rkey
         yield from way.send(packet)
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        send, way, (address, key) = packet.send, packet.way, packet.target
-        assert send is not None
-        assert way is not None
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        way, (address, key) = packet.way, packet.target
         send.unfinished = 1
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         own = recv.registration.mr.lkey
@@ -131,17 +126,12 @@ class _Reading:
 class R3(Rendezvous):
     """The message is copied through the buffers of eager messages, piece by piece."""
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        assert packet.send is not None
-        assert packet.way is not None
-        recv.missing = packet.send.buffer.size
-        yield from packet.way.send(MpiPacket(Kind.CTS, send=packet.send, recv=recv))
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        recv.missing = send.buffer.size
+        yield from packet.way.send(MpiPacket(Kind.CTS, send=send, recv=recv))
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
-        send = packet.send
-        assert send is not None
-        size = send.buffer.size
-        piece = way.piece
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
+        size, piece = send.buffer.size, way.piece
         offsets = range(0, size, piece)
         send.unfinished = len(offsets)
         for offset in offsets:

@@ -7,6 +7,7 @@ algorithms for full bandwidth broadcast, reduction and scan (2009).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from hcasim.mpi.collectives.group import Group, Reduction
@@ -48,6 +49,7 @@ def second(rank: int, count: int) -> tuple[int, list[int]]:
     return -1 if parent < 0 else count - 1 - parent, [count - 1 - child for child in children]
 
 
+@dataclass(slots=True, eq=False)
 class _Source:
     """What a process gets from one of its neighbours, piece by piece.
 
@@ -57,12 +59,9 @@ class _Source:
         requests: their receives.
     """
 
-    __slots__ = ("arrived", "pieces", "requests")
-
-    def __init__(self, pieces: list[Buffer]) -> None:
-        self.arrived = 0
-        self.pieces = pieces
-        self.requests: list[Request] = []
+    pieces: list[Buffer]
+    arrived: int = 0
+    requests: list[Request] = field(default_factory=list)
 
     def post(self, group: Group, rank: int, stream: int) -> Steps:
         """Begin to receive all of them."""
