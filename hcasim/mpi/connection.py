@@ -175,14 +175,11 @@ class Connection:
 
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
-        if self._backlog:
-            self._backlog.append((packet, lane))
-            return
-        channel = self._choose(lane)
+        channel = None if self._backlog else self._choose(lane)
         if channel is None:
             self._backlog.append((packet, lane))
-            return
-        yield from self._post(packet, channel)
+        else:
+            yield from self._post(packet, channel)
 
     def _choose(self, lane: int) -> Channel | None:
         for channel in self._of_lane[lane]:

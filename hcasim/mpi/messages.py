@@ -149,10 +149,8 @@ class Messages:
         self, buffer: Buffer, dest: int, tag: int, context: int
     ) -> Generator[Event, object, Request]:
         """Begin to send within a context of this communicator."""
-        request = yield from self.process.isend(
-            buffer, self.members[dest], self.rank, dest, tag, context
-        )
-        return request
+        rank = self.members[dest]
+        return (yield from self.process.isend(buffer, rank, self.rank, dest, tag, context))
 
     def irecv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG

@@ -61,9 +61,9 @@ class Channel(ABC):
     def post(self, packet: MpiPacket) -> Steps:
         """Copy a packet to where it is sent from, and send it."""
 
-    @abstractmethod
     def notice(self) -> Steps:
         """What it takes the processor to see that a packet has come in."""
+        yield self.process.context.core.work(self.process.notice_ps)
 
     @abstractmethod
     def place(self, packet: MpiPacket) -> int:

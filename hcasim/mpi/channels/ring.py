@@ -70,9 +70,6 @@ class EagerRing(Registered):
         if (address + length - self.memory.addr) % self.slot == 0:
             self.process.arrive(self.progress)
 
-    def notice(self) -> Steps:
-        yield self.process.context.core.work(self.process.notice_ps)
-
     def place(self, packet: MpiPacket) -> int:
         slot = packet.slot % self.room
         return self.memory.addr + (slot + 1) * self.slot - self._flag - packet.size

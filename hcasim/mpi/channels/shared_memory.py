@@ -47,9 +47,6 @@ class SharedMemory(Channel):
         peer.coming.append(packet)
         peer.process.arrive(peer.progress)
 
-    def notice(self) -> Steps:
-        yield self.process.context.core.work(self.process.notice_ps)
-
     def place(self, packet: MpiPacket) -> int:
         return self.address + packet.slot % self._room * self._packet
 

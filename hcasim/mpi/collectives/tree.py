@@ -51,13 +51,7 @@ def second(rank: int, count: int) -> tuple[int, list[int]]:
 
 @dataclass(slots=True, eq=False)
 class _Source:
-    """What a process gets from one of its neighbours, piece by piece.
-
-    Attributes:
-        arrived: pieces.
-        pieces: where they are stored.
-        requests: their receives.
-    """
+    """What a process gets from one of its neighbours, piece by piece."""
 
     pieces: list[Buffer]
     arrived: int = 0
