@@ -118,8 +118,7 @@ class _Half:
 
 def _pieces(group: Group, whole: Buffer) -> list[Buffer]:
     each = max(group.unit, PIECE // group.unit * group.unit)
-    starts = range(0, whole.size, each)
-    return [whole.part(start, min(each, whole.size - start)) for start in starts]
+    return whole.blocks(each, -(-whole.size // each))
 
 
 def tree(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
@@ -127,7 +126,7 @@ def tree(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
     count, rank = group.size, group.rank
     if count == 1:
         return
-    first = min(result.size, -(-result.size // 2 // group.unit) * group.unit)
+    first = min(result.size, group.share(result.size, 2))
     halves: list[_Half] = []
     for number, (start, size) in enumerate(((0, first), (first, result.size - first))):
         parent, children = second(rank, count) if number else neighbours(rank, count)
