@@ -1,10 +1,9 @@
 """MPI over verbs: protocols, matching, registration cache, progress and collectives."""
 
-from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.comm import Comm
-from hcasim.mpi.errors import DeadlockError, MPIError
-from hcasim.mpi.job import Job
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, Request, Status
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.job import DeadlockError, Job
+from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, MPIError, Request, Status
 
 __all__ = [
     "ANY_SOURCE",

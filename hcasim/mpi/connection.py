@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channels import Channel, Queue, SharedMemory
+from hcasim.mpi.channels import Channel, EagerRing, Queue, SharedMemory
 from hcasim.mpi.delivery import Delivery
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import Incoming, Kind, MpiPacket, Poster, Send, Steps, Worker
@@ -47,16 +47,21 @@ class Connection:
         self.library = library
         self.shared = shared
         self.lanes: list[Lane] = []
-        self.channels: list[Channel]
+        self._of_lane: list[list[Channel]] = []
         if shared:
             assert library.shared is not None
-            self.channels = [SharedMemory(self, library)]
+            self._of_lane.append([SharedMemory(self, library)])
             self.eager_limit = library.shared.eager
         else:
             ports = min(library.rails.ports, process.context.adapter.description.ports)
-            self.lanes = [Lane(self, library, cq, port) for port in range(ports)]
-            self.channels = [channel for lane in self.lanes for channel in lane.channels]
+            for port in range(ports):
+                lane = Lane(self, library, cq, port)
+                queue = Queue(lane, library)
+                ring: list[Channel] = [EagerRing(lane, library)] if library.ring else []
+                self.lanes.append(lane)
+                self._of_lane.append([*ring, queue])
             self.eager_limit = library.eager.limit
+        self.channels = [channel for channels in self._of_lane for channel in channels]
         self.messages = self.sent_bytes = 0
         self._backlog: deque[tuple[MpiPacket, int]] = deque()
         self._sequence = 0
@@ -72,7 +77,7 @@ class Connection:
         """Join this end to the other."""
         self.peer = peer
         for mine, theirs in zip(self.lanes, peer.lanes, strict=True):
-            mine.connect(theirs)
+            mine.qp.connect(theirs.qp)
         for own, other in zip(self.channels, peer.channels, strict=True):
             own.peer = other
 
@@ -128,19 +133,14 @@ class Connection:
         while self._announced and self._under_way < self.library.rendezvous.outstanding:
             self._under_way += 1
             send = self._announced.popleft()
-            send.rendezvous = self.rendezvous(send.buffer.size)
+            send.rendezvous = choose(self.library, send.buffer.size, self.shared)
             yield from send.rendezvous.announce(self, send)
-
-    def rendezvous(self, size: int) -> Rendezvous:
-        """The protocol of a message of so many bytes."""
-        return choose(self.library, size, self.shared)
 
     def over(self) -> None:
         """A message that the receiver was asked for has gone."""
         self._under_way -= 1
         if self._announced:
-            self.process.ready.append(_Announcing(self))
-            self.process.wake()
+            self.process.arrive(self.announce)
 
     @property
     def piece(self) -> int:
@@ -162,7 +162,7 @@ class Connection:
             (last, last * share, size - last * share)
         ]
 
-    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
+    def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps:
         """Post a request on a lane; wait for room in its send queue if there is none."""
         yield from self.lanes[lane].post(wr, poster, what)
 
@@ -175,18 +175,14 @@ class Connection:
 
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
         """Send a packet, or keep it until there is room for it."""
-        if self._backlog:
-            self._backlog.append((packet, lane))
-            return
-        channel = self._choose(lane)
+        channel = None if self._backlog else self._choose(lane)
         if channel is None:
             self._backlog.append((packet, lane))
-            return
-        yield from self._post(packet, channel)
+        else:
+            yield from self._post(packet, channel)
 
     def _choose(self, lane: int) -> Channel | None:
-        channels = self.channels if self.shared else self.lanes[lane].channels
-        for channel in channels:
+        for channel in self._of_lane[lane]:
             if channel.ready:
                 return channel
         return None
@@ -194,23 +190,21 @@ class Connection:
     def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
         self._sequence += 1
-        self._give_back(packet)
-        self._mark(packet)
+        self._stamp(packet)
         yield from channel.post(packet)
         copied = self.shared or self.library.eager.done == "copied"
         if copied and packet.send is not None and packet.kind in _EAGER:
             packet.send.completed()
 
-    def _mark(self, packet: MpiPacket) -> None:
-        process = self.process
-        if process.path is not None:
-            packet.mark = process.path.mark(process.context.sim.now)
-
-    def _give_back(self, packet: MpiPacket) -> None:
+    def _stamp(self, packet: MpiPacket) -> None:
+        """Have a packet carry the credits that are owed, and the critical path."""
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
             if channel.piggybacks:
                 channel.owed = 0
+        process = self.process
+        if process.path is not None:
+            packet.mark = process.path.mark(process.context.sim.now)
 
     @property
     def blocked(self) -> bool:
@@ -273,7 +267,7 @@ class Connection:
                 assert packet.send is not None
                 assert isinstance(packet.send.rendezvous, Rendezvous)
                 yield from channel.release(packet)
-                yield from packet.send.rendezvous.cleared(self, packet)
+                yield from packet.send.rendezvous.cleared(self, packet.send, packet)
             case Kind.DATA:
                 yield from self._delivery.take_data(packet, channel)
             case Kind.FIN:
@@ -289,17 +283,5 @@ class Connection:
             yield from channel.write_credits()
             return
         packet = MpiPacket(Kind.CREDIT)
-        way = self.lanes[0].queue
-        self._give_back(packet)
-        self._mark(packet)
-        yield from way.post(packet)
-
-
-class _Announcing:
-    """A place was freed for one more message that has to be announced."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def progress(self) -> Steps:
-        yield from self._connection.announce()
+        self._stamp(packet)
+        yield from self._of_lane[0][-1].post(packet)

@@ -1,14 +1,58 @@
-"""The memory that a process sends from and receives into."""
+"""Memory that messages are sent from and received into, and that of a process."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hcasim.cluster import Node
-from hcasim.mpi.buffer import Buffer, Bytes
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+Bytes: TypeAlias = "NDArray[np.uint8]"
+"""Contents of a message."""
+
+
+class Buffer:
+    """Memory of a process, with or without contents.
+
+    Attributes:
+        address: of the first byte.
+        size: bytes.
+        data: its bytes as a NumPy array of ``uint8`` that is written in place, or None if only
+            sizes matter.
+    """
+
+    __slots__ = ("address", "data", "size")
+
+    def __init__(self, address: int, size: int, data: Bytes | None = None) -> None:
+        self.address = address
+        self.size = size
+        self.data = data
+
+    def part(self, offset: int, size: int) -> Buffer:
+        """The ``size`` bytes that begin ``offset`` bytes behind the first."""
+        data = None if self.data is None else self.data[offset : offset + size]
+        return Buffer(self.address + offset, size, data)
+
+    def block(self, each: int, first: int, number: int = 1) -> Buffer:
+        """The blocks of ``each`` bytes from one on; the last may be shorter or empty."""
+        start, end = min(self.size, first * each), min(self.size, (first + number) * each)
+        return self.part(start, end - start)
+
+    def blocks(self, each: int, count: int) -> list[Buffer]:
+        """Its first blocks of ``each`` bytes."""
+        return [self.block(each, number) for number in range(count)]
+
+    def take(self, size: int) -> Bytes | None:
+        """A copy of the first bytes, as they are now; None if only sizes matter."""
+        return None if self.data is None else self.data[:size].copy()
+
+    def put(self, data: Bytes | None) -> None:
+        """Store bytes at the beginning."""
+        if data is not None and self.data is not None:
+            self.data[: len(data)] = data
 
 
 class Heap:

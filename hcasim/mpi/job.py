@@ -11,12 +11,31 @@ from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import nearest, one_of
 from hcasim.mpi.comm import Comm, Program
 from hcasim.mpi.connection import Connection
-from hcasim.mpi.errors import DeadlockError, MPIError
+from hcasim.mpi.message import MPIError
 from hcasim.mpi.process import Process
 from hcasim.mpi.settling import Holding, entries, settle
 
 PLACEMENTS: Final = ("block", "cyclic")
 Main = Callable[[Comm], Generator[Event, object, Any]]
+
+
+class DeadlockError(Exception):
+    """No process can go on.
+
+    Attributes:
+        waiting: for each process that waits, what it waits for.
+        ended: ranks of those that wait for nothing more.
+    """
+
+    def __init__(self, waiting: dict[int, str], ended: list[int]) -> None:
+        super().__init__(waiting, ended)
+        self.waiting = waiting
+        self.ended = ended
+
+    def __str__(self) -> str:
+        each = [f"rank {rank} waits for {what}" for rank, what in self.waiting.items()]
+        each += [f"rank {rank} has ended" for rank in self.ended]
+        return f"no process can go on: {'; '.join(each) or 'none of them waits for MPI'}"
 
 
 class Job:

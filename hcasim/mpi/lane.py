@@ -1,4 +1,4 @@
-"""A queue pair to another process, and the channels that use it."""
+"""A queue pair to another process."""
 
 from __future__ import annotations
 
@@ -7,14 +7,30 @@ from typing import Any, Final
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Probe
-from hcasim.mpi.channels import Channel, EagerRing, Queue, tell_post
-from hcasim.mpi.channels.queue import spare
-from hcasim.mpi.message import Poster, Steps, Way, What
+from hcasim.mpi.message import MpiPacket, Poster, Steps, Todo, Way
 from hcasim.mpi.path import OWN, Mark
 from hcasim.verbs import CQ, QP, SendWR
 
 DEPTH: Final = 200
 """Entries of the send queue (MVAPICH2, vapi_param.c: rdma_default_max_wqe, 200 of them used)."""
+FEWEST_SPARE: Final = 8
+
+
+def spare(library: Mpi) -> int:
+    """Receives for packets that only give credits back, of which so many may be under way."""
+    least: int = library.queue.receives // (library.queue.credit_return + 1)
+    if library.ring is not None:
+        least += library.ring.slots // (library.ring.credit_return + 1)
+    return max(FEWEST_SPARE, least)
+
+
+def tell_post(probe: Probe, operation: int, what: MpiPacket | str) -> None:
+    """Tell that an operation has begun to carry a packet, or what a word says."""
+    if isinstance(what, MpiPacket):
+        what.operation = operation
+        probe.event(f"post {what.kind.value}", operation, what)
+    else:
+        probe.event(f"post {what}", operation)
 
 
 class Lane:
@@ -25,10 +41,12 @@ class Lane:
         port: of the adapter, from 0.
 
     Attributes:
-        channels: those that use it, the preferred one first.
+        received: deals with a packet in its receive queue.
         max_inline: bytes that a request may carry inside.
         receives: packets that may wait in its receive queue, as far as the adapter takes so many.
     """
+
+    received: Todo
 
     def __init__(self, way: Way, library: Mpi, cq: CQ, port: int) -> None:
         process = way.process
@@ -51,20 +69,14 @@ class Lane:
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )
-        self._posted: deque[tuple[Poster[Any], Any, int, Mark | None]] = deque()
-        self.queue = Queue(self, library)
-        self.ring = EagerRing(self, library) if library.ring else None
-        self.channels: list[Channel] = [self.ring] if self.ring else []
-        self.channels.append(self.queue)
+        self._posted: deque[tuple[Poster | None, Any, int, Mark | None]] = deque()
 
-    def connect(self, peer: Lane) -> None:
-        """Join this end to the other."""
-        self.qp.connect(peer.qp)
-        for mine, theirs in zip(self.channels, peer.channels, strict=True):
-            mine.peer = theirs
+    def post(self, wr: SendWR, poster: Poster | None, what: MpiPacket | str) -> Steps:
+        """Post a request; wait for room in the send queue if there is none.
 
-    def post(self, wr: SendWR, poster: Poster[What], what: What) -> Steps:
-        """Post a request; wait for room in the send queue if there is none."""
+        Parameters:
+            poster: is told when it has completed, if that says what no other completion will say.
+        """
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
         process = self.way.process
@@ -85,4 +97,5 @@ class Lane:
         path = self.way.process.path
         if path is not None and mark is not None:
             path.adopt(mark, OWN)
-        poster.completed(what)
+        if poster is not None:
+            poster.completed(what)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.buffer import Buffer, Bytes
-from hcasim.mpi.heap import Heap
+from hcasim.mpi.heap import Buffer, Bytes, Heap
 from hcasim.mpi.path import Mark, Path
 from hcasim.mpi.registration import Registration, RegistrationCache
 from hcasim.verbs import PD, Context, SendWR
@@ -19,6 +19,21 @@ Steps = Generator[Event, object, None]
 
 ANY_SOURCE: Final = -1
 ANY_TAG: Final = -2
+
+
+class MPIError(Exception):
+    """An MPI call failed.
+
+    Attributes:
+        name: of the error class, such as ``MPI_ERR_TRUNCATE``.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(name, message)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}: {self.args[1]}"
 
 
 class Kind(Enum):
@@ -32,11 +47,8 @@ class Kind(Enum):
     CREDIT = "credit"
 
 
-class Todo(Protocol):
-    """What waits for a process to be dealt with."""
-
-    def progress(self) -> Steps:
-        """Deal with it."""
+Todo = Callable[[], Steps]
+"""Deals with what a process has to deal with."""
 
 
 class Recorder(Protocol):
@@ -59,16 +71,7 @@ class Recorder(Protocol):
 
 
 class Worker(Protocol):
-    """A process.
-
-    Attributes:
-        ready: what has come in and has not been noticed, or has to be done next.
-        collective: name of the last one that it has begun.
-        heap: its memory.
-        path: the critical path that ends in it, if somebody wants to know.
-        rank: in the whole program.
-        recorder: of what it does, if somebody wants to know.
-    """
+    """A `Process`, as its messages see it."""
 
     collective: str
     context: Context
@@ -82,32 +85,18 @@ class Worker(Protocol):
     sim: Simulator
 
     @property
-    def notice_ps(self) -> int:
-        """Picoseconds until a packet in memory is noticed."""
-
-    def wake(self) -> None:
-        """Go on if it sleeps."""
-
-    def arrive(self, what: Todo) -> None:
-        """Something has come in."""
-
-    def unblock(self, way: Way) -> None:
-        """There may be room for what a connection could not send."""
-
-    def drain(self) -> Steps:
-        """Take the next completion."""
-
-    def wait(self, request: Request) -> Steps:
-        """Make progress until a request is done."""
-
-    def look(self) -> Steps:
-        """Look once whether something has come in, and deal with it."""
+    def notice_ps(self) -> int: ...
+    def arrive(self, what: Todo) -> None: ...
+    def unblock(self, way: Way) -> None: ...
+    def drain(self) -> Steps: ...
+    def wait(self, request: Request) -> Steps: ...
+    def look(self) -> Steps: ...
 
 
 class Acceptor(Protocol):
     """How a receiver gets a message that it was asked for."""
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
         """The receiver knows where the announced message goes."""
 
 
@@ -118,80 +107,44 @@ class Announcer(Protocol):
         """A message that the receiver was asked for has gone."""
 
 
-What = TypeVar("What", bound="MpiPacket | str", contravariant=True)
-
-
-class Poster(Protocol[What]):
+class Poster(Protocol):
     """What is told when its work request has completed."""
 
-    def completed(self, what: What, /) -> None:
+    def completed(self, what: Any, /) -> None:
         """The adapter is done with it."""
 
 
 class Incoming(Protocol):
-    """The channel by which a packet has come in.
-
-    Attributes:
-        owed: packets of the peer that have made room and of which it has not been told.
-        credit_return: owed credits of which the peer is told without a packet to go with.
-        piggybacks: whether packets give credits back.
-    """
+    """The `Channel` by which a packet has come in."""
 
     owed: int
     credit_return: int
 
     @property
     def piggybacks(self) -> bool: ...
-
-    def place(self, packet: MpiPacket) -> int:
-        """Address of the data of a packet that has been noticed."""
-
-    def release(self, packet: MpiPacket) -> Steps:
-        """Make room for one more packet."""
+    def place(self, packet: MpiPacket) -> int: ...
+    def release(self, packet: MpiPacket) -> Steps: ...
 
 
 class Way(Announcer, Protocol):
-    """One end of a connection."""
+    """One end of a `Connection`."""
 
     @property
-    def process(self) -> Worker:
-        """Whose end it is."""
-
+    def process(self) -> Worker: ...
     @property
-    def library(self) -> Mpi:
-        """The MPI library of both ends."""
-
+    def library(self) -> Mpi: ...
     @property
-    def blocked(self) -> bool:
-        """Whether packets wait for room."""
-
+    def blocked(self) -> bool: ...
     @property
-    def piece(self) -> int:
-        """Most bytes of data in a packet, by whichever channel it goes."""
-
-    def wire_size(self, packet: MpiPacket) -> int:
-        """Bytes of a packet that is about to be sent, with its header."""
-
-    def divided(self, size: int) -> int:
-        """Parts that a message has."""
-
-    def parts(self, size: int) -> list[tuple[int, int, int]]:
-        """Lane, offset and bytes of each part of a message."""
-
-    def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
-        """Send a packet, or keep it until there is room for it."""
-
-    def post(self, lane: int, wr: SendWR, poster: Poster[str], what: str) -> Steps:
-        """Post a request on a lane; wait for room in its send queue if there is none."""
-
-    def flush(self) -> Steps:
-        """Send what has waited for room, as far as there is some."""
-
-    def receive(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        """Deal with a packet."""
-
-    def sent(self, packet: MpiPacket) -> None:
-        """The adapter has completed a packet."""
+    def piece(self) -> int: ...
+    def wire_size(self, packet: MpiPacket) -> int: ...
+    def divided(self, size: int) -> int: ...
+    def parts(self, size: int) -> list[tuple[int, int, int]]: ...
+    def send(self, packet: MpiPacket, lane: int = 0) -> Steps: ...
+    def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps: ...
+    def flush(self) -> Steps: ...
+    def receive(self, packet: MpiPacket, channel: Incoming) -> Steps: ...
+    def sent(self, packet: MpiPacket) -> None: ...
 
 
 class MpiPacket:
@@ -215,25 +168,7 @@ class MpiPacket:
         operation: number under which probes tell of its way, if somebody listens.
     """
 
-    __slots__ = (
-        "buffer",
-        "context",
-        "credits",
-        "data",
-        "kind",
-        "mark",
-        "offset",
-        "operation",
-        "recv",
-        "send",
-        "sequence",
-        "size",
-        "slot",
-        "source",
-        "tag",
-        "target",
-        "way",
-    )
+    way: Way
 
     def __init__(
         self,
@@ -262,32 +197,18 @@ class MpiPacket:
         self.slot = 0
         self.mark: Mark | None = None
         self.operation = 0
-        self.way: Way | None = None
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.size} B"
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Status:
     """What has been received: rank of its sender, tag, and bytes."""
 
-    __slots__ = ("count", "source", "tag")
-
-    def __init__(self, source: int, tag: int, count: int) -> None:
-        self.source = source
-        self.tag = tag
-        self.count = count
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Status):
-            return NotImplemented
-        return (self.source, self.tag, self.count) == (other.source, other.tag, other.count)
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.tag, self.count))
-
-    def __repr__(self) -> str:
-        return f"Status(source={self.source}, tag={self.tag}, count={self.count})"
+    source: int
+    tag: int
+    count: int
 
 
 class Request:
@@ -299,17 +220,6 @@ class Request:
         status: of what was received; None for a send.
     """
 
-    __slots__ = (
-        "buffer",
-        "context",
-        "done",
-        "peer",
-        "process",
-        "registration",
-        "status",
-        "tag",
-        "told",
-    )
     what = "a message with"
 
     def __init__(self, process: Worker, buffer: Buffer, peer: int, tag: int, context: int) -> None:
@@ -370,7 +280,6 @@ class Send(Request):
         unfinished: parts of it that have not gone.
     """
 
-    __slots__ = ("rendezvous", "source", "unfinished", "way")
     what = "its send to"
 
     def __init__(
@@ -408,7 +317,6 @@ class Recv(Request):
         missing: bytes, or parts, of it that have not come in.
     """
 
-    __slots__ = ("missing", "serial")
     what = "a message from"
 
     def __init__(
@@ -437,16 +345,12 @@ class Recv(Request):
 class Wanted(Recv):
     """What a message is compared with that is only looked for."""
 
-    __slots__ = ()
-
     def extent(self) -> str:
         return "any size"
 
 
 class AnyOf:
     """Requests of which one has to be done, for who tells of them."""
-
-    __slots__ = ("_requests",)
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self._requests = requests

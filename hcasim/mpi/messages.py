@@ -7,9 +7,18 @@ from numbers import Integral
 from typing import Any, Final
 
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.errors import MPIError
-from hcasim.mpi.message import ANY_SOURCE, ANY_TAG, AnyOf, Recv, Request, Status, Steps, Wanted
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.message import (
+    ANY_SOURCE,
+    ANY_TAG,
+    AnyOf,
+    MPIError,
+    Recv,
+    Request,
+    Status,
+    Steps,
+    Wanted,
+)
 from hcasim.mpi.process import Process
 
 Memory = Any
@@ -119,37 +128,30 @@ class Messages:
 
     # Messages.
 
-    def _peer(self, rank: int, what: str, any_allowed: bool = False) -> int:
-        if 0 <= rank < self.size or (any_allowed and rank == ANY_SOURCE):
-            return rank
-        raise MPIError("MPI_ERR_RANK", f"{what} is {rank}; allowed: 0 to {self.size - 1}")
-
-    def _wanted_from(self, source: int, tag: int) -> None:
-        self._peer(source, "source", any_allowed=True)
-        if tag != ANY_TAG and not 0 <= tag <= MAX_TAG:
-            raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}, or ANY_TAG")
+    def _check(self, what: str, rank: int, tag: int, wild: bool = False) -> None:
+        if not (0 <= rank < self.size or (wild and rank == ANY_SOURCE)):
+            raise MPIError("MPI_ERR_RANK", f"{what} is {rank}; allowed: 0 to {self.size - 1}")
+        if not (0 <= tag <= MAX_TAG or (wild and tag == ANY_TAG)):
+            allowed = f"0 to {MAX_TAG}" + ", or ANY_TAG" * wild
+            raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: {allowed}")
 
     def isend(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, object, Request]:
         """Begin to send; the buffer is the library's until the request is done."""
-        self._peer(dest, "dest")
-        if not 0 <= tag <= MAX_TAG:
-            raise MPIError("MPI_ERR_TAG", f"tag is {tag}; allowed: 0 to {MAX_TAG}")
+        self._check("dest", dest, tag)
         return (yield from self.post(self.buffer(memory), dest, tag, 2 * self.context))
 
     def post(
         self, buffer: Buffer, dest: int, tag: int, context: int
     ) -> Generator[Event, object, Request]:
         """Begin to send within a context of this communicator."""
-        request = yield from self.process.isend(
-            buffer, self.members[dest], self.rank, dest, tag, context
-        )
-        return request
+        rank = self.members[dest]
+        return (yield from self.process.isend(buffer, rank, self.rank, dest, tag, context))
 
     def irecv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, object, Recv]:
         """Begin to receive; the buffer is the library's until the request is done."""
-        self._wanted_from(source, tag)
+        self._check("source", source, tag, wild=True)
         into = self.target(memory, "recv")
         delivery = self.process.delivery
         return (yield from delivery.irecv(into, source, tag, 2 * self.context))
@@ -219,7 +221,7 @@ class Messages:
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, object, Status | None]:
         """Look once whether a message could be received."""
-        self._wanted_from(source, tag)
+        self._check("source", source, tag, wild=True)
         yield from self.process.look()
         return self._probe(source, tag)
 
@@ -227,7 +229,7 @@ class Messages:
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, object, Status]:
         """Wait until a message could be received, and say which."""
-        self._wanted_from(source, tag)
+        self._check("source", source, tag, wild=True)
         while True:
             found = self._probe(source, tag)
             if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 COMPUTING: Final = "computing"
@@ -10,6 +11,7 @@ OWN: Final = "own operations"
 _UNSET: Final = -1
 
 
+@dataclass(slots=True)
 class Mark:
     """A path up to the moment in which something was sent.
 
@@ -19,12 +21,9 @@ class Mark:
         hops: messages on the path.
     """
 
-    __slots__ = ("at", "hops", "spent")
-
-    def __init__(self, spent: dict[str, int], at: int, hops: int) -> None:
-        self.spent = spent
-        self.at = at
-        self.hops = hops
+    spent: dict[str, int]
+    at: int
+    hops: int
 
 
 class Path:
@@ -44,8 +43,6 @@ class Path:
         hops: messages on it.
         doing: what the time until the next change is spent on.
     """
-
-    __slots__ = ("_since", "_woken", "doing", "hops", "spent")
 
     def __init__(self, now: int, doing: str) -> None:
         self.spent: dict[str, int] = {}

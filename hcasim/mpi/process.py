@@ -12,14 +12,11 @@ from typing import Final
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.connection import Connection
-from hcasim.mpi.delivery import Delivery
-from hcasim.mpi.errors import MPIError
-from hcasim.mpi.heap import Heap
-from hcasim.mpi.itself import Itself
+from hcasim.mpi.delivery import Delivery, Itself
+from hcasim.mpi.heap import Buffer, Heap
 from hcasim.mpi.lane import Lane
-from hcasim.mpi.message import AnyOf, Recorder, Request, Send, Steps, Todo, Way
+from hcasim.mpi.message import AnyOf, MPIError, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
 from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import CQ, PD, Context, WCStatus
@@ -168,7 +165,7 @@ class Process:
         if self._unblocked:
             yield from self._unblocked.popleft().flush()
         elif self.ready:
-            yield from self.ready.popleft().progress()
+            yield from self.ready.popleft()()
         elif self.cq.queue.entries:
             yield from self.drain()
 
@@ -185,7 +182,7 @@ class Process:
         if self.probe.listeners:
             self.probe.event("poll CQ", completion.operation or lane.oldest, completion)
         if completion.is_receive:
-            self.ready.append(lane.queue)
+            self.ready.append(lane.received)
         else:
             lane.completed()
 

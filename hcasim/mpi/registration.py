@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Final
 
 from hcasim.catalog.mpi import RegistrationCache as Description
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer
+from hcasim.mpi.heap import Buffer
 from hcasim.verbs import MR, PD, Access
 
 _ACCESS: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 
+@dataclass(slots=True, eq=False)
 class Registration:
     """A registered range of pages.
 
@@ -22,14 +24,11 @@ class Registration:
         users: messages that use it now.
     """
 
-    __slots__ = ("first", "key", "mr", "pages", "users")
-
-    def __init__(self, key: tuple[int, int], mr: MR, first: int, pages: int) -> None:
-        self.key = key
-        self.mr = mr
-        self.first = first
-        self.pages = pages
-        self.users = 1
+    key: tuple[int, int]
+    mr: MR
+    first: int
+    pages: int
+    users: int = 1
 
 
 class RegistrationCache:

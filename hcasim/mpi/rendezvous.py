@@ -7,11 +7,9 @@ ssi_rpi_ib_long.c (the receiver reads).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.mpi.channels import UNWATCHED
-from hcasim.mpi.message import Kind, MpiPacket, Recv, Send, Steps, Way
+from hcasim.mpi.message import Kind, MpiPacket, Poster, Recv, Request, Send, Steps, Way
 from hcasim.verbs import SGE, SendWR, WROpcode
 
 
@@ -24,52 +22,61 @@ class Rendezvous(ABC):
         yield from way.send(packet)
 
     @abstractmethod
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
         """The receiver knows where the announced message goes."""
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
         """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
 
 
-def _chunks(library: Mpi, offset: int, size: int) -> Iterator[tuple[int, int]]:
-    chunk = library.rendezvous.chunk
-    for start in range(offset, offset + size, chunk):
-        yield start, min(chunk, offset + size - start)
+def _chunks(way: Way, parts: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Lane, offset and bytes of each request for the parts of a message."""
+    most = way.library.rendezvous.chunk
+    return [
+        (lane, start, min(most, offset + size - start))
+        for lane, offset, size in parts
+        for start in range(offset, offset + size, most)
+    ]
+
+
+def _move(
+    way: Way,
+    opcode: WROpcode,
+    chunks: list[tuple[int, int, int]],
+    request: Request,
+    target: tuple[int, int],
+    poster: Poster | None,
+) -> Steps:
+    """Write or read pieces of a message, whose buffer is registered."""
+    assert request.registration is not None
+    (address, key), own = target, request.registration.mr.lkey
+    for lane, start, length in chunks:
+        local = SGE(request.buffer.address + start, length, own)
+        wr = SendWR(opcode, local, remote_addr=address + start, rkey=key)
+        yield from way.post(lane, wr, poster, "data")
 
 
 class Rput(Rendezvous):
     """The receiver tells its address, the sender writes there and says when it is done."""
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        send, way = packet.send, packet.way
-        assert send is not None
-        assert way is not None
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        way = packet.way
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
         recv.missing = way.divided(send.buffer.size)
         reply = MpiPacket(Kind.CTS, send=send, recv=recv)
         reply.target = recv.buffer.address, recv.registration.mr.rkey
         yield from way.send(reply)
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
-        send, (address, key) = packet.send, packet.target
-        assert send is not None
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
         send.registration = yield from send.process.registrations.acquire(send.buffer)
-        own = send.registration.mr.lkey
-        pieces = way.parts(send.buffer.size)
-        send.unfinished = len(pieces)
-        for lane, offset, size in pieces:
-            for start, length in _chunks(way.library, offset, size):
-                wr = SendWR(
-                    WROpcode.RDMA_WRITE,
-                    SGE(send.buffer.address + start, length, own),
-                    remote_addr=address + start,
-                    rkey=key,
-                )
-                yield from way.post(lane, wr, UNWATCHED, "data")
+        parts = way.parts(send.buffer.size)
+        send.unfinished = len(parts)
+        chunks = _chunks(way, parts)
+        yield from _move(way, WROpcode.RDMA_WRITE, chunks, send, packet.target, None)
         data = send.buffer.take(send.buffer.size)
-        for lane, _, _ in pieces:
+        for lane, _, _ in parts:
             end = MpiPacket(Kind.FIN, send=send, recv=packet.recv)
             end.data = data
             yield from way.send(end, lane)
@@ -84,28 +91,14 @@ class Rget(Rendezvous):
         packet.target = send.buffer.address, send.registration.mr.rkey
         yield from way.send(packet)
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        send, way, (address, key) = packet.send, packet.way, packet.target
-        assert send is not None
-        assert way is not None
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        way = packet.way
         send.unfinished = 1
         recv.registration = yield from recv.process.registrations.acquire(recv.buffer)
-        own = recv.registration.mr.lkey
-        pieces = [
-            (lane, start, length)
-            for lane, offset, size in way.parts(send.buffer.size)
-            for start, length in _chunks(way.library, offset, size)
-        ]
-        recv.missing = len(pieces)
+        chunks = _chunks(way, way.parts(send.buffer.size))
+        recv.missing = len(chunks)
         reading = _Reading(way, recv, send)
-        for lane, start, length in pieces:
-            wr = SendWR(
-                WROpcode.RDMA_READ,
-                SGE(recv.buffer.address + start, length, own),
-                remote_addr=address + start,
-                rkey=key,
-            )
-            yield from way.post(lane, wr, reading, "data")
+        yield from _move(way, WROpcode.RDMA_READ, chunks, recv, packet.target, reading)
 
 
 class _Reading:
@@ -120,7 +113,7 @@ class _Reading:
         """One of the reads has completed."""
         self._recv.missing -= 1
         if not self._recv.missing:
-            self._way.process.ready.append(self)
+            self._way.process.ready.append(self.progress)
 
     def progress(self) -> Steps:
         """Tell the sender."""
@@ -132,17 +125,12 @@ class _Reading:
 class R3(Rendezvous):
     """The message is copied through the buffers of eager messages, piece by piece."""
 
-    def accept(self, recv: Recv, packet: MpiPacket) -> Steps:
-        assert packet.send is not None
-        assert packet.way is not None
-        recv.missing = packet.send.buffer.size
-        yield from packet.way.send(MpiPacket(Kind.CTS, send=packet.send, recv=recv))
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
+        recv.missing = send.buffer.size
+        yield from packet.way.send(MpiPacket(Kind.CTS, send=send, recv=recv))
 
-    def cleared(self, way: Way, packet: MpiPacket) -> Steps:
-        send = packet.send
-        assert send is not None
-        size = send.buffer.size
-        piece = way.piece
+    def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
+        size, piece = send.buffer.size, way.piece
         offsets = range(0, size, piece)
         send.unfinished = len(offsets)
         for offset in offsets:

@@ -21,8 +21,7 @@ from hcasim.apps.replay.operations import (
 )
 from hcasim.apps.replay.text import Where, refuse
 from hcasim.engine import Event
-from hcasim.mpi import ANY_SOURCE, ANY_TAG
-from hcasim.mpi.errors import MPIError
+from hcasim.mpi import ANY_SOURCE, ANY_TAG, MPIError
 from hcasim.mpi.messages import MAX_SECONDS, MAX_TAG
 
 RATE: Final = 1e9

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from typing import Final
 
 from hcasim.engine import Probe
+from hcasim.mpi.lane import Lane
 from hcasim.mpi.message import MpiPacket, Steps, Way, Worker
 from hcasim.mpi.settling import Turns
+from hcasim.verbs import MR, Access
+
+REMOTE: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
 class Channel(ABC):
@@ -56,9 +61,9 @@ class Channel(ABC):
     def post(self, packet: MpiPacket) -> Steps:
         """Copy a packet to where it is sent from, and send it."""
 
-    @abstractmethod
     def notice(self) -> Steps:
         """What it takes the processor to see that a packet has come in."""
+        yield self.process.context.core.work(self.process.notice_ps)
 
     @abstractmethod
     def place(self, packet: MpiPacket) -> int:
@@ -90,3 +95,63 @@ class Channel(ABC):
     def give(self, number: int) -> None:
         """Take credits back from the peer."""
         self.credits += number
+
+
+class Registered(Channel):
+    """A way over a queue pair, out of registered slots into others of the peer.
+
+    Attributes:
+        slot: bytes of each.
+        places: slots of packets out; each is free again when the request has completed.
+        room: slots of packets in.
+        source: memory of packets out.
+        memory: and of packets in.
+    """
+
+    source: MR
+    memory: MR
+
+    def __init__(
+        self,
+        lane: Lane,
+        capacity: int,
+        slot: int,
+        places: int,
+        room: int,
+        credit_return: int,
+        inline: int,
+    ) -> None:
+        super().__init__(lane.way, capacity, places, credit_return)
+        self._lane = lane
+        self.slot = slot
+        self.places = places
+        self.room = room
+        self._inline_up_to = min(inline, lane.max_inline)
+
+    @property
+    def ready(self) -> bool:
+        return self.credits > 0 and self._sent - self._completed < self.places
+
+    @abstractmethod
+    def filled(self, wire: int) -> tuple[int, int]:
+        """Where in its slot a packet begins, and its bytes there."""
+
+    def turns(self, wire: int) -> list[Turns]:
+        core, source, memory = self.process.context.core, self.source, self.memory
+        start, length = self.filled(wire)
+
+        def out(number: int) -> None:
+            address = source.addr + number % self.places * self.slot + start
+            core.hold(address, length)
+            source.hold(address, length)
+
+        def into(number: int) -> None:
+            memory.hold(memory.addr + number % self.room * self.slot + start, length)
+
+        return [Turns(self._sent, self.places, out), Turns(self._taken, self.room, into)]
+
+    def completed(self, packet: MpiPacket) -> None:
+        """The request of a packet has completed."""
+        self._completed += 1
+        self.process.unblock(self.way)
+        self.way.sent(packet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.mpi.channels.channel import Channel
-from hcasim.mpi.channels.posting import tell_post
+from hcasim.mpi.lane import tell_post
 from hcasim.mpi.message import Kind, MpiPacket, Steps, Way
 from hcasim.mpi.settling import Turns
 
@@ -45,14 +45,10 @@ class SharedMemory(Channel):
         if self.probe.listeners:
             tell_post(self.probe, next(self.process.context.sim.operations), packet)
         peer.coming.append(packet)
-        peer.process.arrive(peer)
-
-    def notice(self) -> Steps:
-        yield self.process.context.core.work(self.process.notice_ps)
+        peer.process.arrive(peer.progress)
 
     def place(self, packet: MpiPacket) -> int:
-        slot = packet.slot % self._room
-        return self.address + slot * self._packet
+        return self.address + packet.slot % self._room * self._packet
 
     def release(self, packet: MpiPacket) -> Steps:
         """The sender sees the free place itself."""

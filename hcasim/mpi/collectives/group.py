@@ -8,18 +8,20 @@ from math import lcm
 from typing import Final
 
 from hcasim.engine import Event
-from hcasim.mpi.buffer import Buffer, Bytes
-from hcasim.mpi.message import Recv, Request
+from hcasim.mpi.heap import Buffer, Bytes
+from hcasim.mpi.message import Recv, Request, Steps
 from hcasim.mpi.messages import Messages
 
-Steps = Generator[Event, object, None]
-Algorithms = dict[str, Callable[..., Steps]]
-"""Of a collective, by name."""
 Reduction = Callable[[Bytes, Bytes], Bytes]
 UNIT: Final = 8
 """Bytes of the longest usual element."""
 _STREAM: Final = 2**31
 """Between the tags of two streams; more calls than a program makes."""
+
+
+def masks(count: int) -> list[int]:
+    """The powers of two below a number."""
+    return [1 << bit for bit in range((count - 1).bit_length())]
 
 
 class Group:
@@ -43,10 +45,6 @@ class Group:
         self.unit = lcm(UNIT, element)
         # By size, how many there are.
         self._temporaries: Counter[int] = Counter()
-
-    def instead(self, algorithm: str) -> None:
-        """Note that another algorithm serves, because the chosen one is for powers of two."""
-        self._comm.algorithm = algorithm
 
     def isend(
         self, buffer: Buffer, dest: int, stream: int = 0
@@ -76,6 +74,41 @@ class Group:
         sent = yield from self.isend(outgoing, dest)
         yield from self._comm.waitall((expected, sent))
 
+    def around(self, blocks: list[Buffer], first: int) -> Steps:
+        """Pass blocks on from the left to the right until all have come round.
+
+        Parameters:
+            first: number of the block that this process sends first.
+        """
+        rank, count = self.rank, self.size
+        for step in range(count - 1):
+            outgoing, incoming = blocks[(first - step) % count], blocks[(first - step - 1) % count]
+            yield from self.exchange(outgoing, (rank + 1) % count, incoming, (rank - 1) % count)
+
+    def doubling(self, whole: Buffer, each: int, root: int = 0) -> Steps:
+        """Exchange ever more blocks with ever farther ranks of a power of two.
+
+        Parameters:
+            each: bytes of a block, of which each process has one, counted from the root.
+        """
+        own = (self.rank - root) % self.size
+        for mask in masks(self.size):
+            other = own ^ mask
+            peer = (other + root) % self.size
+            kept, given = own & -mask, other & -mask
+            yield from self.exchange(
+                whole.block(each, kept, mask), peer, whole.block(each, given, mask), peer
+            )
+
+    def shifts(self) -> list[tuple[int, int]]:
+        """The ranks one, two and more to the right, each with the one as far to the left."""
+        rank, count = self.rank, self.size
+        return [((rank + step) % count, (rank - step) % count) for step in range(1, count)]
+
+    def share(self, size: int, count: int) -> int:
+        """Bytes of each of so many parts, the last ones of which may have less: whole units."""
+        return -(-size // count // self.unit) * self.unit
+
     def waitall(self, requests: list[Request]) -> Steps:
         """Wait for all of them."""
         yield from self._comm.waitall(requests)
@@ -104,6 +137,18 @@ class Group:
             yield process.context.core.copy(source.size, source.address, to.address)
             self._tell("copy", begin)
         to.put(source.take(source.size))
+
+    def turn_right(self, source: Buffer, to: Buffer, by: int) -> Steps:
+        """Copy to ``by`` bytes farther on, and what would be behind the end to the beginning."""
+        kept = source.size - by
+        yield from self.copy(source.part(0, kept), to.part(by, kept))
+        yield from self.copy(source.part(kept, by), to.part(0, by))
+
+    def turn_left(self, source: Buffer, to: Buffer, by: int) -> Steps:
+        """Copy what begins after ``by`` bytes to the beginning, and what is before it behind."""
+        kept = source.size - by
+        yield from self.copy(source.part(by, kept), to.part(0, kept))
+        yield from self.copy(source.part(0, by), to.part(kept, by))
 
     def copies(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> Steps:
         """Copy several pieces within this process's memory, one after the other.
@@ -148,8 +193,8 @@ class Group:
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
         """Memory of this call, with contents if ``like`` has some."""
-        data = None if like.data is None else like.data[:0].copy().repeat(0)
-        if data is not None:
+        data: Bytes | None = None
+        if like.data is not None:
             from numpy import zeros
 
             data = zeros(size, dtype="uint8")

@@ -1,137 +1,168 @@
-"""Algorithms of gather and scatter, and of the barrier.
+"""Algorithms of broadcast, gather and scatter, and of the barrier.
 
-Source: MPICH2 1.0.3, src/mpi/coll.
+Sources: MPICH 1.2.6, src/coll/intra_fns_new.c, for the broadcast; MPICH2 1.0.3, src/mpi/coll.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from hcasim.mpi.collectives.group import Group, masks
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.message import Request, Steps
 
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives.group import Group, Steps
-from hcasim.mpi.message import Request
+NOTHING = Buffer(0, 0)
 
 
-def _leaf(relative: int, count: int) -> bool:
-    """Whether nobody is below it in a binomial tree."""
-    return relative % 2 == 1 or relative + 1 == count
+class Binomial:
+    """The place of a process in a binomial tree.
+
+    Attributes:
+        relative: its rank, counted from the root.
+        covered: ranks from it on that are its own and of those below it.
+        parent: rank of the one above it; -1 for the root.
+        children: of each one below it its rank, its distance, and how many ranks that covers;
+            the nearest first.
+    """
+
+    def __init__(self, group: Group, root: int = 0) -> None:
+        rank, count = group.rank, group.size
+        self.relative = (rank - root) % count
+        lowest = self.relative & -self.relative
+        self.covered = min(lowest or count, count - self.relative)
+        self.parent = (rank - lowest) % count if lowest else -1
+        self.children = [
+            ((rank + mask) % count, mask, min(mask, count - self.relative - mask))
+            for mask in masks(self.covered)
+        ]
+
+
+def bcast_binomial(group: Group, buffer: Buffer, root: int) -> Steps:
+    """Down a binomial tree: who has the message sends it to half of the others that it covers."""
+    tree = Binomial(group, root)
+    if tree.parent >= 0:
+        yield from group.recv(buffer, tree.parent)
+    for child, _, _ in reversed(tree.children):
+        yield from group.send(buffer, child)
+
+
+def _scatter(group: Group, buffer: Buffer, root: int, each: int) -> Steps:
+    """Down the tree as well, but to each only what it and those below it keep."""
+    tree = Binomial(group, root)
+    if tree.parent >= 0:
+        part = buffer.block(each, tree.relative, tree.covered)
+        if part.size:
+            yield from group.recv(part, tree.parent)
+    for child, distance, number in reversed(tree.children):
+        part = buffer.block(each, tree.relative + distance, number)
+        if part.size:
+            yield from group.send(part, child)
+
+
+def scatter_ring_allgather(group: Group, buffer: Buffer, root: int) -> Steps:
+    """Scatter, then pass the parts around a ring (van de Geijn)."""
+    each = -(-buffer.size // group.size)
+    yield from _scatter(group, buffer, root, each)
+    yield from group.around(buffer.blocks(each, group.size), group.rank - root)
+
+
+def scatter_recursive_doubling_allgather(group: Group, buffer: Buffer, root: int) -> Steps:
+    """Scatter, then exchange ever larger parts with ever farther ranks.
+
+    For powers of two; other numbers of processes take the ring.
+    """
+    if group.size & (group.size - 1):
+        yield from scatter_ring_allgather(group, buffer, root)
+        return
+    each = -(-buffer.size // group.size)
+    yield from _scatter(group, buffer, root, each)
+    yield from group.doubling(buffer, each, root)
 
 
 def gather_binomial(group: Group, own: Buffer, gathered: Buffer | None, root: int) -> Steps:
     """Up a binomial tree, each with what it collected; who collects nothing sends its own."""
-    size, count = own.size, group.size
-    relative = (group.rank - root) % count
-    in_place = gathered is not None and not root
-    work = own
-    if gathered is not None and in_place:
+    size, tree, work = own.size, Binomial(group, root), own
+    if gathered is not None and not root:
         work = gathered
-    elif not _leaf(relative, count):
-        work = group.temporary(size * count, own)
+    elif tree.children:
+        work = group.temporary(size * group.size, own)
     if work is not own:
-        yield from group.copy(own, work.part(0, size))
-    mask = 1
-    while mask < count:
-        if relative & mask:
-            mine = min(mask, count - relative) * size
-            yield from group.send(work.part(0, mine), (group.rank - mask) % count)
-            break
-        if relative + mask < count:
-            more = min(mask, count - relative - mask) * size
-            yield from group.recv(work.part(mask * size, more), (group.rank + mask) % count)
-        mask <<= 1
-    if gathered is not None and not in_place:
-        behind = (count - root) * size
-        yield from group.copy(work.part(0, behind), gathered.part(root * size, behind))
-        yield from group.copy(work.part(behind, root * size), gathered.part(0, root * size))
+        yield from group.copy(own, work.block(size, 0))
+    for child, distance, number in tree.children:
+        yield from group.recv(work.block(size, distance, number), child)
+    if tree.parent >= 0:
+        yield from group.send(work.block(size, 0, tree.covered), tree.parent)
+    if gathered is not None and root:
+        yield from group.turn_right(work, gathered, root * size)
+
+
+def gatherv_linear(group: Group, own: Buffer, gathered: list[Buffer] | None, root: int) -> Steps:
+    """Each that has something sends it to the root."""
+    if gathered is None:
+        if own.size:
+            yield from group.send(own, root)
+        return
+    requests: list[Request] = []
+    for source, part in enumerate(gathered):
+        if source != root and part.size:
+            requests.append((yield from group.irecv(part, source)))
+    yield from group.copy(own, gathered[root])
+    yield from group.waitall(requests)
 
 
 def gather_linear(group: Group, own: Buffer, gathered: Buffer | None, root: int) -> Steps:
     """Each sends to the root."""
-    if gathered is None:
-        yield from group.send(own, root)
-        return
-    size = own.size
-    requests: list[Request] = []
-    for source in range(group.size):
-        if source != root:
-            requests.append((yield from group.irecv(gathered.part(source * size, size), source)))
-    yield from group.copy(own, gathered.part(root * size, size))
-    yield from group.waitall(requests)
+    parts = None if gathered is None else gathered.blocks(own.size, group.size)
+    yield from gatherv_linear(group, own, parts, root)
 
 
 def scatter_binomial(group: Group, parts: Buffer | None, own: Buffer, root: int) -> Steps:
     """Down a binomial tree, to each what it and those below it keep."""
-    size, count = own.size, group.size
-    relative = (group.rank - root) % count
-    work = own
+    size, tree, work = own.size, Binomial(group, root), own
     if parts is not None and not root:
         work = parts
-    elif parts is not None or not _leaf(relative, count):
-        work = group.temporary(size * count, own)
+    elif tree.children:
+        work = group.temporary(size * group.size, own)
     if parts is not None and root:
-        behind = (count - root) * size
-        yield from group.copy(parts.part(root * size, behind), work.part(0, behind))
-        yield from group.copy(parts.part(0, root * size), work.part(behind, root * size))
-    mask = 1
-    while mask < count:
-        if relative & mask:
-            mine = min(mask, count - relative) * size
-            yield from group.recv(work.part(0, mine), (group.rank - mask) % count)
-            break
-        mask <<= 1
-    mask >>= 1
-    while mask:
-        if relative + mask < count:
-            more = min(mask, count - relative - mask) * size
-            yield from group.send(work.part(mask * size, more), (group.rank + mask) % count)
-        mask >>= 1
+        yield from group.turn_left(parts, work, root * size)
+    if tree.parent >= 0:
+        yield from group.recv(work.block(size, 0, tree.covered), tree.parent)
+    for child, distance, number in reversed(tree.children):
+        yield from group.send(work.block(size, distance, number), child)
     if work is not own:
-        yield from group.copy(work.part(0, size), own)
+        yield from group.copy(work.block(size, 0), own)
+
+
+def scatterv_linear(group: Group, parts: list[Buffer] | None, own: Buffer, root: int) -> Steps:
+    """The root sends to each that gets something."""
+    if parts is None:
+        if own.size:
+            yield from group.recv(own, root)
+        return
+    requests: list[Request] = []
+    for dest, part in enumerate(parts):
+        if dest != root and part.size:
+            requests.append((yield from group.isend(part, dest)))
+    yield from group.copy(parts[root], own)
+    yield from group.waitall(requests)
 
 
 def scatter_linear(group: Group, parts: Buffer | None, own: Buffer, root: int) -> Steps:
     """The root sends to each."""
-    if parts is None:
-        yield from group.recv(own, root)
-        return
-    size = own.size
-    requests: list[Request] = []
-    for dest in range(group.size):
-        if dest != root:
-            requests.append((yield from group.isend(parts.part(dest * size, size), dest)))
-    yield from group.copy(parts.part(root * size, size), own)
-    yield from group.waitall(requests)
+    blocks = None if parts is None else parts.blocks(own.size, group.size)
+    yield from scatterv_linear(group, blocks, own, root)
 
 
 def barrier_dissemination(group: Group) -> Steps:
     """Tell ever farther ranks, and hear from them."""
-    nothing = Buffer(0, 0)
-    distance = 1
-    while distance < group.size:
+    for distance in masks(group.size):
         dest, source = (group.rank + distance) % group.size, (group.rank - distance) % group.size
-        yield from group.exchange(nothing, dest, nothing, source)
-        distance <<= 1
+        yield from group.exchange(NOTHING, dest, NOTHING, source)
 
 
 def barrier_tree(group: Group) -> Steps:
     """To rank 0 up a tree, and down again."""
-    nothing = Buffer(0, 0)
-    mask = 1
-    while mask < group.size:
-        if group.rank & mask:
-            yield from group.send(nothing, group.rank - mask)
-            yield from group.recv(nothing, group.rank - mask)
-            break
-        if group.rank + mask < group.size:
-            yield from group.recv(nothing, group.rank + mask)
-        mask <<= 1
-    mask >>= 1
-    while mask:
-        if group.rank + mask < group.size:
-            yield from group.send(nothing, group.rank + mask)
-        mask >>= 1
-
-
-GATHER: Final = {"binomial": gather_binomial, "linear": gather_linear}
-SCATTER: Final = {"binomial": scatter_binomial, "linear": scatter_linear}
-BARRIER: Final = {"dissemination": barrier_dissemination, "tree": barrier_tree}
+    tree = Binomial(group)
+    for child, _, _ in tree.children:
+        yield from group.recv(NOTHING, child)
+    if tree.parent >= 0:
+        yield from group.send(NOTHING, tree.parent)
+    yield from bcast_binomial(group, NOTHING, 0)

@@ -7,11 +7,12 @@ algorithms for full bandwidth broadcast, reduction and scan (2009).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
-from hcasim.mpi.buffer import Buffer
-from hcasim.mpi.collectives.group import Group, Reduction, Steps
-from hcasim.mpi.message import Request
+from hcasim.mpi.collectives.group import Group, Reduction
+from hcasim.mpi.heap import Buffer
+from hcasim.mpi.message import Request, Steps
 
 PIECE: Final = 128 * 1024
 """Bytes that are passed on at a time; assumed: a quarter of a step of NCCL's buffer of 4 MiB."""
@@ -48,21 +49,13 @@ def second(rank: int, count: int) -> tuple[int, list[int]]:
     return -1 if parent < 0 else count - 1 - parent, [count - 1 - child for child in children]
 
 
+@dataclass(slots=True, eq=False)
 class _Source:
-    """What a process gets from one of its neighbours, piece by piece.
+    """What a process gets from one of its neighbours, piece by piece."""
 
-    Attributes:
-        arrived: pieces.
-        pieces: where they are stored.
-        requests: their receives.
-    """
-
-    __slots__ = ("arrived", "pieces", "requests")
-
-    def __init__(self, pieces: list[Buffer]) -> None:
-        self.arrived = 0
-        self.pieces = pieces
-        self.requests: list[Request] = []
+    pieces: list[Buffer]
+    arrived: int = 0
+    requests: list[Request] = field(default_factory=list)
 
     def post(self, group: Group, rank: int, stream: int) -> Steps:
         """Begin to receive all of them."""
@@ -125,8 +118,7 @@ class _Half:
 
 def _pieces(group: Group, whole: Buffer) -> list[Buffer]:
     each = max(group.unit, PIECE // group.unit * group.unit)
-    starts = range(0, whole.size, each)
-    return [whole.part(start, min(each, whole.size - start)) for start in starts]
+    return whole.blocks(each, -(-whole.size // each))
 
 
 def tree(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
@@ -134,7 +126,7 @@ def tree(group: Group, result: Buffer, operation: Reduction | None) -> Steps:
     count, rank = group.size, group.rank
     if count == 1:
         return
-    first = min(result.size, -(-result.size // 2 // group.unit) * group.unit)
+    first = min(result.size, group.share(result.size, 2))
     halves: list[_Half] = []
     for number, (start, size) in enumerate(((0, first), (first, result.size - first))):
         parent, children = second(rank, count) if number else neighbours(rank, count)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hcasim.catalog import resolve
 from hcasim.catalog.algorithms import NAMES, choose, parse_rules
 from hcasim.mpi import Comm
-from hcasim.mpi.buffer import Buffer
 from hcasim.mpi.collectives import ALGORITHMS
 from hcasim.mpi.collectives.group import Group
 from hcasim.mpi.collectives.tree import PIECE, neighbours, second
+from hcasim.mpi.heap import Buffer
 from tests.mpi_jobs import job, run
 
 
