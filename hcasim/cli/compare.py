@@ -13,7 +13,7 @@ from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import TEXT, Wanted, result_options
-from hcasim.cli.tables import print_table
+from hcasim.cli.tables import print_table, word
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def _print(found: Comparison, sources: bool) -> None:
         head = "1 parameter differs" if count == 1 else f"{count} parameters differ"
         print_table(head, ("What", "A", "B"), differing)
         if sources and count:
-            click.echo()
             told = ("What", "Side", "Value", "Evidence", "Source")
-            print_table("Where the values come from", told, _sources(found))
+            print_table("Where the values come from", told, _sources(found), below=True)
     else:
         print_line("The descriptions of both machines are the same.")
     for name in found.measured:
@@ -93,15 +92,11 @@ def _print(found: Comparison, sources: bool) -> None:
             ratio = one.ratio(name)
             cells = [_measured(side, name) for side in (one.a, one.b)]
             cells.append("" if ratio is None else number(ratio) + _range(one.bands.get(name)))
-            beyond = [_SAID[one.is_beyond(name)]] if banded else []
+            beyond = [word(one.is_beyond(name))] if banded else []
             lines.append((*at, *cells, *beyond))
         columns = (*(AXES[axis].title for axis in found.axes), "A", "B", "B/A")
         columns += ("Beyond bands",) if banded else ()
-        click.echo()
-        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns)
-
-
-_SAID = {None: "", True: "yes", False: "no"}
+        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns, below=True)
 
 
 def _measured(side: Mapping[str, float], name: str) -> str:

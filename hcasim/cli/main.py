@@ -20,7 +20,6 @@ import click
 from hcasim import __version__
 from hcasim.cli.command import Faults, debug_option
 from hcasim.cli.output import abandon, note
-from hcasim.cli.surroundings import prepare_process
 from hcasim.ground.process import build
 
 COMMANDS = {
@@ -127,7 +126,7 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
         args: the words after the program's name; those of this process without it.
         prog_name: the program's name in messages.
     """
-    prepare_process()
+    _prepare_process()
     words = sys.argv[1:] if args is None else list(args)
     code = _run(words, prog_name)
     if executor := sys.modules.get("hcasim.runs.executor"):
@@ -139,6 +138,43 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
         # The interpreter would end with a code of its own.
         abandon(sys.stderr)
     sys.exit(code)
+
+
+_STREAMS = ("stdin", "stdout", "stderr")
+_FIXED = {
+    # Jupyter and desktops name one that needs them.
+    "MPLBACKEND": "agg",
+}
+_USUAL = {
+    # Workers are as many as processors, and the matrices of a fit are small. Each thread would take
+    # its share of the address space, and with too little of it wait for ever.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+def _prepare_process() -> None:
+    """Give a process streams that take any text, and libraries one thread and no display.
+
+    What is printed to a stream that was closed goes nowhere, and not into a file that is opened
+    later under its number.
+    """
+    for number, name in enumerate(_STREAMS):
+        stream = getattr(sys, name)
+        if stream is None:
+            # The standard streams come first, in this order, and so get their numbers back.
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
+            # Names of files may hold bytes that are no text; terminals may not know all letters.
+            stream.reconfigure(errors="backslashreplace")
+    os.environ |= _FIXED
+    for name, value in _USUAL.items():
+        os.environ.setdefault(name, value)
 
 
 def _run(words: list[str], prog_name: str) -> int:

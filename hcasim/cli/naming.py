@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -138,3 +139,6 @@ SCENARIO = Named(_scenarios, path=True)
 SHOWN = Named(_shown, path=True)
 FITTED = Named(_ids("calibrations"), path=True)
 BASE = Named(_bases, path=True)
+FILE = click.Path(path_type=Path)
+"""The path of a file."""
+FILE.name = "file"

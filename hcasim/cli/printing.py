@@ -122,8 +122,7 @@ def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing
     lines.append(("all" if lines else points[0] if points else "all", cost))
     columns = (*_COUNTS, *(_TIMES if timing else ()))
     rows = [(name, *_cells(one)[: len(columns)]) for name, one in lines]
-    click.echo()
-    print_table("What simulating cost", ("Of", *columns), rows, right=columns)
+    print_table("What simulating cost", ("Of", *columns), rows, right=columns, below=True)
     click.echo()
     _print_blocks(cost, timing)
 

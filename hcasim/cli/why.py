@@ -97,5 +97,4 @@ def _print(answer: Answer) -> None:
     ends = f"{number(answer.a)} to {number(answer.b, answer.unit)}"
     print_table(f"{answer.name}: {ends}", head, rows, right=head[3:])
     for title, columns, lines in answer.tables():
-        click.echo()
-        print_table(title, columns, lines, right=columns[1:])
+        print_table(title, columns, lines, right=columns[1:], below=True)

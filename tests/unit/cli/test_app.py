@@ -3,12 +3,12 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.chakra_traces import BARRIER, COLLECTIVE, node, write_trace
 from tests.otf2_archives import write_archive
+from tests.unit.cli.conftest import Hcasim
 
 PROGRAM = """
 def main(comm, steps="2"):
@@ -29,7 +29,7 @@ def program(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
+def test_a_program_of_the_users_own_is_run(hcasim_: Hcasim, program: Path) -> None:
     done = hcasim_("app", str(program), "3", *MACHINE, "-n", "4", "--ppn", "2", "--json")
     found = json.loads(done.output)
     assert found["options"]["ranks"] == 4
@@ -42,13 +42,13 @@ def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
     )
 
 
-def test_tables_say_where_the_time_went(hcasim_: Any, program: Path) -> None:
+def test_tables_say_where_the_time_went(hcasim_: Hcasim, program: Path) -> None:
     output = hcasim_("app", str(program), *MACHINE, "-n", "2", "--profile").output
     for words in ("steps on liu2004", "run time", "allreduce", "Critical path", "Processes"):
         assert words in output
 
 
-def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
+def test_files_are_written(hcasim_: Hcasim, program: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"out{ending}" for ending in (".json", ".csv", ".svg")]
     for file in files:
         option = "--plot" if file.suffix == ".svg" else "--output"
@@ -57,7 +57,7 @@ def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
 
 
 def test_what_happens_when_and_what_is_on_the_wire_are_written(
-    hcasim_: Any, program: Path, tmp_path: Path
+    hcasim_: Hcasim, program: Path, tmp_path: Path
 ) -> None:
     shown, wire, lines = tmp_path / "run.json", tmp_path / "wire.pcap", tmp_path / "lines.tsv"
     words = ("app", str(program), *MACHINE, "-n", "2", "--no-timing", "--json")
@@ -71,7 +71,7 @@ def test_what_happens_when_and_what_is_on_the_wire_are_written(
     assert lines.read_text().startswith("time_ps\tblock\tevent\toperation\tdetails\n")
 
 
-def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
+def test_kernels_need_a_rate_of_computing(hcasim_: Hcasim) -> None:
     rate = ("--set", "host.computing.nas_cg=200 Mop/s")
     found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").output)
     assert found["ranks"][0]["returned"]["timed_s"] < found["run_s"]
@@ -100,7 +100,7 @@ def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
     ],
 )
 def test_what_a_program_does_wrong_is_told_by_its_line(
-    hcasim_: Any, program: Path, text: str, said: str
+    hcasim_: Hcasim, program: Path, text: str, said: str
 ) -> None:
     program.write_text(text)
     for name in (program, os.path.relpath(program)):
@@ -123,7 +123,7 @@ l1: recv 8b from 0 tag 0
 
 
 def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
-    hcasim_: Any, tmp_path: Path
+    hcasim_: Hcasim, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.goal"
     file.write_text(SCHEDULE)
@@ -147,7 +147,7 @@ TRACE = """0 init
 """
 
 
-def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path) -> None:
+def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "one.txt"
     file.write_text(TRACE)
     words = ("app", str(file), *MACHINE, "-n", "2", "--json")
@@ -164,7 +164,7 @@ def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
 def test_a_rate_is_refused_where_nothing_is_counted(
-    hcasim_: Any, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hcasim_: Hcasim, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("one.goal").write_text(SCHEDULE)
@@ -176,7 +176,7 @@ def test_a_rate_is_refused_where_nothing_is_counted(
 
 @pytest.mark.parametrize(("text", "what"), [(SCHEDULE, "schedule of GOAL"), (TRACE, "SimGrid")])
 def test_what_is_replayed_is_not_imported(
-    hcasim_: Any, text: str, what: str, tmp_path: Path
+    hcasim_: Hcasim, text: str, what: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "one"
     file.write_text(text)
@@ -200,14 +200,14 @@ def test_what_is_replayed_is_not_imported(
         (("is.S", "-n", "2", "more"), "with a file of Python only"),
     ],
 )
-def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_run_is_refused(hcasim_: Hcasim, words: tuple[str, ...], said: str) -> None:
     done = hcasim_("app", *words, *MACHINE)
     assert done.code == 2
     assert said in done.messages
     assert not done.output
 
 
-def test_archives_of_otf2_and_traces_of_chakra_are_replayed(hcasim_: Any, tmp_path: Path) -> None:
+def test_traces_of_otf2_and_chakra_are_replayed(hcasim_: Hcasim, tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a", *[lambda one: one.collective("BARRIER")] * 2)
     nodes = [node(1, COLLECTIVE, comm_type=BARRIER)]
     for file in (archive, write_trace(tmp_path, nodes, nodes)):
@@ -216,7 +216,7 @@ def test_archives_of_otf2_and_traces_of_chakra_are_replayed(hcasim_: Any, tmp_pa
         assert "allowed: 2, as" in hcasim_("app", str(file), *MACHINE, "-n", "3").messages
 
 
-def test_a_run_is_written_as_a_schedule(hcasim_: Any, tmp_path: Path) -> None:
+def test_a_run_is_written_as_a_schedule(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "is.goal"
     done = hcasim_("app", "is.S", "-n", "2", "--goal", str(file), *MACHINE)
     assert done.code == 0

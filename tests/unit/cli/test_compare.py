@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Hcasim = Callable[..., Any]
+from tests.unit.cli.conftest import Hcasim
+
 PAIR = ("liu2004", "liu2004", "write_lat", "--size", "8,1K", "-j", "1")
 SLOWER = ("--b", "adapter.send.latency=1 us")
 

@@ -4,17 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.traces import read_trace
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.traces.conftest import DATA
 from tests.unit.traces.outputs import imb, probe
 
-Hcasim = Callable[..., Any]
 LAT = DATA / "perftest" / "rxe_write_lat_8B.txt"
 BW = DATA / "perftest" / "rxe_write_bw_gbits.txt"
 NP_OUT = DATA / "netpipe" / "netpipe3_np.out"
@@ -136,26 +134,17 @@ def test_all_wrong_options_are_named_at_once(hcasim_: Hcasim, tmp_path: Path) ->
     assert "did you mean 'perftest'?" in found.faults[3]
 
 
-def test_a_folder_is_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
-    assert hcasim_("import", str(tmp_path)).faults == [
-        f"{tmp_path}: found a folder; allowed: a regular file, or -, which is standard input"
-    ]
-
-
-def test_a_pipe_and_a_device_are_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
+def test_a_folder_a_pipe_and_a_device_are_no_output_of_a_tool(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     allowed = "allowed: a regular file, or -, which is standard input"
-    assert hcasim_("import", str(pipe), "/dev/zero").faults == [
+    assert hcasim_("import", str(tmp_path), str(pipe), "/dev/zero").faults == [
+        f"{tmp_path}: found a folder; {allowed}",
         f"{pipe}: found a pipe; {allowed}",
         f"/dev/zero: found a device; {allowed}",
     ]
-
-
-def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:
-    found = hcasim_("import", "--help")
-    assert "Several files become one trace" in found.output
-    assert os.linesep in found.output
 
 
 def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """Where `hcasim import` writes to, and what it does not write over."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.traces import read_trace
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.traces.conftest import DATA
 
-Hcasim = Callable[..., Any]
 LAT = DATA / "perftest" / "rxe_write_lat_8B.txt"
 BW = DATA / "perftest" / "rxe_write_bw_gbits.txt"
 SIW = DATA / "perftest" / "siw_write_lat_8B.txt"

@@ -8,18 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim.workloads
 from hcasim.runs import executor
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.runs.points import wait_for_end
 
-Hcasim = Callable[..., Any]
 WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """

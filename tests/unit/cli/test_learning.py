@@ -7,6 +7,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.apps.ml import LEARNING, MODELS
+from tests.unit.cli.conftest import Hcasim
 
 TREE = ("--testbed", "fat-tree-64", "-n", "4")
 
@@ -22,7 +23,7 @@ TREE = ("--testbed", "fat-tree-64", "-n", "4")
     ids=LEARNING,
 )
 def test_each_program_says_what_it_has_found_and_assumed(
-    hcasim_: Any, words: tuple[str, ...]
+    hcasim_: Hcasim, words: tuple[str, ...]
 ) -> None:
     found = json.loads(hcasim_("app", *words, *TREE, "--json").output)
     assert found["program"] == " ".join(words[: 1 if words[0] == "allreduce" else 2])
@@ -33,7 +34,7 @@ def test_each_program_says_what_it_has_found_and_assumed(
     )
 
 
-def test_tables_show_bandwidths(hcasim_: Any) -> None:
+def test_tables_show_bandwidths(hcasim_: Hcasim) -> None:
     output = hcasim_("app", "allreduce", "size=64K", *TREE, "--algorithm", "allreduce=tree").output
     for words in ("busbw_GBps", "65536", "tree", "an accelerator adds up in no time"):
         assert words in output
@@ -89,19 +90,19 @@ def test_a_rate_of_the_host_is_used_and_told() -> None:
         ("experts mixtral-8x7b rate=inf seed=1 skew=-1", "skew: found '-1'; allowed: 0 to 10"),
     ],
 )
-def test_what_cannot_be_run_is_refused(hcasim_: Any, words: str, said: str) -> None:
+def test_what_cannot_be_run_is_refused(hcasim_: Hcasim, words: str, said: str) -> None:
     done = hcasim_("app", *words.split(), *TREE)
     assert done.code == 2
     assert said in done.messages
     assert not done.output
 
 
-def test_all_faults_are_told_at_once(hcasim_: Any) -> None:
+def test_all_faults_are_told_at_once(hcasim_: Hcasim) -> None:
     done = hcasim_("app", "experts", "mixtrl", "tokens=x", "steps=0", "skow=1", *TREE)
     assert len(done.faults) == 4
 
 
-def test_a_pipeline_has_at_least_two_stages_and_at_most_one_for_each_block(hcasim_: Any) -> None:
+def test_a_pipeline_has_at_least_two_stages_and_at_most_one_for_each_block(hcasim_: Hcasim) -> None:
     words = ("pipeline", "bert-large", "rate=inf", "--testbed", "fat-tree-64")
     assert "found 1; allowed: 2 to 24" in hcasim_("app", *words, "-n", "1").messages
     assert "found 25; allowed: 2 to 24" in hcasim_("app", *words, "-n", "25").messages

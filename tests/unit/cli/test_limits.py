@@ -1,14 +1,13 @@
 """Memory or files that run out are a line and a code of their own."""
 
 import resource
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import hcasim.workloads
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 CHECK = pytest.mark.check
 

@@ -2,9 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,8 +10,7 @@ from hcasim.catalog import MODELS, list_ids, resolve
 from hcasim.cli.list import SECTIONS
 from hcasim.papers.loader import list_scenarios
 from hcasim.workloads import WORKLOADS
-
-Hcasim = Callable[..., Any]
+from tests.unit.cli.conftest import Hcasim
 
 
 def test_list_names_everything(hcasim_: Hcasim) -> None:

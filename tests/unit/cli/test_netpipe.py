@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,8 @@ import pytest
 from hcasim.runs.ladder import netpipe_ladder
 from hcasim.traces.netpipe import write_netpipe, write_np_out
 from hcasim.traces.simulated import Run
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BEN = ("netpipe", "--testbed", "benjegerdes2004")
 
 invented = pytest.mark.usefixtures("invented")

@@ -1,16 +1,15 @@
 """`hcasim new` writes a file to start from, and never over another."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hcasim.catalog import folders
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.cli.fits import LINEAR
 
-Hcasim = Callable[..., Any]
 BASED = ("--based-on", "mt25208")
 
 

@@ -2,17 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.cli.list import SECTIONS
 from hcasim.papers.starting import starting_file
-
-Hcasim = Callable[..., Any]
+from tests.unit.cli.conftest import Hcasim
 
 FIGURE = """
 title = "What I measured"

@@ -1,15 +1,13 @@
 """What bench prints as another tool is the same experiment when it is read back, or is refused."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.workloads import WORKLOADS
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 OTHER = {
     "size": "8,32",
     "qps": "3",

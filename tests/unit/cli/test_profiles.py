@@ -1,7 +1,6 @@
 """--profile says what simulating cost."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ import jsonschema
 import pytest
 
 from hcasim.schemas.making import schema
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BENCH = ("bench", "window_bw", "--testbed", "liu2004", "--iters", "4", "--warmup", "0")
 DEVICE = ("bench", "lat_rd", "--testbed", "pcie-bench-haswell", "--size", "64")
 RUN = ("run", "rashti2007/fig4")
@@ -37,13 +36,6 @@ def test_text_has_a_line_for_each_point_and_each_block(hcasim_: Hcasim) -> None:
     assert {"Transmitter", "software"} <= {line.split()[0] for line in blocks}
     assert [line[:15].strip() for line in blocks[-2:]] == ["queue of events", "set-up"]
     assert all(line.endswith(" %") for line in blocks)
-
-
-def test_text_of_one_point_has_a_line(hcasim_: Hcasim) -> None:
-    lines = hcasim_(*BENCH, "--size", "1K", "--profile").output.splitlines()
-    begin = lines.index("What simulating cost")
-    assert lines[begin + 2].startswith("1024 B")
-    assert lines[begin + 3] == ""
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import data_path
 from hcasim.papers.starting import starting_file
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 THEIRS = data_path("scenarios", "liu2004", "fig03.toml")
 
 

@@ -3,16 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.ground.errors import one_of
 from hcasim.runs.table import ENDINGS
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BUS = ("sensitivity", "bw_rd", "--testbed", "pcie-bench-haswell", "--size", "512", "-j", "1")
 FEW = ("--only", "host.root_port.completion", "--only", "host.memory.read_latency")
 

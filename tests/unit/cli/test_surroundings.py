@@ -3,13 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Hcasim = Callable[..., Any]
+from tests.unit.cli.conftest import Hcasim
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(process: Hcasim) -> None:
