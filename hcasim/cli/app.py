@@ -38,7 +38,7 @@ _FEW = 32
 @click.command("app", cls=Command)
 @click.argument("program", metavar="PROGRAM")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
-@machine_options
+@machine_options()
 @click.option(
     "-n", "--ranks", metavar="N", type=click.IntRange(min=1), required=True, help="Processes."
 )
@@ -71,7 +71,7 @@ _FEW = 32
 )
 @click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
 @settings_option
-@result_options
+@result_options()
 @click.option(
     "--goal",
     type=FILE,

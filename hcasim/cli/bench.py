@@ -46,7 +46,7 @@ _UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("bench", cls=ExperimentCommand)
 @click.argument("workload", type=Workload())
-@experiment_options
+@experiment_options()
 @calibration_option
 @uncertainty_option
 @trace_options

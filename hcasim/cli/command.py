@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hcasim.cli.naming import Setting
-from hcasim.cli.output import note, print_line
+from hcasim.cli.output import note
 from hcasim.cli.outputs import guarded
 from hcasim.cli.tables import WIDE
 
@@ -32,10 +32,10 @@ class Faults(click.ClickException):
         self.faults = list(faults)
         super().__init__("\n".join(self.faults))
 
-    def show(self, file: Any = None) -> None:
-        """Write the faults to standard error."""
-        for fault in self.faults:
-            print_line(f"Error: {fault}", err=True)
+    @property
+    def lines(self) -> list[str]:
+        """What is printed of them."""
+        return [f"Error: {fault}" for fault in self.faults]
 
 
 Decorated = Callable[..., Any]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @side_options
 @uncertainty_option
 @click.option("--sources", is_flag=True, help="Also where each value that differs comes from.")
-@result_options
+@result_options()
 def command(
     a: str,
     b: str,

@@ -165,26 +165,21 @@ _MACHINE = options(
 )
 
 
-def machine_options(command: Decorated | None = None, *, testbed: bool | None = True) -> Decorated:
-    """Give a command the options of a machine.
+def machine_options(*, testbed: bool | None = True) -> Decorated:
+    """Return what gives a command the options of a machine.
 
     Parameters:
-        command: which; without it, what gives a command such options is returned.
         testbed: whether one must be named; None if arguments of the command name it.
     """
     named = click.option("--testbed", required=testbed, type=TESTBED, help=_TESTBED)
-    give = _MACHINE if testbed is None else options(named, _MACHINE)
-    return give if command is None else give(command)
+    return _MACHINE if testbed is None else options(named, _MACHINE)
 
 
-def experiment_options(
-    command: Decorated | None = None, *, testbed: bool | None = True
-) -> Decorated:
-    """Give a command the options of a machine, as `machine_options` does, and of a benchmark."""
+def experiment_options(*, testbed: bool | None = True) -> Decorated:
+    """Return what gives a command the options of a benchmark beside those of a machine."""
     perturbed = "Also NetPIPE's sizes so many bytes above and below (default: 3)."
     more = click.option("--perturbation", metavar="BYTES", help=perturbed)
-    give = options(machine_options(testbed=testbed), _BENCHMARK, settings_option, more)
-    return give if command is None else give(command)
+    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, more)
 
 
 def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:

@@ -44,7 +44,6 @@ COMMANDS = {
 """Each command, whose module in this package has its name, and the first line of its help."""
 
 BAD_INPUT = 2
-NOT_WRITTEN = 2
 UNEXPECTED = 70
 NO_ROOM = 71
 HUNG_UP = 129
@@ -225,12 +224,9 @@ def _ended(error: BaseException) -> int:
 
 def _show(error: click.ClickException) -> None:
     """Print what click says, which may quote the words of the command line."""
-    if isinstance(error, Faults):
-        error.show()
-        return
     text = io.StringIO()
     error.show(text)
-    for line in text.getvalue().splitlines():
+    for line in error.lines if isinstance(error, Faults) else text.getvalue().splitlines():
         note(line)
 
 
@@ -254,7 +250,7 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         abandon(sys.stdout)
         note(f"Error: standard output: cannot be written: {error.strerror}")
-        return NOT_WRITTEN
+        return BAD_INPUT
     if isinstance(error, FileNotFoundError) and not _has_folder():
         note("Error: the current folder has been removed; allowed: one that is there")
         return BAD_INPUT

@@ -36,21 +36,16 @@ FORMS = {
 
 
 def result_options(
-    command: Decorated | None = None,
-    *,
-    forms: Collection[str] = FORMS,
-    folder: str = "",
-    more: str = "",
+    *, forms: Collection[str] = FORMS, folder: str = "", more: str = ""
 ) -> Decorated:
-    """Give a command the options that say what becomes of its result.
+    """Return what gives a command the options that say what becomes of its result.
 
     Parameters:
-        command: which; without it, what gives a command such options is returned.
         forms: those in which it prints.
         folder: what --output writes into a folder, if it names one.
         more: which endings of --output there are beside those of all results.
     """
-    give = options(
+    return options(
         click.option(
             "-o",
             "--output",
@@ -70,7 +65,6 @@ def result_options(
         click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
         click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
     )
-    return give if command is None else give(command)
 
 
 @dataclass

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @click.option("--series", metavar="COLUMN", help="What has a line for each value.")
 @click.option("--columns", metavar="COLUMN", help="What has a column of panels for each value.")
 @click.option("--rows", metavar="COLUMN", help="What has a row of panels for each value.")
-@result_options
+@result_options()
 @no_cache_option
 @jobs_option
 def command(

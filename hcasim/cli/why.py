@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Causes that count as one: part (the adapter, the host and so on), section (blocks such as"
     " adapter.bus), or what paths begin with. Repeatable.",
 )
-@result_options
+@result_options()
 def command(
     a: str,
     b: str,

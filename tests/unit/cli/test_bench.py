@@ -26,7 +26,7 @@ invented = pytest.mark.usefixtures("invented")
 def test_a_real_benchmark_runs(process: Hcasim) -> None:
     found = process("bench", "write_lat", *LIU, "--size", "8", "--format", "json")
     assert (found.code, found.messages) == (0, "")
-    (row,) = json.loads(found.output)["rows"]
+    (row,) = found.json["rows"]
     assert row["size"] == 8
     assert 1 < row["latency_us"] < 20
 
@@ -57,7 +57,7 @@ def test_a_table_says_how_well_rates_are_known_that_were_averaged(hcasim_: Hcasi
 def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
     what_if = ("--set", "adapter.bus.lanes=4", "--set", "link.width=1")
     found = hcasim_("bench", "window_bw", *LIU, "--size", "8", *what_if, *words)
-    data = json.loads(found.output)
+    data = found.json
     assert data.pop("wall_seconds") >= 0
     assert data.pop("hcasim") == __version__
     used = {"mtu": 1024, "switch": "infiniscale", "size": 8, "window": 64}
@@ -165,7 +165,7 @@ def test_an_explained_message_of_mpi_is_a_sum_of_steps(hcasim_: Hcasim) -> None:
     lines = output.splitlines()
     start = lines.index("What adapters and links do of it")
     assert " ".join(lines[start + 1].split()) == "Stage RTS (us) CTS (us) data (us) FIN (us)"
-    steps = json.loads(hcasim_("bench", "osu_latency", *LIU, *words, "--json").output)
+    steps = hcasim_("bench", "osu_latency", *LIU, *words, "--json").json
     sent = [one for one in steps["breakdown"]["steps"] if "to" in one]
     told = [f"{one['rank']}{one['to']} {one['step']}" for one in sent]
     assert told == ["01 RTS", "10 CTS", "01 data", "01 FIN"]
@@ -208,7 +208,7 @@ def test_what_is_explained_of_several_windows_names_them(
 
 def test_an_explained_overlap_is_an_iteration_without_computing(hcasim_: Hcasim) -> None:
     words = ("--size", "64K", "--iters", "4", "--warmup", "4", "--explain", "--json")
-    found = json.loads(hcasim_("bench", "overlap_irecv", *LIU, *words).output)
+    found = hcasim_("bench", "overlap_irecv", *LIU, *words).json
     assert found["breakdown"]["what"] == "an iteration without computing"
     took = sum(step["us"] for step in found["breakdown"]["steps"])
     assert took == pytest.approx(found["rows"][0]["communication_us"], rel=0.01)
@@ -253,7 +253,7 @@ def test_each_row_says_what_varies(hcasim_: Hcasim) -> None:
     assert found[0]["bandwidth_MBps"] == "1048.576"
     rows = [(row["qps"], row["reuse"]) for row in found]
     assert rows == [(qps, reuse) for qps in "124" for reuse in ("100", "0")]
-    data = json.loads(hcasim_("bench", "window_bw", *SUR, *words, "--json").output)
+    data = hcasim_("bench", "window_bw", *SUR, *words, "--json").json
     assert [(str(row["qps"]), str(row["reuse"])) for row in data["rows"]] == rows
 
 
@@ -312,7 +312,7 @@ def test_an_explained_result_tells_how_the_caches_fared(hcasim_: Hcasim) -> None
     assert "write_lat on sur2005, mt25218 (memfree)" in output
     assert "Caches of the adapters, 8 B" in output
     assert re.search(r"^sqpc +host +4 +1 +75\.0 % +0\.000 +2\.500$", output, re.MULTILINE)
-    data = json.loads(hcasim_("bench", "write_lat", *SUR, *words, "--json").output)
+    data = hcasim_("bench", "write_lat", *SUR, *words, "--json").json
     assert data["firmware_mode"] == "memfree"
     (sqpc,) = data["breakdown"]["caches"]
     assert (sqpc["name"], sqpc["hit_rate"], sqpc["waited_us"]) == ("sqpc", 0.75, 2.5)
@@ -362,6 +362,7 @@ def test_a_timeline_of_what_comes_after_the_run_is_said_to_be_empty(
     assert re.search(r"is empty: the run ended at [\d.]+ us, before --trace-time", found.messages)
 
 
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize(
     ("number", "code", "file"),
     [
@@ -375,11 +376,6 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
     hcasim_: Hcasim, tmp_path: Path, number: int, code: int, file: str
 ) -> None:
     """A message of 2 GiB takes minutes; its trace is under way when the signal comes."""
-    # A shell may have started the tests in the background, and then SIGINT is ignored.
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for one in before:
-        usual = signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL
-        signal.signal(one, usual)
     beginnings: list[int] = []
 
     def sizes() -> list[int]:
@@ -396,12 +392,8 @@ def test_a_signal_ends_a_simulation_inside_and_leaves_no_part_of_a_trace(
 
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
-    try:
-        words = ("--size", "2G", "--trace", str(tmp_path / file))
-        found = hcasim_("bench", "window_bw", *LIU, *words)
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+    words = ("--size", "2G", "--trace", str(tmp_path / file))
+    found = hcasim_("bench", "window_bw", *LIU, *words)
     assert (found.code, found.output) == (code, "")
     assert beginnings != [0]
     assert list(tmp_path.iterdir()) == []
@@ -416,6 +408,6 @@ def test_a_size_that_takes_minutes_is_said_before(hcasim_: Hcasim) -> None:
 
 def test_a_result_is_printed_with_what_it_leaves_out(hcasim_: Hcasim) -> None:
     words = ("bench", "incast", "--testbed", "pair-roce", "--adapter", "connectx5", "--iters", "2")
-    (said,) = json.loads(hcasim_(*words, "--json").output)["notes"]
+    (said,) = hcasim_(*words, "--json").json["notes"]
     assert "PFC, ECN and DCQCN are not modelled" in said
     assert hcasim_(*words).output.endswith(f"{said}\n")

@@ -1,6 +1,5 @@
 """What bench prints as another tool is the same experiment when it is read back, or is refused."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -108,9 +107,9 @@ def test_each_option_comes_back_or_the_form_is_refused(
         assert fault.startswith(f"--{name}: found with format perftest, which does not say it; ")
         return
     assert ran.code == 0, ran.messages
-    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    (trace,) = hcasim_("import", str(file), "--json").json["traces"]
     (told,) = [hcasim_(*words, "--json")]
-    asked = json.loads(told.output)
+    asked = told.json
     known = WORKLOADS[workload]
     every = [asked["options"] | one for one in asked["points"] or [{}] * len(asked["rows"])]
     assert len(trace["points"]) == len(every)

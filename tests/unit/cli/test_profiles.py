@@ -52,7 +52,7 @@ def test_a_document_is_the_same_beside_what_it_cost(
     hcasim_: Hcasim, words: tuple[str, ...], name: str
 ) -> None:
     def printed(*more: str) -> Any:
-        found = json.loads(hcasim_(*words, "--json", "--no-timing", *more).output)
+        found = hcasim_(*words, "--json", "--no-timing", *more).json
         jsonschema.validate(found, schema(name))
         return found
 
@@ -91,17 +91,3 @@ def test_papers_have_one_table_for_all_that_was_simulated(
     output = hcasim_(*words, "--profile").output
     assert output.count("What simulating cost") == 1
     assert "By block" in output
-
-
-@pytest.mark.parametrize("form", ["csv", "perftest"])
-def test_a_form_that_has_no_place_for_it_is_refused(hcasim_: Hcasim, form: str) -> None:
-    words = ("bench", "write_bw", "--testbed", "liu2004", "--profile", "--format", form)
-    assert hcasim_(*words).faults == [
-        f"--profile: found with format {form}; allowed: text or json",
-    ]
-
-
-def test_csv_of_a_paper_has_no_place_for_it(hcasim_: Hcasim) -> None:
-    assert hcasim_(*RUN, "--csv", "--profile").faults == [
-        "--profile: found with --format csv; allowed: with text or json",
-    ]
