@@ -13,7 +13,6 @@ import click
 
 from hcasim.cli.command import (
     Command,
-    Faults,
     profile_option,
     read_pairs,
     settings_option,
@@ -27,6 +26,7 @@ from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.tracing import Tracing, trace_options
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.runs.application import Application
@@ -110,8 +110,7 @@ def command(
     algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
     outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
     faults += output_faults(outputs)
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     with (
         progress_bar("Simulating") as progress,
         tracing.listening(f"{program} on {given['testbed']}") as listen,

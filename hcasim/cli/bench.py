@@ -12,7 +12,6 @@ import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
@@ -34,7 +33,7 @@ from hcasim.cli.printing import print_text
 from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import drawn_points, read_samples, uncertainty_option
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import one_of, refuse
 
 if TYPE_CHECKING:
     from hcasim.runs.point import Point
@@ -114,8 +113,7 @@ def command(
     if tracing.wanted and uncertainty is not None:
         first = tracing.wanted[0]
         faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     for text in _lost_bands(wanted) if drawn else ():
         note(text)
     wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Faults
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
@@ -15,6 +14,7 @@ from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import TEXT, Wanted, result_options
 from hcasim.cli.tables import print_table, word
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.comparison.comparison import Comparison
@@ -60,8 +60,7 @@ def command(
             faults.append(f"{option}: found without a workload; allowed: with one, or with results")
     samples = read_samples(uncertainty, faults)
     faults += output_faults(wanted.outputs())
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     with progress_bar("Simulating") as progress:
         found = compare(a, b, workload, uncertainty=samples, progress=progress, **asked)
     wanted.deliver(found, lambda: _print(found, sources))

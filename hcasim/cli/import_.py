@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults
+from hcasim.cli.command import Command
 from hcasim.cli.output import note, print_json, print_line
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table, word
+from hcasim.ground.errors import refuse
 from hcasim.ground.reading import leads_to
 
 if TYPE_CHECKING:
@@ -74,16 +75,14 @@ def command(
 
     hints, faults = _hints(given)
     faults += _option_faults(files, output, form)
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     traces: list[tuple[str, Trace]] = []
     for name in files:
         try:
             traces.append((name, import_trace(Source(_shown(name), _read(name)), form, hints)))
         except CatalogError as error:
             faults += error.faults
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     written: list[tuple[str, Trace]] = []
     if output is not None and not _is_folder(output):
         written = [(output, merge(traces))]

@@ -87,17 +87,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = args and not args[0].startswith("-") and args[0] not in COMMANDS
         if unknown and not ctx.resilient_parsing:
-            raise click.UsageError(unknown_command(args[0]), ctx)
+            from hcasim.ground.errors import nearest
+
+            allowed = f"{', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}"
+            raise click.UsageError(f"found no command {args[0]!r}; allowed: {allowed}", ctx)
         return super().resolve_command(ctx, args)
-
-
-def unknown_command(name: str) -> str:
-    """Say that a command is unknown, and which is meant."""
-    import difflib
-
-    close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"found no command {name!r}; allowed: {', '.join(COMMANDS)}{hint}"
 
 
 @click.group(
@@ -226,7 +220,8 @@ def _show(error: click.ClickException) -> None:
     """Print what click says, which may quote the words of the command line."""
     text = io.StringIO()
     error.show(text)
-    for line in error.lines if isinstance(error, Faults) else text.getvalue().splitlines():
+    lines = text.getvalue().splitlines()
+    for line in error.lines if isinstance(error, Faults) else lines:
         note(line)
 
 

@@ -9,7 +9,6 @@ import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
@@ -25,6 +24,7 @@ from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.sensitivity.result import Sensitivity
@@ -123,8 +123,7 @@ def command(
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
     wrong = [f"{path}={one}" for path, one in ends.items() if ".." not in one]
     faults += [f"--range: found {one!r}; allowed: PATH=LOW..HIGH" for one in wrong]
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     try:
         with progress_bar("Simulating") as progress:
             found = sensitivity(
@@ -139,7 +138,7 @@ def command(
                 **settings,
             )
     except CatalogError as error:
-        raise Faults(blamed(error.faults, known, given)) from None
+        raise CatalogError(blamed(error.faults, known, given)) from None
     wanted.deliver(found, lambda: _print(found, top))
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrated import note_unused
-from hcasim.cli.command import Command, Faults, calibration_option
+from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
 from hcasim.cli.output import note, print_json
 from hcasim.cli.tables import print_table, word
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.catalog import Machine, Parameter, Value
@@ -126,8 +127,7 @@ def _show_model(
     rows = [(_cells(prefix + one.path, one), one) for one in parameters]
     if grep is not None:
         rows = [one for one in rows if grep.lower() in "\n".join(one[0]).lower()]
-        if not rows:
-            raise Faults([f"--grep: found no {grep!r} in {identifier}"])
+        refuse("" if rows else f"--grep: found no {grep!r} in {identifier}")
     if as_json:
         several = {"groups": groups} if groups else {}
         shown = [_parameter(cells[0], one) for cells, one in rows]

@@ -10,7 +10,6 @@ import click
 
 from hcasim.cli.command import (
     WORDS,
-    Faults,
     jobs_option,
     no_cache_option,
     read_pairs,
@@ -28,6 +27,7 @@ from hcasim.cli.results import (
 )
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.sweep.table import Sweep
@@ -127,8 +127,7 @@ def command(
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
     faults += output_faults([*wanted.outputs(), report_output(page)], read)
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
     paths = {name: one for name, one in more.items() if "." in name}
     with progress_bar("Simulating") as progress:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Faults
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.comparison.answer import Answer, Why
@@ -65,8 +65,7 @@ def command(
     faults = [*wanted.faults()]
     asked = read_sides(given, faults)
     faults += output_faults(wanted.outputs())
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     with progress_bar("Simulating") as progress:
         asked |= {"quantity": quantity, "top": top, "group": group}
         found = why(a, b, workload, progress=progress, **asked)
