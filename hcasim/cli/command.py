@@ -76,7 +76,6 @@ _wide_option = click.option(
 @contextlib.contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """Print what libraries warn of as notes: a line each, in which nothing steers a terminal."""
-
     import logging
 
     class Notes(logging.Handler):

@@ -23,9 +23,6 @@ def test_atomics_are_refused_in_one_line_that_says_what_is_allowed(hcasim_: Hcas
     assert fault.startswith(f"atomic_lat: found with {iwarp.ADAPTER}, which has no atomic ")
     assert "; allowed: write_lat, send_lat, read_lat, " in fault
     assert "atomic_lat" not in fault.partition("allowed")[2]
-
-
-def test_atomics_are_refused_beside_the_other_faults(hcasim_: Hcasim) -> None:
     faults = hcasim_("bench", "atomic_lat", *BED, "--mtu", "256", "--qps", "0").faults
     assert [fault.partition(":")[0] for fault in faults] == ["qps", "mtu", "atomic_lat"]
 

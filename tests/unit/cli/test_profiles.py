@@ -71,17 +71,13 @@ def test_without_times_it_is_the_same_each_time_and_for_any_number_of_processes(
         assert hcasim_(*wanted, "-j", "1").output == hcasim_(*wanted, "-j", "2").output
 
 
-def test_what_it_cost_is_written_with_the_results(hcasim_: Hcasim, tmp_path: Path) -> None:
+def test_what_a_traced_point_cost_is_written_too(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "found.json"
-    hcasim_(*BENCH, "--size", "8", "--profile", "-o", str(file))
+    words = ("--size", "8", "--profile", "--trace", str(tmp_path / "events.tsv"))
+    assert "By block" in hcasim_(*BENCH, *words, "-o", str(file)).output
     profile = json.loads(file.read_text())["profile"]
     assert keys(profile) >= TIMES
     assert "points" not in profile
-
-
-def test_a_traced_point_is_profiled_too(hcasim_: Hcasim, tmp_path: Path) -> None:
-    words = ("--size", "8", "--profile", "--trace", str(tmp_path / "events.tsv"))
-    assert "By block" in hcasim_(*BENCH, *words).output
 
 
 @pytest.mark.parametrize("words", [RUN, ("reproduce", "rashti2007/fig4")])
