@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,20 @@ import click
 
 from hcasim.cli.command import (
     Command,
-    Faults,
     profile_option,
     read_pairs,
     settings_option,
     timing_option,
 )
 from hcasim.cli.experiment import machine_options, read_experiment
+from hcasim.cli.naming import FILE
 from hcasim.cli.output import note, print_line, print_notes, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.tracing import Tracing, trace_options
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.runs.application import Application
@@ -36,7 +38,7 @@ _FEW = 32
 @click.command("app", cls=Command)
 @click.argument("program", metavar="PROGRAM")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
-@machine_options
+@machine_options()
 @click.option(
     "-n", "--ranks", metavar="N", type=click.IntRange(min=1), required=True, help="Processes."
 )
@@ -69,10 +71,10 @@ _FEW = 32
 )
 @click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
 @settings_option
-@result_options
+@result_options()
 @click.option(
     "--goal",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
 )
 @trace_options
@@ -108,8 +110,7 @@ def command(
     algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
     outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
     faults += output_faults(outputs)
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     with (
         progress_bar("Simulating") as progress,
         tracing.listening(f"{program} on {given['testbed']}") as listen,
@@ -135,7 +136,6 @@ def command(
 
 
 def _print(found: Application, timing: bool) -> None:
-
     machine, outcome, run_s = found.machine, found.outcome, found.seconds
     nodes = len({one.node for one in outcome.ranks})
     print_line(
@@ -143,21 +143,19 @@ def _print(found: Application, timing: bool) -> None:
         f"{found.ranks} processes on {nodes} nodes"
     )
     _print_returned(outcome.ranks[0].returned)
-    parts = [
-        ("run time", run_s),
-        ("computing", found.compute_seconds),
-        ("in calls", found.mpi_seconds),
-        ("of that waiting", found.wait_seconds),
-    ]
-    click.echo()
-    print_table(
-        "Time, means over processes",
-        ("What", "ms", "%"),
-        [(what, f"{1e3 * seconds:.4f}", _share(seconds, run_s)) for what, seconds in parts],
-        ("ms", "%"),
-    )
+
+    def print_parts(title: str, parts: Iterable[tuple[str, float]]) -> None:
+        rows = [(what, f"{1e3 * seconds:.4f}", _share(seconds, run_s)) for what, seconds in parts]
+        print_table(title, ("What", "ms", "%"), rows, ("ms", "%"), below=True)
+
+    parts = {
+        "run time": run_s,
+        "computing": found.compute_seconds,
+        "in calls": found.mpi_seconds,
+        "of that waiting": found.wait_seconds,
+    }
+    print_parts("Time, means over processes", parts.items())
     if outcome.calls:
-        click.echo()
         columns = ("Calls", "ms", "Most", "%")
         print_table(
             "Calls, by mean time of a process",
@@ -173,21 +171,13 @@ def _print(found: Application, timing: bool) -> None:
                 for name, use in outcome.calls.items()
             ],
             columns,
+            below=True,
         )
-    click.echo()
-    print_table(
-        f"Critical path, with {outcome.critical_messages} messages",
-        ("What", "ms", "%"),
-        [
-            (what, f"{1e3 * seconds:.4f}", _share(seconds, run_s))
-            for what, seconds in sorted(outcome.critical.items(), key=lambda item: -item[1])
-        ],
-        ("ms", "%"),
-    )
-    click.echo()
+    critical = sorted(outcome.critical.items(), key=lambda item: -item[1])
+    print_parts(f"Critical path, with {outcome.critical_messages} messages", critical)
     rows = [[_cell(cell) for cell in one.row().values()] for one in outcome.ranks[:_FEW]]
     names = ("Rank", "Node", "Run ms", "Compute ms", "MPI ms", "Wait ms", "Messages", "Bytes")
-    print_table("Processes", names, rows, names)
+    print_table("Processes", names, rows, names, below=True)
     if found.ranks > _FEW:
         print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
     print_notes(found.notes)
@@ -209,22 +199,19 @@ def _print_returned(returned: Any) -> None:
     if not is_dataclass(returned) or isinstance(returned, type):
         return
     found = asdict(returned)
-    rows = found.pop("rows", ())
-    if rows:
-        click.echo()
-        names = tuple(rows[0])
-        numbers = tuple(name for name, one in rows[0].items() if not isinstance(one, str))
-        print_table(
-            "Found, by rank 0", names, [[*map(_text, row.values())] for row in rows], numbers
-        )
+    title = "Found, by rank 0"
+    if rows := found.pop("rows", ()):
+        numbers = [name for name, one in rows[0].items() if not isinstance(one, str)]
+        cells = [[*map(_text, row.values())] for row in rows]
+        print_table(title, [*rows[0]], cells, numbers, below=True)
+        title = "With that"
     lines = [
         (name, _text(one))
         for name, many in found.items()
         for one in (many if isinstance(many, tuple) else (many,))
     ]
     if lines:
-        click.echo()
-        print_table("Found, by rank 0" if not rows else "With that", ("What", "Value"), lines)
+        print_table(title, ("What", "Value"), lines, below=True)
 
 
 def _text(value: object) -> str:

@@ -12,7 +12,6 @@ import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
@@ -34,7 +33,7 @@ from hcasim.cli.printing import print_text
 from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import one_of, refuse
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
@@ -49,7 +48,7 @@ _UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("bench", cls=ExperimentCommand)
 @click.argument("workload", type=Workload())
-@experiment_options
+@experiment_options()
 @calibration_option
 @uncertainty_option
 @trace_options
@@ -119,8 +118,7 @@ def command(
     if tracing.wanted and uncertainty is not None:
         first = tracing.wanted[0]
         faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     for text in _lost_bands(wanted) if drawn else ():
         note(text)
     wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,19 @@ import click
 
 from hcasim.cli.command import WORDS
 from hcasim.cli.results import told
-from hcasim.cli.tables import print_table
+from hcasim.cli.tables import print_table, word
 
 _OWN = ("--explain", "--exact", "--json", "--profile", "--timing")
 """Flags of bench that ask nothing of a machine."""
 TELLING = 0.5
 """Share of a message's time from which on a resource is said to limit it."""
+_BUS_TITLES = {
+    "bus_mmio_writes": "writes of the processor to the adapter",
+    "bus_writes": "writes of the adapter to memory",
+    "bus_write_bytes": "their bytes",
+    "bus_read_requests": "reads of the adapter from memory",
+    "bus_read_bytes": "their bytes",
+}
 
 
 def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
@@ -23,66 +30,62 @@ def print_breakdown(point: str, breakdown: Mapping[str, Any]) -> None:
     of = f" of {point}" if point else ""
     where = f", {point}" if point else ""
     point = point or "one call"
+    is_typical = breakdown.get("typical", True)
     if "stages" in breakdown:
-        one = "" if breakdown.get("typical", True) else ", one message of many that differ"
-        _print_stages(f"Where the time{of} goes{one}", breakdown)
-        if _share_of(breakdown, breakdown.get("binds", "")) >= TELLING:
-            click.echo()
-            _print_resources(point, breakdown)
+        one = "" if is_typical else ", one message of many that differ"
+        stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
+        _print_shares(f"Where the time{of} goes{one}", stages, breakdown["total_us"])
     elif "steps" in breakdown:
         one = f", {breakdown['what']}" if "what" in breakdown else ""
-        one += "" if breakdown["typical"] else ", one of many that differ"
-        _print_steps(f"Where the time{of} goes{one}", breakdown)
-        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
-            click.echo()
-            _print_resources(point, breakdown)
+        one += "" if is_typical else ", one of many that differ"
+        heading, columns = f"Where the time{of} goes{one}", ("Rank", "Step")
+        steps = [(_who(one), _step(one), one["us"]) for one in breakdown["steps"]]
+        _print_shares(heading, steps, breakdown["total_us"], columns)
+        _print_ways(breakdown["steps"])
     elif "path" in breakdown:
         _print_path(point, breakdown)
-        if _share_of(breakdown, breakdown["binds"]) >= TELLING:
-            click.echo()
-            _print_resources(point, breakdown, TELLING)
     elif "components" in breakdown:
-        columns = ("Component", "KiB", "Pinned", "Mapped")
+        names = ("Component", "KiB", "Pinned", "Mapped")
         rows = [
-            (one["component"], f"{one['KiB']:.1f}", _yes(one["pinned"]), _yes(one["mapped"]))
+            (one["component"], f"{one['KiB']:.1f}", word(one["pinned"]), word(one["mapped"]))
             for one in breakdown["components"]
         ]
-        print_table(f"Where the memory{of} goes", columns, rows, right=columns[1:2])
-    elif "resources" in breakdown:
-        _print_resources(point, breakdown)
+        print_table(f"Where the memory{of} goes", names, rows, right=names[1:2])
+    of_message = not breakdown.keys().isdisjoint(("stages", "steps", "path"))
+    if "resources" in breakdown and (not of_message or _share_of_limit(breakdown) >= TELLING):
+        least = TELLING if "path" in breakdown else 0
+        _print_resources(point, breakdown, least, below=of_message)
     if "bus_per_message" in breakdown:
-        click.echo()
-        _print_bus("What a message takes of the bus", breakdown["bus_per_message"])
+        counts, columns = breakdown["bus_per_message"], ("Bus", "Per message")
+        heading = "What a message takes of the bus"
+        taken = [(words, f"{counts[name]:.1f}") for name, words in _BUS_TITLES.items()]
+        print_table(heading, columns, taken, right=columns[1:], below=True)
     if breakdown.get("caches"):
-        click.echo()
         _print_caches(f"Caches of the adapters{where}", breakdown["caches"])
 
 
-def _share_of(breakdown: Mapping[str, Any], name: str) -> float:
-    """How much of the time a resource was busy or waited for."""
-    found = (one for one in breakdown.get("resources", ()) if one["name"] == name)
+def _share_of_limit(breakdown: Mapping[str, Any]) -> float:
+    """How much of the time the resource that limits was busy or waited for."""
+    binds = breakdown.get("binds", "")
+    found = (one for one in breakdown["resources"] if one["name"] == binds)
     return max((max(one.get("busy", 0.0), one.get("waited", 0.0)) for one in found), default=0.0)
 
 
-def _print_stages(heading: str, breakdown: Mapping[str, Any]) -> None:
-    total = breakdown["total_us"]
-    stages = [(one["stage"], one["us"]) for one in breakdown["stages"]]
-    columns = ("Stage", "us", "Share")
-    rows = [(name, f"{us:.3f}", _percent(us, total)) for name, us in stages]
-    rows.append(("total", f"{total:.3f}", "100.0 %"))
-    print_table(heading, columns, rows, right=columns[1:])
-
-
-def _print_steps(heading: str, breakdown: Mapping[str, Any]) -> None:
-    """Print the steps of a message."""
-    total, steps = breakdown["total_us"], breakdown["steps"]
-    columns = ("Rank", "Step", "us", "Share")
+def _print_shares(
+    heading: str,
+    parts: Iterable[tuple[Any, ...]],
+    total_us: float,
+    names: Sequence[str] = ("Stage",),
+    *,
+    below: bool = False,
+) -> None:
+    """Print parts of a time, each a row of its names and its us, and their total."""
+    parts = [*parts, (*[""] * (len(names) - 1), "total", total_us)]
     rows = [
-        (_who(one), _step(one), f"{one['us']:.3f}", _percent(one["us"], total)) for one in steps
+        (*words, f"{us:.3f}", f"{100 * us / total_us:.1f} %" if total_us else "")
+        for *words, us in parts
     ]
-    rows.append(("", "total", f"{total:.3f}", "100.0 %"))
-    print_table(heading, columns, rows, right=columns[2:])
-    _print_ways(steps)
+    print_table(heading, (*names, "us", "Share"), rows, right=("us", "Share"), below=below)
 
 
 def _print_ways(steps: Iterable[Mapping[str, Any]]) -> None:
@@ -96,12 +99,12 @@ def _print_ways(steps: Iterable[Mapping[str, Any]]) -> None:
             names[stage["stage"]] = None
     if not ways:
         return
-    told = [
+    rows = [
         (name, *(f"{of[name]:.3f}" if name in of else "" for of in ways.values())) for name in names
     ]
-    click.echo()
     headings = [f"{kind} (us)" for kind in ways]
-    print_table("What adapters and links do of it", ("Stage", *headings), told, right=headings)
+    heading = "What adapters and links do of it"
+    print_table(heading, ("Stage", *headings), rows, right=headings, below=True)
 
 
 @dataclass
@@ -140,28 +143,27 @@ def _cause(step: Mapping[str, Any]) -> str:
 
 def _print_path(point: str, breakdown: Mapping[str, Any]) -> None:
     """Print rank by rank what the end of a collective has waited for, and what it consists of."""
-    total, algorithm = breakdown["total_us"], breakdown["algorithm"]
+    path, algorithm = breakdown["path"], breakdown["algorithm"]
     columns = ("Rank", "Waits for", "On the way (us)", "At work (us)", "Since the start (us)")
     rows, now = [], 0.0
-    for hop in _hops(breakdown["path"]):
+    for hop in _hops(path):
         now += hop.way_us + hop.work_us
         way = f"{hop.way_us:.3f}" if hop.waited_for else ""
         rows.append((str(hop.rank), hop.waited_for, way, f"{hop.work_us:.3f}", f"{now:.3f}"))
     by = f", {algorithm}" if algorithm else ""
-    heading = f"Critical path of {point}{by}, begun by all at once"
-    print_table(heading, columns, rows, right=columns[2:])
+    print_table(
+        f"Critical path of {point}{by}, begun by all at once", columns, rows, right=columns[2:]
+    )
     spent: dict[str, float] = {}
-    for step in breakdown["path"]:
+    for step in path:
         name = f"{step['step']} on the way" if "to" in step else step["step"]
         spent[name] = spent.get(name, 0.0) + step["us"]
-    click.echo()
-    told = [*spent.items(), ("total", total)]
-    shares = [(name, f"{us:.3f}", _percent(us, total)) for name, us in told]
-    print_table("What it consists of", ("Step", "us", "Share"), shares, right=("us", "Share"))
+    total_us = breakdown["total_us"]
+    _print_shares("What it consists of", spent.items(), total_us, ("Step",), below=True)
     click.echo(
         "\nThe path ends with the last process; the latency of the table is the mean over all."
     )
-    _print_ways(breakdown["path"])
+    _print_ways(path)
 
 
 def _who(step: Mapping[str, Any]) -> str:
@@ -182,62 +184,33 @@ _BUS_TITLES = {
 }
 
 
-def _print_bus(heading: str, counts: Mapping[str, float]) -> None:
-    columns = ("Bus", "Per message")
-    rows = [(words, f"{counts[name]:.1f}") for name, words in _BUS_TITLES.items()]
-    print_table(heading, columns, rows, right=columns[1:])
-
-
-def _print_resources(point: str, breakdown: Mapping[str, Any], least: float = 0) -> None:
+def _print_resources(
+    point: str, breakdown: Mapping[str, Any], least: float, *, below: bool
+) -> None:
     """Print what is busy or waited for, the most first, from a share of the time on."""
-    columns = ("Resource", "Busy (% of time)", "Waited for (% of time)")
-    shares = ("busy", "waited")
+    columns, shares = ("Resource", "Busy (% of time)", "Waited for (% of time)"), ("busy", "waited")
     found = [
-        (one["name"], *(100 * one[name] if name in one else None for name in shares))
+        (most, (one["name"], *(f"{100 * one[n]:.1f}" if n in one else "" for n in shares)))
         for one in breakdown["resources"]
-        if max(one.get(name, 0) for name in shares) >= least
+        if (most := max(one.get(name, 0.0) for name in shares)) >= least
     ]
-    found.sort(key=lambda row: -max(filter(None, row[1:]), default=0))
-    rows = [(name, *("" if one is None else f"{one:.1f}" for one in row)) for name, *row in found]
-    told = [row for row in rows if {*row[1:]} - {"", "0.0"}]
+    found.sort(key=lambda one: -one[0])
+    rows = [row for _, row in found if {*row[1:]} - {"", "0.0"}]
     binds = breakdown["binds"]
     limit = f"What limits {point}: {binds}" if binds else f"Nothing is saturated at {point}"
-    print_table(limit, columns, told, right=columns[1:])
-    _print_settings(breakdown)
-    _print_operation(breakdown)
-    if not binds and (command := _sensitivity()):
-        click.echo(f"\nWhich parameters matter: {command}")
-
-
-def _print_settings(breakdown: Mapping[str, Any]) -> None:
-    """Say what is about as busy as what limits, and what makes more of them."""
+    print_table(limit, columns, rows, right=columns[1:], below=below)
     if also := breakdown.get("also"):
         click.echo(f"\nAbout as busy, so that all of them have to be faster: {_listed(also)}.")
     options = [f"--{name.replace('_', '-')}" for name in breakdown.get("options", ())]
-    settings = [f"--set {path}" for path in breakdown.get("parameters", ())]
-    if options or settings:
-        click.echo(f"\nWhat to try: {_listed([*options, *settings])}.")
-
-
-def _print_operation(breakdown: Mapping[str, Any]) -> None:
-    """Print what an operation takes where that limits."""
-    stages = [(one["stage"], one["us"]) for one in breakdown.get("operation", ())]
-    if not stages:
-        return
-    total = sum(us for _, us in stages)
-    rows = [(name, f"{us:.3f}", _percent(us, total)) for name, us in (*stages, ("total", total))]
-    click.echo()
-    heading = "What an operation takes in the mean, the longest stage first"
-    print_table(heading, ("Stage", "us", "Share"), rows, right=("us", "Share"))
-
-
-def _sensitivity() -> str:
-    """The command that asks on which parameters the result of this one rests."""
+    if tries := [*options, *(f"--set {path}" for path in breakdown.get("parameters", ()))]:
+        click.echo(f"\nWhat to try: {_listed(tries)}.")
+    if stages := [(one["stage"], one["us"]) for one in breakdown.get("operation", ())]:
+        heading = "What an operation takes in the mean, the longest stage first"
+        _print_shares(heading, stages, sum(us for _, us in stages), below=True)
     context = click.get_current_context(silent=True)
-    words = context.meta.get(WORDS, ()) if context else ()
-    if context is None or context.info_name != "bench":
-        return ""
-    return told(["sensitivity", *(word for word in words if word not in _OWN)])
+    if not binds and context is not None and context.info_name == "bench":
+        words = [word for word in context.meta.get(WORDS, ()) if word not in _OWN]
+        click.echo(f"\nWhich parameters matter: {told(['sensitivity', *words])}")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -250,21 +223,9 @@ def _print_caches(heading: str, caches: Iterable[Mapping[str, Any]]) -> None:
     rows = [
         (
             *(str(one[name]) for name in ("name", "table", "accesses", "misses")),
-            _share(one, "hit_rate"),
+            f"{100 * one['hit_rate']:.1f} %" if "hit_rate" in one else "",
             *(f"{one[name]:.3f}" for name in ("fetch_us", "waited_us")),
         )
         for one in caches
     ]
-    print_table(heading, columns, rows, right=columns[2:])
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _percent(us: float, total: float) -> str:
-    return f"{100 * us / total:.1f} %" if total else ""
-
-
-def _share(resource: Mapping[str, Any], name: str) -> str:
-    return f"{100 * resource[name]:.1f} %" if name in resource else ""
+    print_table(heading, columns, rows, right=columns[2:], below=True)

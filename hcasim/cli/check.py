@@ -17,7 +17,7 @@ from hcasim.cli.tables import print_table
 
 @click.command("check", cls=Command)
 @click.argument("file", metavar="FILE")
-@experiment_options
+@experiment_options()
 @click.option(
     "--workload",
     metavar="W",
@@ -35,7 +35,7 @@ from hcasim.cli.tables import print_table
 @click.option("--allow-mismatch", is_flag=True, help="Also a trace of other hardware.")
 @no_cache_option
 @jobs_option
-@result_options
+@result_options()
 @click.pass_context
 def command(ctx: click.Context, /, file: str, testbed: str, **given: Any) -> None:
     """Check whether the model agrees with what was measured.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hcasim.cli.naming import Setting
-from hcasim.cli.output import print_line
+from hcasim.cli.output import note
 from hcasim.cli.outputs import guarded
-from hcasim.cli.surroundings import warnings_as_notes
 from hcasim.cli.tables import WIDE
 
 WORDS = "hcasim.words"
@@ -31,10 +32,24 @@ class Faults(click.ClickException):
         self.faults = list(faults)
         super().__init__("\n".join(self.faults))
 
-    def show(self, file: Any = None) -> None:
-        """Write the faults to standard error."""
-        for fault in self.faults:
-            print_line(f"Error: {fault}", err=True)
+    @property
+    def lines(self) -> list[str]:
+        """What is printed of them."""
+        return [f"Error: {fault}" for fault in self.faults]
+
+
+Decorated = Callable[..., Any]
+
+
+def options(*given: Decorated) -> Decorated:
+    """Return what gives a command options, which its help has in this order."""
+
+    def give(command: Decorated) -> Decorated:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return give
 
 
 debug_option = click.option(
@@ -56,6 +71,25 @@ _wide_option = click.option(
     callback=_keep,
     help="Print each table in one piece, however wide it is; a pipe always gets that.",
 )
+
+
+@contextlib.contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Print what libraries warn of as notes: a line each, in which nothing steers a terminal."""
+    import logging
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            note(f"Warning: {record.getMessage()}")
+
+    handler = Notes(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: note(f"Warning: {message}")
+            yield
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 class Command(click.Command):
@@ -92,28 +126,10 @@ class Command(click.Command):
         from hcasim.catalog.loader import each_file_once
 
         try:
-            with warnings_as_notes(), guarded(), each_file_once():
+            with _warnings_as_notes(), guarded(), each_file_once():
                 return super().invoke(ctx)
         except CatalogError as error:
             raise Faults(error.faults) from None
-
-
-def jobs_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say where it simulates."""
-    command = click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        expose_value=False,
-        callback=_use_scheduler,
-        help="Use the workers of a Dask scheduler: tcp://HOST:PORT, or the file it has written.",
-    )(command)
-    return click.option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Processes to use (default: all processors).",
-    )(command)
 
 
 def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
@@ -122,6 +138,24 @@ def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | No
 
         ctx.with_resource(on_scheduler(address))
 
+
+jobs_option = options(
+    click.option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Processes to use (default: all processors).",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        expose_value=False,
+        callback=_use_scheduler,
+        help="Use the workers of a Dask scheduler: tcp://HOST:PORT, or the file it has written.",
+    ),
+)
+"""Give a command the options that say where it simulates."""
 
 no_cache_option = click.option(
     "--no-cache",

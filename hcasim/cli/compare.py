@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Faults
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import TEXT, Wanted, result_options
-from hcasim.cli.tables import print_table
+from hcasim.cli.tables import print_table, word
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.comparison.compare import Comparison
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @side_options
 @uncertainty_option
 @click.option("--sources", is_flag=True, help="Also where each value that differs comes from.")
-@result_options
+@result_options()
 def command(
     a: str,
     b: str,
@@ -60,8 +60,7 @@ def command(
             faults.append(f"{option}: found without a workload; allowed: with one, or with results")
     samples = read_samples(uncertainty, faults)
     faults += output_faults(wanted.outputs())
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     with progress_bar("Simulating") as progress:
         found = compare(a, b, workload, uncertainty=samples, progress=progress, **asked)
     wanted.deliver(found, lambda: _print(found, sources))
@@ -80,9 +79,8 @@ def _print(found: Comparison, sources: bool) -> None:
         head = "1 parameter differs" if count == 1 else f"{count} parameters differ"
         print_table(head, ("What", "A", "B"), differing)
         if sources and count:
-            click.echo()
             told = ("What", "Side", "Value", "Evidence", "Source")
-            print_table("Where the values come from", told, _sources(found))
+            print_table("Where the values come from", told, _sources(found), below=True)
     else:
         print_line("The descriptions of both machines are the same.")
     for name in found.measured:
@@ -93,15 +91,11 @@ def _print(found: Comparison, sources: bool) -> None:
             ratio = one.ratio(name)
             cells = [_measured(side, name) for side in (one.a, one.b)]
             cells.append("" if ratio is None else number(ratio) + _range(one.bands.get(name)))
-            beyond = [_SAID[one.is_beyond(name)]] if banded else []
+            beyond = [word(one.is_beyond(name))] if banded else []
             lines.append((*at, *cells, *beyond))
         columns = (*(AXES[axis].title for axis in found.axes), "A", "B", "B/A")
         columns += ("Beyond bands",) if banded else ()
-        click.echo()
-        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns)
-
-
-_SAID = {None: "", True: "yes", False: "no"}
+        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns, below=True)
 
 
 def _measured(side: Mapping[str, float], name: str) -> str:

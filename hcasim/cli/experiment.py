@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from hcasim.cli.command import (
     Command,
+    Decorated,
     jobs_option,
     no_cache_option,
+    options,
     read_pairs,
     read_settings,
     settings_option,
@@ -19,8 +21,6 @@ from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED
 from hcasim.ground.errors import one_of
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import OPTIONS
-
-Decorated = Callable[..., Any]
 
 
 class ExperimentCommand(Command):
@@ -98,21 +98,6 @@ def _varying(option: Option) -> str:
     return f"default: {option.varies}, by workload"
 
 
-def benchmark_options(command: Decorated) -> Decorated:
-    """Give a command the options of a benchmark, as their table has them."""
-    for option in [*OPTIONS.values()][::-1]:
-        name = option.name.replace("_", "-")
-        long = f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
-        command = click.option(
-            *filter(None, (option.short, long)),
-            cls=_OfWorkload if option.varies else click.Option,
-            default=None,
-            metavar=_metavar(option),
-            help=f"{option.help}{_default(option)}.",
-        )(command)
-    return command
-
-
 def _default(option: Option) -> str:
     if option.is_flag or option.is_name:
         return ""
@@ -121,6 +106,11 @@ def _default(option: Option) -> str:
         return f" ({words}{_varying(option)})"
     default = option.label(option.usual) if option.is_size else option.usual
     return f" ({words}default: {default})"
+
+
+def _words(option: Option) -> str:
+    name = option.name.replace("_", "-")
+    return f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
 
 
 def _metavar(option: Option) -> str | None:
@@ -132,24 +122,24 @@ def _metavar(option: Option) -> str | None:
     return "WORD" if option.words else "GROUP" if option.is_name else unit
 
 
-_CHOICES = (
+_BENCHMARK = options(
+    *(
+        click.option(
+            *filter(None, (option.short, _words(option))),
+            cls=_OfWorkload if option.varies else click.Option,
+            default=None,
+            metavar=_metavar(option),
+            help=f"{option.help}{_default(option)}.",
+        )
+        for option in OPTIONS.values()
+    )
+)
+_TESTBED = "The machine: id, such as liu2004, or file."
+_MACHINE = options(
+    click.option("--adapter", type=ADAPTER, help="In every node instead of its own: id or file."),
+    click.option("--host", type=HOST, help="Of every node instead of its own: id or file."),
     click.option(
-        "--adapter",
-        metavar="ID",
-        type=ADAPTER,
-        help="In every node instead of its own: id or file.",
-    ),
-    click.option(
-        "--host",
-        metavar="ID",
-        type=HOST,
-        help="Of every node instead of its own: id or file.",
-    ),
-    click.option(
-        "--stack",
-        metavar="ID",
-        type=STACK,
-        help="Software in every node instead of its own: id or file.",
+        "--stack", type=STACK, help="Software in every node instead of its own: id or file."
     ),
     click.option(
         "--firmware-mode",
@@ -175,38 +165,21 @@ _CHOICES = (
 )
 
 
-def machine_options(command: Decorated | None = None, *, testbed: bool | None = True) -> Decorated:
-    """Give a command the options of a machine.
+def machine_options(*, testbed: bool | None = True) -> Decorated:
+    """Return what gives a command the options of a machine.
 
     Parameters:
-        command: which; without it, what gives a command such options is returned.
         testbed: whether one must be named; None if arguments of the command name it.
     """
-    if command is None:
-        return lambda one: machine_options(one, testbed=testbed)
-    for option in reversed(_CHOICES):
-        command = option(command)
-    if testbed is None:
-        return command
-    told = "The machine: id, such as liu2004, or file."
-    named = click.option("--testbed", required=testbed, metavar="ID", type=TESTBED, help=told)
-    return named(command)
+    named = click.option("--testbed", required=testbed, type=TESTBED, help=_TESTBED)
+    return _MACHINE if testbed is None else options(named, _MACHINE)
 
 
-def experiment_options(
-    command: Decorated | None = None, *, testbed: bool | None = True
-) -> Decorated:
-    """Give a command the options of a machine and of a benchmark.
-
-    Parameters:
-        command: which; without it, what gives a command such options is returned.
-        testbed: whether one must be named; None if arguments of the command name it.
-    """
-    if command is None:
-        return lambda one: experiment_options(one, testbed=testbed)
+def experiment_options(*, testbed: bool | None = True) -> Decorated:
+    """Return what gives a command the options of a benchmark beside those of a machine."""
     perturbed = "Also NetPIPE's sizes so many bytes above and below (default: 3)."
-    command = click.option("--perturbation", metavar="BYTES", help=perturbed)(command)
-    return machine_options(benchmark_options(settings_option(command)), testbed=testbed)
+    more = click.option("--perturbation", metavar="BYTES", help=perturbed)
+    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, more)
 
 
 def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
@@ -232,21 +205,24 @@ def switch_faults(given: dict[str, Any]) -> list[str]:
     return ["--no-switch: contradicts --switch; leave one out"] if both else []
 
 
-def side_options(command: Decorated) -> Decorated:
-    """Give a command the options of two machines and of a benchmark on both."""
-    for letter in ("b", "a"):
-        command = click.option(
+side_options = options(
+    # The machines are arguments.
+    experiment_options(testbed=None),
+    no_cache_option,
+    jobs_option,
+    *(
+        click.option(
             f"--{letter}",
             f"with_{letter}",
             metavar="NAME=VALUE",
             multiple=True,
             help=f"Of {letter.upper()} only: an option such as adapter=mt23108, or a path of --set."
             " Repeatable.",
-        )(command)
-    for give in (jobs_option, no_cache_option):
-        command = give(command)
-    # The machines are arguments.
-    return experiment_options(command, testbed=None)
+        )
+        for letter in ("a", "b")
+    ),
+)
+"""Give a command the options of two machines and of a benchmark on both."""
 
 
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, Faults
+from hcasim.cli.command import Command
 from hcasim.cli.output import note, print_json, print_line
 from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_table
+from hcasim.cli.tables import print_table, word
+from hcasim.ground.errors import refuse
 from hcasim.ground.reading import leads_to
 
 if TYPE_CHECKING:
@@ -74,16 +75,14 @@ def command(
 
     hints, faults = _hints(given)
     faults += _option_faults(files, output, form)
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     traces: list[tuple[str, Trace]] = []
     for name in files:
         try:
             traces.append((name, import_trace(Source(_shown(name), _read(name)), form, hints)))
         except CatalogError as error:
             faults += error.faults
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     written: list[tuple[str, Trace]] = []
     if output is not None and not _is_folder(output):
         written = [(output, merge(traces))]
@@ -103,16 +102,16 @@ def command(
 
 
 def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
-    from hcasim.catalog import nearest, one_of
+    from hcasim.ground.errors import Fault, nearest, one_of
     from hcasim.traces import Hints
     from hcasim.traces.figures import count
     from hcasim.traces.source import Unreadable
 
-    faults = []
+    faults: list[str] = []
     for option, allowed in (("unit", _UNITS), ("transport", _TRANSPORTS)):
         if given[option] and given[option] not in allowed:
             hint = nearest(given[option], allowed)
-            faults.append(f"--{option}: found {given[option]!r}; allowed: {one_of(allowed)}{hint}")
+            faults.append(Fault(f"--{option}", given[option], one_of(allowed), hint))
     mhz = given["cpu_mhz"]
     if mhz is not None:
         try:
@@ -132,13 +131,12 @@ def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
 
 
 def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> list[str]:
-    from hcasim.catalog import nearest, one_of
+    from hcasim.ground.errors import Fault, nearest, one_of
     from hcasim.traces import FORMATS
 
-    faults = []
+    faults: list[str] = []
     if form and form not in FORMATS:
-        hint = nearest(form, FORMATS)
-        faults.append(f"--format: found {form!r}; allowed: {one_of(FORMATS)}{hint}")
+        faults.append(Fault("--format", form, one_of(FORMATS), nearest(form, FORMATS)))
     for name in dict.fromkeys(files):
         if files.count(name) > 1:
             faults.append(f"{_shown(name)}: named {files.count(name)} times; allowed: once")
@@ -232,7 +230,7 @@ def _print(name: str, trace: Trace) -> None:
             one.unit,
             one.printed,
             ", ".join(
-                f"{key} {_word(value)}" for key, value in point.options.items() if key != "size"
+                f"{key} {word(value)}" for key, value in point.options.items() if key != "size"
             ),
         )
         for point in trace.points
@@ -243,10 +241,6 @@ def _print(name: str, trace: Trace) -> None:
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
     _print_notes(trace)
-
-
-def _word(value: bool | int | str) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _value(measured: Measured) -> str:

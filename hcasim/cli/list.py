@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hcasim.cli.command import Command
+from hcasim.cli.naming import ids
 from hcasim.cli.output import print_json
 from hcasim.cli.tables import print_table
 
@@ -19,54 +20,33 @@ SECTIONS = ("models", "scenarios", "calibrations", "workloads")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(what: str | None, as_json: bool) -> None:
     """List models, scenarios, calibrations and workloads."""
-    readers = {
-        "models": _models,
-        "scenarios": _scenarios,
-        "calibrations": _calibrations,
-        "workloads": _workloads,
-    }
-    found = {name: readers[name]() for name in ([what] if what else SECTIONS)}
+    found = {name: _rows(name) for name in ([what] if what else SECTIONS)}
     if as_json:
         from hcasim.schemas.documents import ListDocument
 
         print_json({**ListDocument.head(), **found})
         return
-    for number, (name, rows) in enumerate(found.items()):
-        if number:
-            click.echo()
+    for name, rows in found.items():
         columns = list(rows[0]) if rows else ["id"]
-        print_table(name.capitalize(), columns, ([*row.values()] for row in rows))
+        cells = ([*row.values()] for row in rows)
+        print_table(name.capitalize(), columns, cells, below=name != next(iter(found)))
 
 
-def _models() -> list[dict[str, str]]:
-    from hcasim.catalog import MODELS, list_ids
-
-    return [
-        {"id": name, "kind": kind, **_file(name, kind)}
-        for kind in MODELS
-        for name in list_ids(kind)
-    ]
-
-
-def _scenarios() -> list[dict[str, str]]:
-    from hcasim.papers.loader import list_scenarios
-
-    return [{"id": name, **_file(name, "scenarios", "workload")} for name in list_scenarios()]
-
-
-def _calibrations() -> list[dict[str, str]]:
-    from hcasim.catalog import list_ids
-
-    return [{"id": name, **_file(name, "calibrations")} for name in list_ids("calibrations")]
-
-
-def _workloads() -> list[dict[str, str]]:
+def _rows(section: str) -> list[dict[str, str]]:
+    from hcasim.catalog import MODELS
     from hcasim.workloads import WORKLOADS
 
-    return [
-        {"id": one.name, "measures": ", ".join(one.fields), "title": one.title}
-        for one in WORKLOADS.values()
-    ]
+    if section == "workloads":
+        return [
+            {"id": one.name, "measures": ", ".join(one.fields), "title": one.title}
+            for one in WORKLOADS.values()
+        ]
+    if section == "models":
+        return [
+            {"id": name, "kind": kind, **_file(name, kind)} for kind in MODELS for name in ids(kind)
+        ]
+    keys = ("workload",) if section == "scenarios" else ()
+    return [{"id": name, **_file(name, section, *keys)} for name in ids(section)]
 
 
 def _file(name: str, kind: str, *keys: str) -> dict[str, str]:

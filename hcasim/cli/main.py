@@ -20,7 +20,6 @@ import click
 from hcasim import __version__
 from hcasim.cli.command import Faults, debug_option
 from hcasim.cli.output import abandon, note
-from hcasim.cli.surroundings import prepare_process
 from hcasim.ground.process import build
 
 COMMANDS = {
@@ -44,7 +43,6 @@ COMMANDS = {
 """Each command, whose module in this package has its name, and the first line of its help."""
 
 BAD_INPUT = 2
-NOT_WRITTEN = 2
 UNEXPECTED = 70
 NO_ROOM = 71
 HUNG_UP = 129
@@ -88,17 +86,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = args and not args[0].startswith("-") and args[0] not in COMMANDS
         if unknown and not ctx.resilient_parsing:
-            raise click.UsageError(unknown_command(args[0]), ctx)
+            from hcasim.ground.errors import nearest
+
+            allowed = f"{', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}"
+            raise click.UsageError(f"found no command {args[0]!r}; allowed: {allowed}", ctx)
         return super().resolve_command(ctx, args)
-
-
-def unknown_command(name: str) -> str:
-    """Say that a command is unknown, and which is meant."""
-    import difflib
-
-    close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"found no command {name!r}; allowed: {', '.join(COMMANDS)}{hint}"
 
 
 @click.group(
@@ -126,7 +118,7 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
         args: the words after the program's name; those of this process without it.
         prog_name: the program's name in messages.
     """
-    prepare_process()
+    _prepare_process()
     words = sys.argv[1:] if args is None else list(args)
     code = _run(words, prog_name)
     if executor := sys.modules.get("hcasim.runs.executor"):
@@ -138,6 +130,43 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
         # The interpreter would end with a code of its own.
         abandon(sys.stderr)
     sys.exit(code)
+
+
+_STREAMS = ("stdin", "stdout", "stderr")
+_FIXED = {
+    # Jupyter and desktops name one that needs them.
+    "MPLBACKEND": "agg",
+}
+_USUAL = {
+    # Workers are as many as processors, and the matrices of a fit are small. Each thread would take
+    # its share of the address space, and with too little of it wait for ever.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+def _prepare_process() -> None:
+    """Give a process streams that take any text, and libraries one thread and no display.
+
+    What is printed to a stream that was closed goes nowhere, and not into a file that is opened
+    later under its number.
+    """
+    for number, name in enumerate(_STREAMS):
+        stream = getattr(sys, name)
+        if stream is None:
+            # The standard streams come first, in this order, and so get their numbers back.
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
+            # Names of files may hold bytes that are no text; terminals may not know all letters.
+            stream.reconfigure(errors="backslashreplace")
+    os.environ |= _FIXED
+    for name, value in _USUAL.items():
+        os.environ.setdefault(name, value)
 
 
 def _run(words: list[str], prog_name: str) -> int:
@@ -188,12 +217,10 @@ def _ended(error: BaseException) -> int:
 
 def _show(error: click.ClickException) -> None:
     """Print what click says, which may quote the words of the command line."""
-    if isinstance(error, Faults):
-        error.show()
-        return
     text = io.StringIO()
     error.show(text)
-    for line in text.getvalue().splitlines():
+    lines = text.getvalue().splitlines()
+    for line in error.lines if isinstance(error, Faults) else lines:
         note(line)
 
 
@@ -217,7 +244,7 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         abandon(sys.stdout)
         note(f"Error: standard output: cannot be written: {error.strerror}")
-        return NOT_WRITTEN
+        return BAD_INPUT
     if isinstance(error, FileNotFoundError) and not _has_folder():
         note("Error: the current folder has been removed; allowed: one that is there")
         return BAD_INPUT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,15 +13,18 @@ class Named(click.types.StringParamType):
     """The id of something that there is, or the path of a file; which it is, the command checks.
 
     Parameters:
-        known: returns what there is, by what it is.
+        kinds: what it may be, as `ids` takes it.
         path: whether the path of a file may stand there.
     """
 
     name = "id"
 
-    def __init__(self, known: Callable[[], Sequence[str]], *, path: bool = False) -> None:
-        self._known = known
+    def __init__(self, *kinds: str, path: bool = True) -> None:
+        self._kinds = kinds
         self._path = path
+
+    def _known(self) -> list[str]:
+        return [name for kind in self._kinds for name in ids(kind)]
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
         from hcasim.ground.errors import one_of
@@ -50,11 +53,11 @@ class Workload(Named):
     name = "workload"
 
     def __init__(self) -> None:
-        super().__init__(_workloads)
+        super().__init__("workloads", path=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         own = value.removeprefix("ib_")
-        return own if own in _workloads() else value
+        return own if own in ids("workloads") else value
 
 
 class Setting(click.types.StringParamType):
@@ -92,49 +95,30 @@ class Setting(click.types.StringParamType):
         ]
 
 
-def _ids(*kinds: str) -> Callable[[], list[str]]:
-    def known() -> list[str]:
-        from hcasim.catalog import list_ids
+def ids(kind: str) -> list[str]:
+    """Return the ids of a kind of descriptions, of all models, or of papers or workloads."""
+    if kind == "workloads":
+        from hcasim.workloads import WORKLOADS
 
-        return [name for kind in kinds for name in list_ids(kind)]
+        return list(WORKLOADS)
+    if kind in ("papers", "scenarios"):
+        from hcasim.papers.loader import list_papers, list_scenarios
 
-    return known
+        return list_papers() if kind == "papers" else list_scenarios()
+    from hcasim.catalog import MODELS, list_ids
 
-
-def _models() -> list[str]:
-    from hcasim.catalog import MODELS
-
-    return _ids(*MODELS)()
-
-
-def _workloads() -> list[str]:
-    from hcasim.workloads import WORKLOADS
-
-    return list(WORKLOADS)
+    return [name for one in (MODELS if kind == "models" else (kind,)) for name in list_ids(one)]
 
 
-def _scenarios() -> list[str]:
-    from hcasim.papers.loader import list_papers, list_scenarios
-
-    return [*list_papers(), *list_scenarios()]
-
-
-def _shown() -> list[str]:
-    return [*_bases(), *_workloads()]
-
-
-def _bases() -> list[str]:
-    from hcasim.papers.loader import list_scenarios
-
-    return [*_models(), *list_scenarios()]
-
-
-TESTBED = Named(_ids("testbeds"), path=True)
-ADAPTER = Named(_ids("adapters"), path=True)
-HOST = Named(_ids("hosts"), path=True)
-SWITCH = Named(_ids("switches"), path=True)
-STACK = Named(_ids("stacks"), path=True)
-SCENARIO = Named(_scenarios, path=True)
-SHOWN = Named(_shown, path=True)
-FITTED = Named(_ids("calibrations"), path=True)
-BASE = Named(_bases, path=True)
+TESTBED = Named("testbeds")
+ADAPTER = Named("adapters")
+HOST = Named("hosts")
+SWITCH = Named("switches")
+STACK = Named("stacks")
+SCENARIO = Named("papers", "scenarios")
+SHOWN = Named("models", "scenarios", "workloads")
+FITTED = Named("calibrations")
+BASE = Named("models", "scenarios")
+FILE = click.Path(path_type=Path)
+"""The path of a file."""
+FILE.name = "file"

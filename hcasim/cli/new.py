@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from hcasim.cli.command import Command, Faults
+from hcasim.cli.command import Command
 from hcasim.cli.naming import BASE
 from hcasim.cli.output import note
+from hcasim.ground.errors import refuse
 
 _KINDS = {
     "adapter": "adapters",
@@ -67,7 +68,7 @@ def command(kind: str, name: str, base: str | None, folder: Path) -> None:
         faults.append(f"--output: found {str(folder)!r}, which is no folder")
     if base is None:
         faults.append(f"--based-on: missing; allowed: {one_of([*known, 'the path of a file'])}")
-    if faults or base is None:
-        raise Faults(faults)
+    refuse(*faults)
+    assert base is not None
     write_atomically(file, starting_file(_KINDS[kind], name, base, folder))
     note(f"Wrote {file}")

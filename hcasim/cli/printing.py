@@ -27,12 +27,8 @@ def print_text(result: Benchmark) -> None:
 
     machine, axes, fields = result.machine, result.axes, result.fields
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
-    ends = [
-        name
-        for name in result.curve.rows[-1]
-        if ("_min_" in name or "_max_" in name) and name not in fields
-    ]
-    fields = (*fields, *ends)
+    ends = (name for name in result.curve.rows[-1] if "_min_" in name or "_max_" in name)
+    fields = tuple(dict.fromkeys((*fields, *ends)))
     columns = (*(AXES[name].title for name in axes), *(heading(name) for name in fields))
     rows = (
         (
@@ -79,7 +75,7 @@ def _print_error(result: Benchmark) -> None:
     click.echo(f"Averaged, and known to ± {worst:.1f} %{where}{hint}.")
 
 
-SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}
+_SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}
 """What is counted, and what one of it is called."""
 
 
@@ -87,22 +83,15 @@ def _named(point: Mapping[str, int]) -> str:
     """A point in words: "4096 B", "4096 B, 128 QPs" or "64 KiB, 50 % reuse"."""
     from hcasim.ground.units import format_size
 
-    def word(name: str, value: int) -> str:
-        if name == "size":
-            return format_size(value)
+    def words(name: str, value: int) -> str:
+        if name in ("size", "window_bytes"):
+            return format_size(value) if name == "size" else f"window of {format_size(value)}"
         if name == "reuse":
             return f"{value} % reuse"
-        if name == "window_bytes":
-            return f"window of {format_size(value)}"
-        if name in SEVERAL:
-            return f"{value} {name}" if value > 1 else f"1 {SEVERAL[name]}"
-        return f"{value} QP" if value == 1 else f"{value} QPs"
+        several = name if name in _SEVERAL else "QPs"
+        return f"{value} {several if value != 1 else _SEVERAL.get(name, 'QP')}"
 
-    return ", ".join(word(name, value) for name, value in point.items())
-
-
-_COUNTS = ("Events", "Packets", "Left out")
-_TIMES = ("Seconds", "Packets/s")
+    return ", ".join(words(name, value) for name, value in point.items())
 
 
 def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing: bool) -> None:
@@ -119,29 +108,22 @@ def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing
         return
     cost = total(costs)
     lines = [*zip(points, costs, strict=True)] if len(points) > 1 else []
-    lines.append(("all" if lines else points[0] if points else "all", cost))
-    columns = (*_COUNTS, *(_TIMES if timing else ()))
-    rows = [(name, *_cells(one)[: len(columns)]) for name, one in lines]
-    click.echo()
-    print_table("What simulating cost", ("Of", *columns), rows, right=columns)
-    click.echo()
-    _print_blocks(cost, timing)
-
-
-def _cells(cost: Cost) -> tuple[str, ...]:
-    counts = (cost.events, cost.packets, cost.left_out)
-    return (*map(str, counts), f"{cost.wall_s:.3f}", f"{cost.packets_per_s:.0f}")
-
-
-def _print_blocks(cost: Cost, timing: bool) -> None:
-    columns = ("Events", *(("Seconds", "Share") if timing else ()))
+    lines.append(("all" if lines or not points else points[0], cost))
+    columns = ("Events", "Packets", "Left out", *(("Seconds", "Packets/s") if timing else ()))
+    rows: list[tuple[str, ...]] = []
+    for name, one in lines:
+        counts = map(str, (one.events, one.packets, one.left_out))
+        times = (f"{one.wall_s:.3f}", f"{one.packets_per_s:.0f}") if timing else ()
+        rows.append((name, *counts, *times))
+    print_table("What simulating cost", ("Of", *columns), rows, right=columns, below=True)
     order = cost.dearest if timing else cost.busiest
     spent = [(name, str(cost.calls[name]), cost.seconds[name]) for name in order]
     if timing:
         spent += [("queue of events", "", cost.queue_s), ("set-up", "", cost.setup_s)]
     rows = [
-        (name, calls, f"{seconds:.3f}", f"{100 * seconds / cost.wall_s:.1f} %")
-        for name, calls, seconds in spent
+        (name, calls, *((f"{took:.3f}", f"{100 * took / cost.wall_s:.1f} %") if timing else ()))
+        for name, calls, took in spent
     ]
+    columns = ("Events", *(("Seconds", "Share") if timing else ()))
     title = "By block, with what it has others do at once"
-    print_table(title, ("Block", *columns), [row[: 1 + len(columns)] for row in rows], columns)
+    print_table(title, ("Block", *columns), rows, right=columns, below=True)

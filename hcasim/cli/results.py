@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.command import Decorated, options
+from hcasim.cli.naming import FILE
 from hcasim.cli.output import note, print_lines
 from hcasim.cli.outputs import Output
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from hcasim.papers.scenario import Scenario
     from hcasim.runs.table import Table
 
-Decorated = Callable[..., Any]
 TEXT = "text"
 FORMS = {
     TEXT: ".txt",
@@ -35,25 +36,25 @@ FORMS = {
 
 
 def result_options(
-    command: Decorated | None = None,
-    *,
-    forms: Collection[str] = FORMS,
-    folder: str = "",
-    more: str = "",
+    *, forms: Collection[str] = FORMS, folder: str = "", more: str = ""
 ) -> Decorated:
-    """Give a command the options that say what becomes of its result.
+    """Return what gives a command the options that say what becomes of its result.
 
     Parameters:
-        command: which; without it, what gives a command such options is returned.
         forms: those in which it prints.
         folder: what --output writes into a folder, if it names one.
         more: which endings of --output there are beside those of all results.
     """
-    if command is None:
-        return lambda one: result_options(one, forms=forms, folder=folder, more=more)
-    for option in (
-        click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    return options(
+        click.option(
+            "-o",
+            "--output",
+            type=FILE,
+            help=folder
+            or "Also write the result, in the form that the ending says: .json, .jsonl,"
+            f" .csv, .parquet, .md, .tex, .html, .txt{more}, or a figure.",
+        ),
+        click.option("--plot", type=FILE, help="Also draw the result: .png, .svg, .pdf."),
         click.option(
             "--format",
             "form",
@@ -61,24 +62,9 @@ def result_options(
             default=TEXT,
             help=f"{', '.join(forms)} (default: {TEXT}).",
         ),
-        click.option(
-            "--plot",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Also draw the result: .png, .svg, .pdf.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help=folder
-            or "Also write the result, in the form that the ending says: .json, .jsonl,"
-            f" .csv, .parquet, .md, .tex, .html, .txt{more}, or a figure.",
-        ),
-    ):
-        command = option(command)
-    return command
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
+    )
 
 
 @dataclass
@@ -170,22 +156,17 @@ class Wanted:
             else:
                 ending = FORMS.get(self.form, self.form)
                 text = special[ending]() if ending in special else found.render(ending)
-                _print(text, self.form)
+                assert isinstance(text, str)
+                if self.form == "json":
+                    click.echo(text, nl=False)
+                else:
+                    print_lines(text)
 
 
-def _print(text: str | bytes, form: str) -> None:
-    assert isinstance(text, str)
-    if form == "json":
-        click.echo(text, nl=False)
-    else:
-        print_lines(text)
-
-
-report_option: Callable[..., Any] = click.option(
+report_option: Decorated = click.option(
     "--report",
     "page",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write a page of all of it with its figures, .html, or its tables, .md or .tex.",
 )
 

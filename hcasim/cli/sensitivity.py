@@ -9,7 +9,6 @@ import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
 from hcasim.cli.command import (
-    Faults,
     calibration_option,
     jobs_option,
     no_cache_option,
@@ -25,11 +24,14 @@ from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
-    from hcasim.study.sensitivity.result import Method, Sensitivity
+    from hcasim.study.sensitivity.result import Sensitivity
     from hcasim.study.sensitivity.subject import Output as Asked
     from hcasim.study.sensitivity.tornado import Effect
+
+_PASSED_ON = ("method", "only", "quantity", "samples", "sampling_seed", "jobs")
 
 
 @click.command("sensitivity", cls=ExperimentCommand)
@@ -86,22 +88,16 @@ if TYPE_CHECKING:
     default=10,
     help="Print so many parameters, those that move the result most (default: 10).",
 )
-@result_options
+@result_options()
 @no_cache_option
 @jobs_option
 def command(
     subject: str,
     calibration: Path | None,
-    method: Method,
     ranges: tuple[str, ...],
     spread: str,
-    only: tuple[str, ...],
-    quantity: str | None,
-    samples: int | None,
-    sampling_seed: int,
     top: int,
     no_cache: bool,
-    jobs: int | None,
     **given: Any,
 ) -> None:
     """Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.
@@ -127,28 +123,22 @@ def command(
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
     wrong = [f"{path}={one}" for path, one in ends.items() if ".." not in one]
     faults += [f"--range: found {one!r}; allowed: PATH=LOW..HIGH" for one in wrong]
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     try:
         with progress_bar("Simulating") as progress:
             found = sensitivity(
                 subject,
                 given["testbed"],
-                method=method,
                 ranges=ends,
                 spread=_number(spread),
-                only=only,
-                quantity=quantity,
-                samples=samples,
-                sampling_seed=sampling_seed,
                 calibration=known,
-                jobs=jobs,
                 progress=progress,
                 cache=not no_cache,
+                **{name: given[name] for name in _PASSED_ON},
                 **settings,
             )
     except CatalogError as error:
-        raise Faults(blamed(error.faults, known, given)) from None
+        raise CatalogError(blamed(error.faults, known, given)) from None
     wanted.deliver(found, lambda: _print(found, top))
 
 

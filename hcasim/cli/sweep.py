@@ -10,7 +10,6 @@ import click
 
 from hcasim.cli.command import (
     WORDS,
-    Faults,
     jobs_option,
     no_cache_option,
     read_pairs,
@@ -28,6 +27,7 @@ from hcasim.cli.results import (
 )
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.sweep.table import Sweep
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @click.option("--series", metavar="COLUMN", help="What has a line for each value.")
 @click.option("--columns", metavar="COLUMN", help="What has a column of panels for each value.")
 @click.option("--rows", metavar="COLUMN", help="What has a row of panels for each value.")
-@result_options
+@result_options()
 @no_cache_option
 @jobs_option
 def command(
@@ -126,8 +126,7 @@ def command(
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
     faults += output_faults([*wanted.outputs(), report_output(page)], read)
-    if faults:
-        raise Faults(dict.fromkeys(faults))
+    refuse(*faults)
     merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
     paths = {name: one for name, one in more.items() if "." in name}
     with progress_bar("Simulating") as progress:

@@ -32,6 +32,7 @@ def print_table(
     right: Collection[str] = (),
     *,
     aside: Collection[str] = (),
+    below: bool = False,
 ) -> None:
     """Print a table: drawn on a terminal, aligned text elsewhere.
 
@@ -44,9 +45,12 @@ def print_table(
         rows: the cells as text.
         right: names of the columns that are aligned to the right.
         aside: columns that are the first to go to a further table.
+        below: whether an empty line comes first.
     """
     from hcasim.ground.text import plain_table, printable
 
+    if below:
+        click.echo()
     columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
     context = click.get_current_context(silent=True)
     wide = context is not None and context.meta.get(WIDE, False)
@@ -55,6 +59,13 @@ def print_table(
         _print_drawn(printable(title), columns, shown, right, aside)
     else:
         click.echo(plain_table(title, columns, rows, right), nl=False)
+
+
+def word(value: object) -> str:
+    """Write a value as a cell: what is true or false as yes or no, nothing as an empty one."""
+    if value is None:
+        return ""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
 def _print_drawn(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.command import options
+from hcasim.cli.naming import FILE
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output
 
@@ -18,49 +20,41 @@ if TYPE_CHECKING:
     from hcasim.study.capture import Tap
     from hcasim.study.timeline import Choice
 
-Decorated = Callable[..., Any]
 Listen = Callable[["Simulator"], None]
 
 
-def trace_options(command: Decorated) -> Decorated:
-    """Give a command the options of what is recorded of a run."""
-    for option in (
-        click.option(
-            "--pcap-snaplen",
-            metavar="BYTES",
-            help="Of each packet (default: all); Wireshark calls data malformed that is cut.",
-        ),
-        click.option(
-            "--pcap-link",
-            metavar="NODE[:PORT]",
-            help="Whose link --pcap is of (default: 0:1).",
-        ),
-        click.option(
-            "--pcap",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Also write the packets of a link as Wireshark reads them: .pcap, .pcap.gz.",
-        ),
-        click.option(
-            "--trace-node",
-            metavar="N,N",
-            help="Only these nodes in a timeline (default: all, and the switches).",
-        ),
-        click.option(
-            "--trace-time",
-            metavar="BEGIN..END",
-            help="Only this part in a timeline, such as 10us..50us.",
-        ),
-        click.option(
-            "--trace",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Also write what each block does: .json or .json.gz as a timeline that Perfetto "
-            "opens, others as a line for each event; one point only.",
-        ),
-    ):
-        command = option(command)
-    return command
+trace_options = options(
+    click.option(
+        "--trace",
+        type=FILE,
+        help="Also write what each block does: .json or .json.gz as a timeline that Perfetto "
+        "opens, others as a line for each event; one point only.",
+    ),
+    click.option(
+        "--trace-time",
+        metavar="BEGIN..END",
+        help="Only this part in a timeline, such as 10us..50us.",
+    ),
+    click.option(
+        "--trace-node",
+        metavar="N,N",
+        help="Only these nodes in a timeline (default: all, and the switches).",
+    ),
+    click.option(
+        "--pcap",
+        type=FILE,
+        help="Also write the packets of a link as Wireshark reads them: .pcap, .pcap.gz.",
+    ),
+    click.option(
+        "--pcap-link", metavar="NODE[:PORT]", help="Whose link --pcap is of (default: 0:1)."
+    ),
+    click.option(
+        "--pcap-snaplen",
+        metavar="BYTES",
+        help="Of each packet (default: all); Wireshark calls data malformed that is cut.",
+    ),
+)
+"""Give a command the options of what is recorded of a run."""
 
 
 @dataclass(frozen=True)
@@ -107,19 +101,18 @@ class Tracing:
         faults: list[str] = []
         self._choice(faults)
         self._tap(faults)
-        for option, value in (
-            ("--pcap-link", self.pcap_link),
-            ("--pcap-snaplen", self.pcap_snaplen),
-        ):
-            if value is not None and self.pcap is None:
+        given = {
+            f"--{name.replace('_', '-')}" for name, one in vars(self).items() if one is not None
+        }
+        for option in ("--pcap-link", "--pcap-snaplen"):
+            if option in given and self.pcap is None:
                 faults.append(f"{option}: says more of --pcap FILE, which is missing")
         if self.trace is not None and not is_timeline(self.trace):
             name, allowed = self.trace.name, f"{' or '.join(ENDINGS)} for a timeline"
             if f"{ENDINGS[0]}." in name.lower():
                 faults.append(f"--trace: found {name!r}; allowed: {allowed}, others for lines")
-        parts = ("--trace-time", self.trace_time), ("--trace-node", self.trace_node)
-        for option, value in parts:
-            if value is not None and (self.trace is None or not is_timeline(self.trace)):
+        for option in ("--trace-time", "--trace-node"):
+            if option in given and (self.trace is None or not is_timeline(self.trace)):
                 faults.append(f"{option}: chooses a part of a timeline, --trace FILE{ENDINGS[0]}")
         return faults
 
@@ -144,8 +137,17 @@ class Tracing:
         Yields:
             What is to be given the simulator before anything happens.
         """
-        listens: list[Listen] = []
-        with self._traced(run, listens), self._captured(listens):
+        from hcasim.study.timeline import is_timeline
+
+        with ExitStack() as files:
+            listens: list[Listen] = []
+            if self.trace is not None:
+                timeline = is_timeline(self.trace)
+                choice = self._choice([])
+                file = _timeline(self.trace, choice, run) if timeline else _lines(self.trace)
+                listens.append(files.enter_context(file))
+            if self.pcap is not None:
+                listens.append(files.enter_context(_packets(self.pcap, self._tap([]))))
 
             def listen(sim: Simulator) -> None:
                 for one in listens:
@@ -153,41 +155,27 @@ class Tracing:
 
             yield listen
 
-    @contextmanager
-    def _captured(self, listens: list[Listen]) -> Iterator[None]:
-        if self.pcap is None:
-            yield
-            return
-        from hcasim.study.capture import captured
 
-        with captured(self.pcap, self._tap([])) as capture:
-            listens.append(capture.follow)
-            yield
-        note(f"Wrote {capture.packets} packets to {self.pcap}")
+@contextmanager
+def _packets(file: Path, tap: Tap) -> Iterator[Listen]:
+    from hcasim.study.capture import captured
 
-    @contextmanager
-    def _traced(self, run: str, listens: list[Listen]) -> Iterator[None]:
-        from hcasim.study.timeline import is_timeline
+    with captured(file, tap) as capture:
+        yield capture.follow
+    note(f"Wrote {capture.packets} packets to {file}")
 
-        if self.trace is None:
-            yield
-        elif is_timeline(self.trace):
-            from hcasim.study.timeline import recorded
 
-            choice = self._choice([])
-            with recorded(self.trace, choice, run) as timeline:
-                listens.append(timeline.follow)
-                yield
-            note(f"Wrote {timeline.records} records to {self.trace}")
-            if timeline.sim.now < choice.begin_ps:
-                from hcasim.ground.units import format_time
+@contextmanager
+def _timeline(file: Path, choice: Choice, run: str) -> Iterator[Listen]:
+    from hcasim.ground.units import format_time
+    from hcasim.study.timeline import recorded
 
-                end = format_time(timeline.sim.now)
-                note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
-        else:
-            with _lines(self.trace) as listen:
-                listens.append(listen)
-                yield
+    with recorded(file, choice, run) as timeline:
+        yield timeline.follow
+    note(f"Wrote {timeline.records} records to {file}")
+    if timeline.sim.now < choice.begin_ps:
+        end = format_time(timeline.sim.now)
+        note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Faults
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
 from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.study.comparison.why import Answer, Why
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Causes that count as one: part (the adapter, the host and so on), section (blocks such as"
     " adapter.bus), or what paths begin with. Repeatable.",
 )
-@result_options
+@result_options()
 def command(
     a: str,
     b: str,
@@ -65,8 +65,7 @@ def command(
     faults = [*wanted.faults()]
     asked = read_sides(given, faults)
     faults += output_faults(wanted.outputs())
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     with progress_bar("Simulating") as progress:
         asked |= {"quantity": quantity, "top": top, "group": group}
         found = why(a, b, workload, progress=progress, **asked)
@@ -97,5 +96,4 @@ def _print(answer: Answer) -> None:
     ends = f"{number(answer.a)} to {number(answer.b, answer.unit)}"
     print_table(f"{answer.name}: {ends}", head, rows, right=head[3:])
     for title, columns, lines in answer.tables():
-        click.echo()
-        print_table(title, columns, lines, right=columns[1:])
+        print_table(title, columns, lines, right=columns[1:], below=True)

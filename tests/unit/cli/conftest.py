@@ -1,9 +1,10 @@
 """The command line as a user meets it: a process with output, messages and an exit code."""
 
+import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ class Outcome:
     code: int
     output: str
     messages: str
+
+    @property
+    def json(self) -> Any:
+        """The document that was printed."""
+        return json.loads(self.output)
 
     @property
     def faults(self) -> list[str]:
@@ -58,6 +64,17 @@ def hcasim_(capfd: pytest.CaptureFixture[str]) -> Hcasim:
         return Outcome(caught.value.code, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """Answers to signals as a command finds them; in the background a shell ignores SIGINT."""
+    usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL}
+    usual |= {signal.SIGINT: signal.default_int_handler}
+    before = {one: signal.signal(one, answer) for one, answer in usual.items()}
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.chakra_traces import BARRIER, COLLECTIVE, node, write_trace
 from tests.otf2_archives import write_archive
+from tests.unit.cli.conftest import Hcasim
 
 PROGRAM = """
 def main(comm, steps="2"):
@@ -29,7 +29,7 @@ def program(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
+def test_a_program_of_the_users_own_is_run(hcasim_: Hcasim, program: Path) -> None:
     done = hcasim_("app", str(program), "3", *MACHINE, "-n", "4", "--ppn", "2", "--json")
     found = json.loads(done.output)
     assert found["options"]["ranks"] == 4
@@ -42,13 +42,13 @@ def test_a_program_of_the_users_own_is_run(hcasim_: Any, program: Path) -> None:
     )
 
 
-def test_tables_say_where_the_time_went(hcasim_: Any, program: Path) -> None:
+def test_tables_say_where_the_time_went(hcasim_: Hcasim, program: Path) -> None:
     output = hcasim_("app", str(program), *MACHINE, "-n", "2", "--profile").output
     for words in ("steps on liu2004", "run time", "allreduce", "Critical path", "Processes"):
         assert words in output
 
 
-def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
+def test_files_are_written(hcasim_: Hcasim, program: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"out{ending}" for ending in (".json", ".csv", ".svg")]
     for file in files:
         option = "--plot" if file.suffix == ".svg" else "--output"
@@ -57,7 +57,7 @@ def test_files_are_written(hcasim_: Any, program: Path, tmp_path: Path) -> None:
 
 
 def test_what_happens_when_and_what_is_on_the_wire_are_written(
-    hcasim_: Any, program: Path, tmp_path: Path
+    hcasim_: Hcasim, program: Path, tmp_path: Path
 ) -> None:
     shown, wire, lines = tmp_path / "run.json", tmp_path / "wire.pcap", tmp_path / "lines.tsv"
     words = ("app", str(program), *MACHINE, "-n", "2", "--no-timing", "--json")
@@ -65,15 +65,15 @@ def test_what_happens_when_and_what_is_on_the_wire_are_written(
     assert found.output == hcasim_(*words).output
     names = {one["name"] for one in json.loads(shown.read_text())["traceEvents"]}
     assert {"compute", "call send", "post_send", "packet", "poll memory"} <= names
-    packets = json.loads(found.output)["counters"]["port_xmit_packets"]
+    packets = found.json["counters"]["port_xmit_packets"]
     assert f"Wrote {packets} packets to {wire}" in found.messages
     hcasim_(*words, "--trace", str(lines))
     assert lines.read_text().startswith("time_ps\tblock\tevent\toperation\tdetails\n")
 
 
-def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
+def test_kernels_need_a_rate_of_computing(hcasim_: Hcasim) -> None:
     rate = ("--set", "host.computing.nas_cg=200 Mop/s")
-    found = json.loads(hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").output)
+    found = hcasim_("app", "cg.S", *MACHINE, "-n", "2", *rate, "--json").json
     assert found["ranks"][0]["returned"]["timed_s"] < found["run_s"]
     refused = hcasim_("app", "cg.S", *MACHINE, "-n", "3")
     assert refused.code == 2
@@ -100,7 +100,7 @@ def test_kernels_need_a_rate_of_computing(hcasim_: Any) -> None:
     ],
 )
 def test_what_a_program_does_wrong_is_told_by_its_line(
-    hcasim_: Any, program: Path, text: str, said: str
+    hcasim_: Hcasim, program: Path, text: str, said: str
 ) -> None:
     program.write_text(text)
     for name in (program, os.path.relpath(program)):
@@ -123,11 +123,11 @@ l1: recv 8b from 0 tag 0
 
 
 def test_a_schedule_is_replayed_with_as_many_processes_as_it_has(
-    hcasim_: Any, tmp_path: Path
+    hcasim_: Hcasim, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.goal"
     file.write_text(SCHEDULE)
-    found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+    found = hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").json
     assert found["ranks"][0]["compute_s"] == 1e-6
     assert found["traffic"] == [{"source": 0, "dest": 1, "messages": 1, "sent_bytes": 8}]
     (fault,) = hcasim_("app", str(file), *MACHINE, "-n", "3").faults
@@ -147,12 +147,12 @@ TRACE = """0 init
 """
 
 
-def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path) -> None:
+def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "one.txt"
     file.write_text(TRACE)
     words = ("app", str(file), *MACHINE, "-n", "2", "--json")
-    assert json.loads(hcasim_(*words).output)["ranks"][0]["compute_s"] == 1e-3
-    found = json.loads(hcasim_(*words, "--rate", "2 Gop/s").output)
+    assert hcasim_(*words).json["ranks"][0]["compute_s"] == 1e-3
+    found = hcasim_(*words, "--rate", "2 Gop/s").json
     assert found["ranks"][0]["compute_s"] == 5e-4
     assert found["options"]["rate"] == 2e9
     assert found["calls"][0]["call"] == "bcast"
@@ -164,7 +164,7 @@ def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
 def test_a_rate_is_refused_where_nothing_is_counted(
-    hcasim_: Any, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hcasim_: Hcasim, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("one.goal").write_text(SCHEDULE)
@@ -176,7 +176,7 @@ def test_a_rate_is_refused_where_nothing_is_counted(
 
 @pytest.mark.parametrize(("text", "what"), [(SCHEDULE, "schedule of GOAL"), (TRACE, "SimGrid")])
 def test_what_is_replayed_is_not_imported(
-    hcasim_: Any, text: str, what: str, tmp_path: Path
+    hcasim_: Hcasim, text: str, what: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "one"
     file.write_text(text)
@@ -186,37 +186,16 @@ def test_what_is_replayed_is_not_imported(
     assert "`hcasim app FILE -n N` replays it" in done.messages
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("is.Z", "-n", "2"), "is: class: found 'Z'"),
-        (("ix.A", "-n", "2"), "did you mean 'is.A'?"),
-        (("nothing.py", "-n", "2"), "nothing.py: cannot be read: no such file"),
-        (("nothing", "-n", "2"), "which is no file"),
-        (("is.S", "-n", "8"), "ranks: found 8; allowed: 1 to 4"),
-        (("is.S", "-n", "2", "--map-by", "blok"), "did you mean 'block'?"),
-        (("is.S", "-n", "2", "--algorithm", "bcast"), "allowed: COLLECTIVE=NAME"),
-        (("is.S", "-n", "2", "--algorithm", "bcast=x"), "algorithms['bcast']"),
-        (("is.S", "-n", "2", "more"), "with a file of Python only"),
-    ],
-)
-def test_what_cannot_be_run_is_refused(hcasim_: Any, words: tuple[str, ...], said: str) -> None:
-    done = hcasim_("app", *words, *MACHINE)
-    assert done.code == 2
-    assert said in done.messages
-    assert not done.output
-
-
-def test_archives_of_otf2_and_traces_of_chakra_are_replayed(hcasim_: Any, tmp_path: Path) -> None:
+def test_traces_of_otf2_and_chakra_are_replayed(hcasim_: Hcasim, tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a", *[lambda one: one.collective("BARRIER")] * 2)
     nodes = [node(1, COLLECTIVE, comm_type=BARRIER)]
     for file in (archive, write_trace(tmp_path, nodes, nodes)):
-        found = json.loads(hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").output)
+        found = hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").json
         assert found["calls"][0]["call"] == "barrier"
         assert "allowed: 2, as" in hcasim_("app", str(file), *MACHINE, "-n", "3").messages
 
 
-def test_a_run_is_written_as_a_schedule(hcasim_: Any, tmp_path: Path) -> None:
+def test_a_run_is_written_as_a_schedule(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "is.goal"
     done = hcasim_("app", "is.S", "-n", "2", "--goal", str(file), *MACHINE)
     assert done.code == 0

@@ -2,14 +2,10 @@
 
 import csv
 import io
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pytest
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 PAIR = ("liu2004", "liu2004", "write_lat", "--size", "8,1K", "-j", "1")
 SLOWER = ("--b", "adapter.send.latency=1 us")
 
@@ -55,7 +51,7 @@ def test_a_result_is_compared_with_a_machine(hcasim_: Hcasim, tmp_path: Path) ->
     bench = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "-j", "1")
     assert hcasim_(*bench, "-o", str(file)).code == 0
     words = ("compare", str(file), "liu2004", "--size", "8", "--json", "-j", "1")
-    document = json.loads(hcasim_(*words).output)
+    document = hcasim_(*words).json
     assert document["schema"] == "hcasim-compare"
     assert document["points"][0]["ratio"]["latency_us"] == 1
 
@@ -68,32 +64,7 @@ def test_why_prints_shares_and_words(hcasim_: Hcasim) -> None:
     assert "Where the time goes at Size 8\n" in found.output
     rows = [*csv.DictReader(io.StringIO(hcasim_("why", *PAIR, *SLOWER, "--csv").output))]
     assert {row["output"] for row in rows} == {"latency_us at Size 8", "latency_us at Size 1K"}
-    document = json.loads(hcasim_("why", *PAIR, *SLOWER, "--json").output)
+    document = hcasim_("why", *PAIR, *SLOWER, "--json").json
     assert document["schema"] == "hcasim-why"
     stages = document["answers"][0]["breakdown"]["stages"]
     assert [one["stage"] for one in stages if one["difference"]] == ["send pipeline"]
-
-
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (("compare", *PAIR, "--a", "x"), "--a: found 'x'; allowed: NAME=VALUE"),
-        (("compare", *PAIR, "--csv", "--json"), "--csv: contradicts --json; choose one"),
-        (
-            ("compare", *PAIR, "--sources", "--json"),
-            "--sources: found with --format json;",
-        ),
-        (("compare", *PAIR, "--uncertainty", "1"), "--uncertainty: found 1; allowed: 2 to"),
-        (("compare", *PAIR, "--explain"), "explain: found with compare; allowed: with why"),
-        (("compare", "x.csv", "liu2004"), "x.csv"),
-        (("compare", "liu2004", "sur2005", "--csv"), "--format csv: found without a workload"),
-        (("compare", "liu2004", "sur2006"), "sur2006"),
-        (("why", *PAIR, "--a", "qps=1", "--a", "qps=2"), "--a: found qps twice, as 1 and 2"),
-        (("why", *PAIR, *SLOWER, "--group", "swich"), "group: found 'swich', with which nothing"),
-        (("why", "a.json", "liu2004", "write_lat"), "a: found a result; allowed: a testbed"),
-    ],
-)
-def test_what_is_wrong_is_told(hcasim_: Hcasim, words: tuple[str, ...], fault: str) -> None:
-    found = hcasim_(*words)
-    assert found.code == 2
-    assert fault in found.messages

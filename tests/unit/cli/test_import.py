@@ -4,19 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.traces import read_trace
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.traces.conftest import DATA
-from tests.unit.traces.outputs import imb, probe
+from tests.unit.traces.outputs import probe
 
-Hcasim = Callable[..., Any]
 LAT = DATA / "perftest" / "rxe_write_lat_8B.txt"
 BW = DATA / "perftest" / "rxe_write_bw_gbits.txt"
+SIW = DATA / "perftest" / "siw_write_lat_8B.txt"
 NP_OUT = DATA / "netpipe" / "netpipe3_np.out"
 OSU = DATA / "osu" / "osu_latency_v7.2_hpcx_ib.txt"
 
@@ -49,7 +48,7 @@ def test_without_a_file_to_write_it_shows_what_it_read(hcasim_: Hcasim) -> None:
 
 def test_json_holds_the_records_of_the_trace(hcasim_: Hcasim) -> None:
     found = hcasim_("import", str(LAT), str(NP_OUT), "--json")
-    one, other = json.loads(found.output)["traces"]
+    one, other = found.json["traces"]
     assert (one["file"], other["file"]) == (str(LAT), str(NP_OUT))
     assert one["points"][0]["workload"] == "write_lat"
     assert one["points"][0]["measured"][0]["statistics"]["median"] == 10250
@@ -136,26 +135,17 @@ def test_all_wrong_options_are_named_at_once(hcasim_: Hcasim, tmp_path: Path) ->
     assert "did you mean 'perftest'?" in found.faults[3]
 
 
-def test_a_folder_is_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
-    assert hcasim_("import", str(tmp_path)).faults == [
-        f"{tmp_path}: found a folder; allowed: a regular file, or -, which is standard input"
-    ]
-
-
-def test_a_pipe_and_a_device_are_no_output_of_a_tool(hcasim_: Hcasim, tmp_path: Path) -> None:
+def test_a_folder_a_pipe_and_a_device_are_no_output_of_a_tool(
+    hcasim_: Hcasim, tmp_path: Path
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     allowed = "allowed: a regular file, or -, which is standard input"
-    assert hcasim_("import", str(pipe), "/dev/zero").faults == [
+    assert hcasim_("import", str(tmp_path), str(pipe), "/dev/zero").faults == [
+        f"{tmp_path}: found a folder; {allowed}",
         f"{pipe}: found a pipe; {allowed}",
         f"/dev/zero: found a device; {allowed}",
     ]
-
-
-def test_help_says_what_several_files_become(hcasim_: Hcasim) -> None:
-    found = hcasim_("import", "--help")
-    assert "Several files become one trace" in found.output
-    assert os.linesep in found.output
 
 
 def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
@@ -189,7 +179,7 @@ def test_names_in_a_trace_do_not_steer_the_terminal(hcasim_: Hcasim, tmp_path: P
     assert len(shown.output.splitlines()) == 4
     assert len(shown.messages.splitlines()) == 1
     told = hcasim_("import", str(file), "--json")
-    assert json.loads(told.output)["traces"][0]["points"][0]["workload"] == name
+    assert told.json["traces"][0]["points"][0]["workload"] == name
     refused = hcasim_("import", f"{file}x")
     escaped = str(file).replace("\n", "\\n")
     assert refused.faults == [f"{escaped}x: cannot be read: no such file or directory"]
@@ -198,23 +188,60 @@ def test_names_in_a_trace_do_not_steer_the_terminal(hcasim_: Hcasim, tmp_path: P
         assert "\x9b" not in text
 
 
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (("--nodes", "0"), "--nodes: found '0'; allowed: a whole number from 1"),
-        (("--nodes", "many"), "--nodes: found 'many'; allowed: a whole number from 1"),
-        (("--processes", "-1"), "--processes: found '-1'; allowed: a whole number from 1"),
-        (("--nodes", "9" * 20), "--nodes: found '9999"),
-    ],
-)
-def test_where_processes_were_is_a_whole_number(
-    words: tuple[str, ...], fault: str, hcasim_: Hcasim, tmp_path: Path
-) -> None:
-    file = tmp_path / "imb.txt"
-    file.write_text(imb.PMB_2_2)
-    done = hcasim_("import", str(file), *words)
-    assert done.code == 2
-    (found,) = done.faults
-    assert found.startswith(fault)
+def test_files_of_one_adapter_are_written_as_one_trace(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    found = hcasim_("import", str(LAT), str(BW), "-o", str(file))
+    assert (found.code, found.output) == (0, "")
+    assert found.messages == f"Wrote 2 points to {file}\n"
+    trace = read_trace(file)
+    assert [point.workload for point in trace.points] == ["write_lat", "write_bw"]
+    again = tmp_path / "again.jsonl"
+    assert hcasim_("import", str(file), "-o", str(again)).code == 0
+    assert again.read_text() == file.read_text()
+
+
+def test_into_a_folder_each_file_becomes_a_trace(hcasim_: Hcasim, tmp_path: Path) -> None:
+    assert hcasim_("import", str(LAT), str(SIW), str(NP_OUT), "-o", f"{tmp_path}/").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "netpipe3_np.out.jsonl",
+        "rxe_write_lat_8B.txt.jsonl",
+        "siw_write_lat_8B.txt.jsonl",
+    ]
+
+
+def test_one_bad_file_keeps_the_others_from_being_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("nothing\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    missing = tmp_path / "missing.txt"
+    found = hcasim_("import", str(LAT), str(bad), str(missing), "-o", f"{out}/")
+    assert found.faults[0].startswith(f"{bad}: found no output of a known tool")
+    assert found.faults[1] == f"{missing}: cannot be read: no such file or directory"
+    assert list(out.iterdir()) == []
+
+
+def test_a_file_that_is_read_is_not_written(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    assert hcasim_("import", str(LAT), "-o", str(file)).code == 0
+    before = file.read_text()
+    assert hcasim_("import", str(file), "-o", str(file)).faults == [
+        f"--output {file}: found the same file as {file}, which is read; allowed: one of its own"
+    ]
+    assert hcasim_("import", str(file), "-o", f"{tmp_path}/").code == 2
+    assert file.read_text() == before
+
+
+def test_files_of_one_name_do_not_overwrite_each_other(hcasim_: Hcasim, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "np.out").write_text(NP_OUT.read_text())
+    found = hcasim_("import", f"{tmp_path}/a/np.out", f"{tmp_path}/b/np.out", "-o", f"{tmp_path}/")
+    assert found.faults == [
+        f"--output: {tmp_path}/np.out.jsonl would be written 2 times; rename a file"
+    ]
+
+
+def test_where_processes_were_has_no_meaning_for_a_benchmark_of_two_nodes(hcasim_: Hcasim) -> None:
     (needless,) = hcasim_("import", str(LAT), "--nodes", "2").faults
     assert needless.startswith("--nodes: has no meaning for ")

@@ -8,18 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim.workloads
 from hcasim.runs import executor
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.runs.points import wait_for_end
 
-Hcasim = Callable[..., Any]
 WORDS = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache")
 # A shell may have started the tests in the background, and then SIGINT is ignored.
 SLOW = """
@@ -106,6 +105,7 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
     hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,10 +123,6 @@ def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
         return held_back()
 
     monkeypatch.setattr(executor, "_interruption_held_back", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        found = hcasim_(*WORDS)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    found = hcasim_(*WORDS)
     assert (found.code, found.messages.strip()) == (130, "Interrupted.")
     assert not multiprocessing.active_children()

@@ -1,16 +1,14 @@
 """The command line on a testbed with Ethernet links and an iWARP adapter."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.catalog import folders
 from hcasim.workloads import WORKLOADS
 from tests import iwarp
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BED = ("--testbed", iwarp.TESTBED)
 
 
@@ -25,9 +23,6 @@ def test_atomics_are_refused_in_one_line_that_says_what_is_allowed(hcasim_: Hcas
     assert fault.startswith(f"atomic_lat: found with {iwarp.ADAPTER}, which has no atomic ")
     assert "; allowed: write_lat, send_lat, read_lat, " in fault
     assert "atomic_lat" not in fault.partition("allowed")[2]
-
-
-def test_atomics_are_refused_beside_the_other_faults(hcasim_: Hcasim) -> None:
     faults = hcasim_("bench", "atomic_lat", *BED, "--mtu", "256", "--qps", "0").faults
     assert [fault.partition(":")[0] for fault in faults] == ["qps", "mtu", "atomic_lat"]
 
@@ -71,20 +66,13 @@ NETWORK = [
 ]
 
 
-@pytest.mark.parametrize("workload", NETWORK)
+@pytest.mark.parametrize("workload", [*NETWORK, "netpipe"])
 def test_each_workload_runs_over_iwarp(hcasim_: Hcasim, workload: str) -> None:
     words = ["--size", "3000"] if "size" in WORKLOADS[workload].options else []
     words += ["--explain"] if "explain" in WORKLOADS[workload].options else []
     found = hcasim_("bench", workload, *BED, *words)
     assert found.code == 0
     assert f"{workload} on {iwarp.TESTBED}, {iwarp.ADAPTER}" in found.output
-
-
-def test_netpipe_runs_over_iwarp(hcasim_: Hcasim) -> None:
-    words = ("--size", "1,64K", "--iters", "5", "--format", "netpipe")
-    lines = hcasim_("bench", "netpipe", *BED, *words).output.splitlines()
-    rows = [line for line in lines if not line.startswith("#")]
-    assert ["bytes" in line and "Mbps" in line for line in rows] == [True, True]
 
 
 def test_markers_lengthen_a_message_by_what_they_weigh(hcasim_: Hcasim) -> None:

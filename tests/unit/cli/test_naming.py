@@ -3,15 +3,14 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.catalog import list_ids, resolve
 from hcasim.workloads import WORKLOADS
 from hcasim.workloads.options import OPTIONS
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 Complete = Callable[..., list[str]]
 LIU = ("--testbed", "liu2004")
 

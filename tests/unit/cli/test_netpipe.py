@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,8 @@ import pytest
 from hcasim.runs.ladder import netpipe_ladder
 from hcasim.traces.netpipe import write_netpipe, write_np_out
 from hcasim.traces.simulated import Run
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BEN = ("netpipe", "--testbed", "benjegerdes2004")
 
 invented = pytest.mark.usefixtures("invented")
@@ -64,7 +63,7 @@ def test_numpy_reads_np_out_back(hcasim_: Hcasim, tmp_path: Path) -> None:
 def test_what_np_out_says_is_what_was_measured(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     found = hcasim_("bench", *BEN, "--size", "1,4K", "--output", str(file), "--json")
-    rows = json.loads(found.output)["rows"]
+    rows = found.json["rows"]
     for row, (size, mbps, seconds) in zip(rows, np.loadtxt(file), strict=True):
         assert row["size"] == size
         assert seconds == pytest.approx(row["latency_us"] / 1e6, abs=0.5001e-8, rel=0)
@@ -113,61 +112,15 @@ def test_what_a_message_takes_of_the_bus_is_a_table(hcasim_: Hcasim) -> None:
 @invented
 def test_options_of_netpipe_are_those_of_the_run(hcasim_: Hcasim) -> None:
     words = ("--size", "64,8", "--perturbation", "3", "-I", "--verb", "write", "--json")
-    rows = json.loads(hcasim_("bench", *BEN, *words).output)["rows"]
+    rows = hcasim_("bench", *BEN, *words).json["rows"]
     assert [row["size"] for row in rows] == [61, 64, 67, 5, 8, 11]
 
 
 def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
     words = ("--size", "3M", "--invalidate", "--verb", "write", "--iters", "2", "--json")
-    (row,) = json.loads(hcasim_("bench", *BEN, *words).output)["rows"]
+    (row,) = hcasim_("bench", *BEN, *words).json["rows"]
     assert (row["buffers"], row["completion"], row["invalidate"]) == (3, "memory", True)
     assert row["verb"] == "write"
-
-
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (
-            ("--verb", "wriet"),
-            "verb: found 'wriet'; allowed: write or send; did you mean 'write'?",
-        ),
-        (("--completion", "ram"), "completion: found 'ram'; allowed: cq or memory"),
-        (("--verb", "write", "--completion", "cq"), "completion: found 'cq' with verb write, "),
-        (("--perturbation", "x"), "perturbation: found 'x'; allowed: a whole number"),
-        (("--perturbation=-1",), "perturbation: found -1; allowed: 0 to 2147483647"),
-        (("-I", "--buffers", "8"), "buffers: found 8 with invalidate"),
-        (("-I", "--size", "16M"), "size: found 16777216 with invalidate; allowed: up to 10000000"),
-        (
-            ("-o", "results.zip"),
-            "--output: found 'results.zip'; allowed endings: .json, .csv, .jsonl, ",
-        ),
-        (
-            ("-o", "/nowhere/np.out"),
-            "--output /nowhere/np.out: cannot be written: there is no folder",
-        ),
-        (("--plot", "results.gif"), "--plot: found 'results.gif'; allowed endings: .png, .svg"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(
-    hcasim_: Hcasim, words: tuple[str, ...], fault: str
-) -> None:
-    (found,) = hcasim_("bench", *BEN, *words).faults
-    assert found.startswith(fault)
-
-
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (("--perturbation", "3"), "perturbation: window_bw has no such option; netpipe has it"),
-        (("-I",), "invalidate: window_bw has no such option"),
-        (("-o", "np.out"), "--output: found 'np.out'; allowed endings: .json, .csv, .jsonl, "),
-    ],
-)
-def test_what_only_netpipe_has_is_refused_elsewhere(
-    hcasim_: Hcasim, words: tuple[str, ...], fault: str
-) -> None:
-    found, *_ = hcasim_("bench", "window_bw", "--testbed", "liu2004", *words).faults
-    assert found.startswith(fault)
 
 
 @invented

@@ -1,16 +1,15 @@
 """`hcasim new` writes a file to start from, and never over another."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hcasim.catalog import folders
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.cli.fits import LINEAR
 
-Hcasim = Callable[..., Any]
 BASED = ("--based-on", "mt25208")
 
 
@@ -24,7 +23,7 @@ def test_what_it_writes_is_found_by_its_path_and_in_a_folder_by_its_id(
     monkeypatch.setenv("HCASIM_PATH", "own")
     for name in ("./mine.toml", "other"):
         words = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "--json")
-        found = json.loads(hcasim_(*words, "--adapter", name, "-n", "10").output)
+        found = hcasim_(*words, "--adapter", name, "-n", "10").json
         assert found["adapter"] == name.removeprefix("./").removesuffix(".toml")
 
 
@@ -73,9 +72,7 @@ def test_an_experiment_of_ones_own_begins_as_a_published_one(
     hcasim_: Hcasim, in_empty_folder: Path
 ) -> None:
     assert hcasim_("new", "scenario", "mine", "--based-on", "liu2004/fig03").code == 0
-    found, theirs = (
-        json.loads(hcasim_("run", name, "--json").output) for name in ("mine.toml", "liu2004/fig03")
-    )
+    found, theirs = (hcasim_("run", name, "--json").json for name in ("mine.toml", "liu2004/fig03"))
     assert found["scenario"] == "own/mine"
     assert found["series"] == theirs["series"]
     assert hcasim_("reproduce", "mine.toml").code == 0

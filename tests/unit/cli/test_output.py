@@ -3,14 +3,13 @@
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.cli.output import progress_bar
 from hcasim.runs.table import to_csv, to_json
+from tests.unit.cli.conftest import Hcasim
 from tests.unit.cli.terminals import on_terminal, sent_to_terminal
 
 HOSTILE = (
@@ -19,10 +18,6 @@ HOSTILE = (
 SEEN = (
     "Price [us] x[/y]z [link=https://e.example]a[/link] :smile: \\x1b]0;title\\x07\\x1b[31m \\u202e"
 )
-
-
-def test_csv_has_every_column_that_some_row_has() -> None:
-    assert to_csv([{"a": 1}, {"a": 2, "b": "x,y"}]) == 'a,b\n1,\n2,"x,y"\n'
 
 
 @pytest.mark.parametrize("columns", [80, 160])
@@ -34,17 +29,12 @@ def test_a_terminal_gets_a_drawn_table_that_fits(root: Path, columns: int) -> No
     assert any("adapter.bus.dllp_tlps_per_update" in line for line in lines)
 
 
-def test_a_table_in_one_piece_is_that_of_a_pipe(root: Path, hcasim_: Callable[..., Any]) -> None:
+def test_a_table_in_one_piece_is_that_of_a_pipe(root: Path, hcasim_: Hcasim) -> None:
     words = ("show", "liu2004", "--grep", "lanes")
     piped = hcasim_(*words).output
     assert hcasim_(*words, "--wide").output == piped
     assert on_terminal(root, 60, *words, "--wide").replace("\r", "") == piped
     assert on_terminal(root, 60, *words).replace("\r", "") != piped
-
-
-def test_a_terminal_sees_progress_that_leaves_no_trace_in_the_data(root: Path) -> None:
-    output = on_terminal(root, 80, "bench", "write_lat", "--testbed", "liu2004", "--size", "8")
-    assert "Simulating" in output
 
 
 @pytest.mark.parametrize("columns", [30, 40, 50, 80])
@@ -63,19 +53,25 @@ def test_the_time_to_go_is_whole_however_narrow_a_terminal_is(
     assert ("━" in shown) == (columns == 80)
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> Path:
-    """A folder of descriptions, one of which has a title that a terminal might obey."""
-    folder = tmp_path / "models" / "adapters"
+@pytest.mark.parametrize(
+    "words", ["list models", "show models/adapters/odd.toml", "import trace.jsonl"]
+)
+def test_what_others_have_named_is_text_on_a_terminal(
+    root: Path, in_empty_folder: Path, words: str
+) -> None:
+    folder = in_empty_folder / "models" / "adapters"
     folder.mkdir(parents=True)
     text = json.dumps(HOSTILE)
     value = f'latency = {{ value = "1 us", evidence = "assumed", source = {text} }}'
     file = f'id = "odd"\nbased_on = "mt25208"\ntitle = {text}\n[send]\n{value}\n'
     (folder / "odd.toml").write_text(file)
-    return tmp_path
-
-
-def assert_obeys_nothing(sent: str) -> None:
+    device = {"name": HOSTILE, "transport": "roce"}
+    header = {"record": "header", "schema": "hcasim-trace", "version": 1, "device": device}
+    end = {"record": "end", "points": 0, "complete": True}
+    lines = (header | {"tool": {"name": "perftest"}}, end)
+    Path("trace.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    paths = {"HCASIM_PATH": str(in_empty_folder), "PYTHONPATH": str(root)}
+    sent = sent_to_terminal(in_empty_folder, 300, *words.split(), **paths)
     # A cell may take several lines.
     shown = re.sub(r"\x1b\[[0-9;?]*m", "", sent).split()
     assert set(SEEN.split()) <= set(shown)
@@ -84,47 +80,17 @@ def assert_obeys_nothing(sent: str) -> None:
     assert "\x1b[31m" not in sent
 
 
-def test_a_title_is_text_on_a_terminal(root: Path, hostile: Path) -> None:
-    sent = sent_to_terminal(root, 300, "list", "models", HCASIM_PATH=str(hostile))
-    assert_obeys_nothing(sent)
-
-
-def test_a_source_is_text_on_a_terminal(root: Path, hostile: Path) -> None:
-    words = ("show", str(hostile / "models" / "adapters" / "odd.toml"))
-    assert_obeys_nothing(sent_to_terminal(root, 300, *words))
-
-
-def test_a_trace_is_text_on_a_terminal(root: Path, tmp_path: Path) -> None:
-    device = {"name": HOSTILE, "transport": "roce"}
-    header = {"record": "header", "schema": "hcasim-trace", "version": 1, "device": device}
-    end = {"record": "end", "points": 0, "complete": True}
-    file = tmp_path / "t.jsonl"
-    file.write_text(f"{json.dumps(header | {'tool': {'name': 'perftest'}})}\n{json.dumps(end)}\n")
-    assert_obeys_nothing(sent_to_terminal(root, 300, "import", str(file)))
-
-
 def test_data_for_programs_steers_no_terminal_and_keeps_its_meaning() -> None:
     text = "\x1b[31m\x9b\u202e\udcff\nµ"
     assert json.loads(to_json({text: text})) == {text: text}
     for steering in "\x1b\x9b\u202e\udcff":
         assert steering not in to_json(text)
         assert steering not in to_csv([{"a": text}])
+    assert to_csv([{"a": 1}, {"a": 2, "b": "x,y"}]) == 'a,b\n1,\n2,"x,y"\n'
     assert to_csv([{"a": "b\nc"}]) == "a\nb\\nc\n"
 
 
 def test_a_bar_shows_the_time_to_go(root: Path) -> None:
-    words = (
-        "bench",
-        "write_bw",
-        "--testbed",
-        "liu2004",
-        "--size",
-        "256K,512K,1M,2M",
-        "-j",
-        "1",
-        "-n",
-        "40",
-        "--exact",
-    )
-    shown = on_terminal(root, 100, *words)
+    words = "bench write_bw --testbed liu2004 --size 256K,512K,1M,2M -j 1 -n 40 --exact --no-cache"
+    shown = on_terminal(root, 100, *words.split())
     assert re.search(r"Simulating .* [23]/4 0:00:\d\d to go 0:00:\d\d", shown)

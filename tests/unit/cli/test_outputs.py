@@ -3,9 +3,10 @@
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.unit.cli.conftest import Hcasim
 
 PROGRAM = """
 import helper
@@ -21,7 +22,7 @@ APP = ("-n", "2", *LIU)
 
 
 @pytest.fixture
-def folder(hcasim_: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a file of each kind that commands read."""
     monkeypatch.chdir(tmp_path)
     for kind, name, base in (
@@ -49,7 +50,7 @@ def folder(hcasim_: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
-def test_what_a_command_reads_is_not_written_over(hcasim_: Any, folder: Path) -> None:
+def test_what_a_command_reads_is_not_written_over(hcasim_: Hcasim, folder: Path) -> None:
     bench = ("bench", "write_lat", "-s", "8", "-n", "9")
     cases: list[tuple[str, tuple[str, ...], str]] = [
         ("program.py", ("app", "program.py", *APP), "--trace"),
@@ -85,7 +86,7 @@ def test_what_a_command_reads_is_not_written_over(hcasim_: Any, folder: Path) ->
     assert not faults, "\n".join(map(str, faults))
 
 
-def test_what_is_not_read_may_be_written_over_again(hcasim_: Any, folder: Path) -> None:
+def test_what_is_not_read_may_be_written_over_again(hcasim_: Hcasim, folder: Path) -> None:
     shutil.copy("program.py", "copy.csv")
     for _ in range(2):
         found = hcasim_("app", "program.py", *APP, "-o", "copy.csv", "--trace", "lines")

@@ -1,18 +1,14 @@
 """All commands work with descriptions of the user's own in a folder, from any other folder."""
 
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.cli.list import SECTIONS
 from hcasim.papers.starting import starting_file
-
-Hcasim = Callable[..., Any]
+from tests.unit.cli.conftest import Hcasim
 
 FIGURE = """
 title = "What I measured"
@@ -82,7 +78,7 @@ def test_every_command_and_python_take_their_values(hcasim_: Hcasim, own: Path) 
     usual = 'doorbell.latency = { value = "100 ns"'
     fast.write_text(fast.read_text().replace(f"# {usual}", usual.replace("100", "1100")))
     figure.write_text(FIGURE.replace("3.9", "4.8"))
-    listed = json.loads(hcasim_("list", "--json").output)
+    listed = hcasim_("list", "--json").json
     rows = {row["id"]: row for name in SECTIONS for row in listed[name]}
     assert {"fast", "lab", "mine/fig1"} <= rows.keys()
     assert not any("BROKEN" in row["title"] for row in rows.values())
@@ -93,13 +89,13 @@ def test_every_command_and_python_take_their_values(hcasim_: Hcasim, own: Path) 
     theirs = hc.bench("write_lat", "liu2004", size=[8, 64], iters=10, warmup=2).curve.latency_us
     slower = pytest.approx([one + 1 for one in theirs], rel=1e-9)
     words = ("-s", "8,64", "-n", "10", "--warmup", "2", "-j", "1", "--json")
-    benched = json.loads(hcasim_("bench", "write_lat", "--testbed", "lab", *words).output)
+    benched = hcasim_("bench", "write_lat", "--testbed", "lab", *words).json
     assert benched["adapter"] == "fast"
     assert [row["latency_us"] for row in benched["rows"]] == slower
-    ran = json.loads(hcasim_("run", "mine/fig1", "-j", "1", "--json").output)
+    ran = hcasim_("run", "mine/fig1", "-j", "1", "--json").json
     assert ran["title"] == "What I measured"
     assert [row["latency_us"] for row in ran["series"][0]["rows"]] == slower
-    (judged,) = json.loads(hcasim_("reproduce", "mine", "--json", "-j", "1").output)["claims"]
+    (judged,) = hcasim_("reproduce", "mine", "--json", "-j", "1").json["claims"]
     assert (judged["id"], judged["status"]) == ("MINE-1", "pass")
     assert judged["simulated"] == pytest.approx(theirs[0] + 1, rel=1e-9)
     fitted = hcasim_("calibrate", "lab", "-j", "1").output
@@ -118,7 +114,7 @@ def test_a_published_figure_is_run_on_a_machine_of_the_users_own(
     files = {"--testbed": "models/testbeds/lab.toml", "--adapter": "models/adapters/fast.toml"}
     words = [word for option, file in files.items() for word in (option, str(own / file))]
     found = hcasim_("run", "liu2004/fig05", *words, "--json", "-j", "1")
-    figure = json.loads(found.output)
+    figure = found.json
     theirs = hc.run("liu2004/fig05", jobs=1).curves["pcie_fetch_add"].rows
     for series in figure["series"]:
         assert (series["testbed"], series["adapter"]) == ("lab", "fast")

@@ -1,15 +1,12 @@
 """What bench prints as another tool is the same experiment when it is read back, or is refused."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hcasim.workloads import WORKLOADS
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 OTHER = {
     "size": "8,32",
     "qps": "3",
@@ -110,9 +107,9 @@ def test_each_option_comes_back_or_the_form_is_refused(
         assert fault.startswith(f"--{name}: found with format perftest, which does not say it; ")
         return
     assert ran.code == 0, ran.messages
-    (trace,) = json.loads(hcasim_("import", str(file), "--json").output)["traces"]
+    (trace,) = hcasim_("import", str(file), "--json").json["traces"]
     (told,) = [hcasim_(*words, "--json")]
-    asked = json.loads(told.output)
+    asked = told.json
     known = WORKLOADS[workload]
     every = [asked["options"] | one for one in asked["points"] or [{}] * len(asked["rows"])]
     assert len(trace["points"]) == len(every)

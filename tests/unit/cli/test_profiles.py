@@ -1,7 +1,6 @@
 """--profile says what simulating cost."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ import jsonschema
 import pytest
 
 from hcasim.schemas.making import schema
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 BENCH = ("bench", "window_bw", "--testbed", "liu2004", "--iters", "4", "--warmup", "0")
 DEVICE = ("bench", "lat_rd", "--testbed", "pcie-bench-haswell", "--size", "64")
 RUN = ("run", "rashti2007/fig4")
@@ -39,13 +38,6 @@ def test_text_has_a_line_for_each_point_and_each_block(hcasim_: Hcasim) -> None:
     assert all(line.endswith(" %") for line in blocks)
 
 
-def test_text_of_one_point_has_a_line(hcasim_: Hcasim) -> None:
-    lines = hcasim_(*BENCH, "--size", "1K", "--profile").output.splitlines()
-    begin = lines.index("What simulating cost")
-    assert lines[begin + 2].startswith("1024 B")
-    assert lines[begin + 3] == ""
-
-
 @pytest.mark.parametrize(
     ("words", "name"),
     [
@@ -60,7 +52,7 @@ def test_a_document_is_the_same_beside_what_it_cost(
     hcasim_: Hcasim, words: tuple[str, ...], name: str
 ) -> None:
     def printed(*more: str) -> Any:
-        found = json.loads(hcasim_(*words, "--json", "--no-timing", *more).output)
+        found = hcasim_(*words, "--json", "--no-timing", *more).json
         jsonschema.validate(found, schema(name))
         return found
 
@@ -79,17 +71,13 @@ def test_without_times_it_is_the_same_each_time_and_for_any_number_of_processes(
         assert hcasim_(*wanted, "-j", "1").output == hcasim_(*wanted, "-j", "2").output
 
 
-def test_what_it_cost_is_written_with_the_results(hcasim_: Hcasim, tmp_path: Path) -> None:
+def test_what_a_traced_point_cost_is_written_too(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "found.json"
-    hcasim_(*BENCH, "--size", "8", "--profile", "-o", str(file))
+    words = ("--size", "8", "--profile", "--trace", str(tmp_path / "events.tsv"))
+    assert "By block" in hcasim_(*BENCH, *words, "-o", str(file)).output
     profile = json.loads(file.read_text())["profile"]
     assert keys(profile) >= TIMES
     assert "points" not in profile
-
-
-def test_a_traced_point_is_profiled_too(hcasim_: Hcasim, tmp_path: Path) -> None:
-    words = ("--size", "8", "--profile", "--trace", str(tmp_path / "events.tsv"))
-    assert "By block" in hcasim_(*BENCH, *words).output
 
 
 @pytest.mark.parametrize("words", [RUN, ("reproduce", "rashti2007/fig4")])
@@ -99,17 +87,3 @@ def test_papers_have_one_table_for_all_that_was_simulated(
     output = hcasim_(*words, "--profile").output
     assert output.count("What simulating cost") == 1
     assert "By block" in output
-
-
-@pytest.mark.parametrize("form", ["csv", "perftest"])
-def test_a_form_that_has_no_place_for_it_is_refused(hcasim_: Hcasim, form: str) -> None:
-    words = ("bench", "write_bw", "--testbed", "liu2004", "--profile", "--format", form)
-    assert hcasim_(*words).faults == [
-        f"--profile: found with format {form}; allowed: text or json",
-    ]
-
-
-def test_csv_of_a_paper_has_no_place_for_it(hcasim_: Hcasim) -> None:
-    assert hcasim_(*RUN, "--csv", "--profile").faults == [
-        "--profile: found with --format csv; allowed: with text or json",
-    ]

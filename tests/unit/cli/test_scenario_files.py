@@ -1,18 +1,15 @@
 """A scenario may be named by the path of its file, as other descriptions are."""
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import data_path
 from hcasim.papers.starting import starting_file
+from tests.unit.cli.conftest import Hcasim
 
-Hcasim = Callable[..., Any]
 THEIRS = data_path("scenarios", "liu2004", "fig03.toml")
 
 
@@ -33,9 +30,9 @@ def mine(in_empty_folder: Path) -> Path:
 @pytest.mark.usefixtures("simulated")
 def test_commands_and_python_take_the_path_of_a_scenario(hcasim_: Hcasim, mine: Path) -> None:
     for name in ("lab/mine.toml", "./lab/mine.toml", str(mine)):
-        found = json.loads(hcasim_("run", name, "--json").output)
+        found = hcasim_("run", name, "--json").json
         assert (found["scenario"], found["title"]) == ("own/mine", "Mine")
-        assert json.loads(hcasim_("show", name, "--json").output)["testbed"] == "liu2004"
+        assert hcasim_("show", name, "--json").json["testbed"] == "liu2004"
     assert hcasim_("reproduce", "./lab/mine.toml").code == 0
     assert hcasim_("run", "./lab/mine.toml", "liu2004/fig03", "-o", "out").code == 0
     assert {file.stem for file in Path("out").iterdir()} == {"own-mine", "liu2004-fig03"}
@@ -52,7 +49,7 @@ def test_parts_of_it_may_be_files_that_lie_beside_it(hcasim_: Hcasim, mine: Path
     )
     text = mine.read_text()
     mine.write_text(text.replace('adapter = "mt25208"', 'adapter = "./fast.toml"'))
-    found = json.loads(hcasim_("run", "lab/mine.toml", "--json").output)
+    found = hcasim_("run", "lab/mine.toml", "--json").json
     assert [one["adapter"] for one in found["series"]] == ["fast", "mt23108"]
     mine.write_text(text.replace('testbed = "liu2004"', 'testbed = "none.toml"'))
     (fault,) = hcasim_("run", "lab/mine.toml").faults

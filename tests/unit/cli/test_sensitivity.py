@@ -3,16 +3,10 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pytest
+from tests.unit.cli.conftest import Hcasim
 
-from hcasim.ground.errors import one_of
-from hcasim.runs.table import ENDINGS
-
-Hcasim = Callable[..., Any]
 BUS = ("sensitivity", "bw_rd", "--testbed", "pcie-bench-haswell", "--size", "512", "-j", "1")
 FEW = ("--only", "host.root_port.completion", "--only", "host.memory.read_latency")
 
@@ -29,7 +23,7 @@ def test_a_table_and_words_name_what_the_result_rests_on(hcasim_: Hcasim) -> Non
 def test_json_and_csv_are_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None:
     data, table = tmp_path / "s.json", tmp_path / "s.csv"
     printed = hcasim_(*BUS, *FEW, "--json", "-o", str(data))
-    document = json.loads(printed.output)
+    document = printed.json
     assert document == json.loads(data.read_text())
     assert document["schema"] == "hcasim-sensitivity"
     rows = hcasim_(*BUS, *FEW, "--csv", "-o", str(table)).output
@@ -49,25 +43,3 @@ def test_all_at_once_has_indices_with_intervals(hcasim_: Hcasim) -> None:
     found = hcasim_(*BUS, *FEW, "--method", "sobol", "--samples", "4")
     assert "Total ±" in found.output
     assert "samples give" in found.output
-
-
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (("--range", "a"), "--range: found 'a'; allowed: PATH=LOW..HIGH"),
-        (("--range", "a=1"), "--range: found 'a=1'; allowed: PATH=LOW..HIGH"),
-        (("--csv", "--json"), "--csv: contradicts --json; choose one"),
-        (
-            ("--explain",),
-            (
-                "explain: found with sensitivity, which does not look into points; "
-                "allowed: bench or why"
-            ),
-        ),
-        (("--spread", "x"), "spread: found 'x'; allowed: a number above 1"),
-        (("-o", "x.zip"), f"--output: found 'x.zip'; allowed endings: {one_of(ENDINGS)}"),
-        (("--set", "adapter"), "--set: found 'adapter'; allowed: PATH=VALUE"),
-    ],
-)
-def test_what_cannot_be_is_refused(hcasim_: Hcasim, words: tuple[str, ...], fault: str) -> None:
-    assert fault in hcasim_(*BUS, *words).faults

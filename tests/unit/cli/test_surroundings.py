@@ -1,15 +1,15 @@
 """A command copes with the streams, the display and the folder that it is given."""
 
 import os
+import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Hcasim = Callable[..., Any]
+import hcasim.workloads
+from tests.unit.cli.conftest import Hcasim
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(process: Hcasim) -> None:
@@ -117,3 +117,33 @@ def test_a_current_folder_that_was_removed_is_said(root: Path, tmp_path: Path) -
     )
     assert done.returncode == 2
     assert "Error: the current folder has been removed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "files", [5, *(pytest.param(one, marks=pytest.mark.check) for one in (8, 12))]
+)
+def test_a_command_that_may_open_too_few_files_says_so(process: Hcasim, files: int) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    words = ("run", "liu2004/fig09", "--no-cache", "-j", "2")
+    done = process(*words, timeout=600, preexec_fn=limit)
+    assert (done.code, done.output) == (71, "")
+    (line,) = done.messages.splitlines()
+    allowed = f"allowed: {files}; `ulimit -n` allows more"
+    assert line == f"Error: too many files would be open; {allowed}"
+
+
+def test_memory_that_runs_out_in_a_worker_is_a_line_and_a_code_of_its_own(
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*words: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(hcasim.workloads, "run_point", fail)
+    found = hcasim_(
+        *["bench", "write_lat", "--testbed", "liu2004", "--size", "8,64", "-j", "2", "--no-cache"]
+    )
+    assert (found.code, found.output) == (71, "")
+    assert found.messages.startswith("Error: memory ran out; allowed: ")
+    assert found.messages.count("\n") == 1

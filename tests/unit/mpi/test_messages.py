@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hcasim.mpi.buffer import Buffer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, Status
+from hcasim.mpi.heap import Buffer
 from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import Kind, MpiPacket, Recv
 from tests.mpi_jobs import job, run
