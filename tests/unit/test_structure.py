@@ -52,7 +52,7 @@ def test_no_module_imports_itself_over_others() -> None:
 
 
 def folder_of(module: str) -> str:
-    is_folder = (ROOT.parent / module.replace(".", "/")).is_dir()
+    is_folder = (ROOT.parent / module.replace(".", "/") / "__init__.py").exists()
     return module if is_folder else module.rpartition(".")[0]
 
 

@@ -15,6 +15,7 @@ OTHER = {
     "tx_depth": "9",
     "cq_mod": "4",
     "post_list": "2",
+    "rate_limit": "10",
     "connection": "UC",
     "inline_size": "16",
     "ports": "2 --mode binding",
@@ -46,7 +47,7 @@ UNTOLD = {
     "atomic_lat": {
         *("pattern", "page_size", "region", "access", "client", "server", "loopback", "warmup")
     },
-    "send_bw": {"page_size", "client", "server", "clients", "loopback"},
+    "send_bw": {"page_size", "client", "server", "clients", "loopback", "rate_limit"},
 }
 """What perftest's text does not say."""
 CASES = [
