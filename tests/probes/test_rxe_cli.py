@@ -28,6 +28,7 @@ DIFFERENT = [
     "every.jsonl: transport: found roce; mt25208 speaks infiniband",
     "every.jsonl: link: found ethernet; that of liu2004 is infiniband",
 ]
+SOFTWARE = "every.jsonl: rxe0 is software: what is fitted says nothing of an adapter"
 LEFT_OUT = ["left out 2 points of post_cost: this workload is not simulated"]
 OPAQUE = "the model does not describe these curves: its parameters say little of the machine"
 
@@ -96,10 +97,10 @@ def test_a_fit_to_a_software_adapter_ends_and_says_that_it_means_little(folder: 
     words = fit(*MTU, "--allow-mismatch", "-o", "rxe.toml", "--report", "rxe.html")
     done = hcasim(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert {*DIFFERENT, *LEFT_OUT, OPAQUE} <= {*done.stdout.splitlines()}
+    assert {*DIFFERENT, SOFTWARE, *LEFT_OUT, OPAQUE} <= {*done.stdout.splitlines()}
     assert OPAQUE in (folder / "rxe.html").read_text()
     found = read_calibration(folder / "rxe.toml").made
-    assert found.notes == (*DIFFERENT, *LEFT_OUT)
+    assert found.notes == (*DIFFERENT, SOFTWARE, *LEFT_OUT)
     # Each point that is not left out; registration and deregistration are two.
     points = read_trace(folder / "every.jsonl").points
     counted = {"post_cost": 0, "reg_mr": 2}
@@ -130,7 +131,11 @@ def test_what_another_adapter_cannot_do_is_left_out_by_name(folder: Path) -> Non
     assert OPAQUE in said
     # The link is one of Ethernet here.
     differ = [line for line in said if line.startswith("every.jsonl: ")]
-    assert [line.split(": ")[1] for line in differ] == ["transport", "link.gigabits"]
+    assert [line.split(": ")[1] for line in differ] == [
+        "transport",
+        "link.gigabits",
+        "rxe0 is software",
+    ]
     left_out = [line for line in said if line.startswith("left out ")]
     assert [line.partition(":")[0] for line in left_out[1:]] == [
         "left out 5 points of window_bibw, window_bw",
