@@ -58,7 +58,10 @@ def test_the_same_table_comes_from_one_process_from_several_and_from_a_cluster(
     ways: list[dict[str, Any]] = [{"jobs": 1}, {"jobs": 2}, {"scheduler": cluster.file}]
     address = json.loads(cluster.file.read_text())["address"]
     ways.append({"scheduler": address})
-    tables = [hc.bench("window_bw", "liu2004", size="4..64K", **way).to_dict() for way in ways]
+    tables = [
+        hc.bench("window_bw", "liu2004", size="4..64K", cache=False, **way).to_dict()
+        for way in ways
+    ]
     for table in tables:
         del table["wall_seconds"]
     assert tables[1:] == tables[:1] * 3
@@ -101,7 +104,7 @@ def test_workers_with_other_code_are_refused(
 ) -> None:
     monkeypatch.setattr(cluster_, "code_digest", lambda: "0123456789")
     with pytest.raises(CatalogError, match=r"other code, .*; allowed: .* process, 01234567"):
-        hc.bench("window_bw", "liu2004", size=[4, 8], scheduler=cluster.file)
+        hc.bench("window_bw", "liu2004", size=[4, 8], cache=False, scheduler=cluster.file)
 
 
 @pytest.mark.check
@@ -145,7 +148,7 @@ def test_a_lost_connection_is_said_and_what_was_finished_is_kept(
 )
 def test_an_address_where_no_scheduler_is_is_refused(address: str, told: str) -> None:
     with pytest.raises(CatalogError) as caught:
-        hc.bench("window_bw", "liu2004", size=4, scheduler=address)
+        hc.bench("window_bw", "liu2004", size=4, cache=False, scheduler=address)
     (fault,) = caught.value.faults
     assert fault.startswith(f"scheduler: found {address!r}")
     assert told in fault
@@ -172,7 +175,7 @@ def test_another_server_is_told_from_a_scheduler(
         thread.start()
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(CatalogError, match="no greeting of Dask within"):
-            hc.bench("window_bw", "liu2004", size=4, scheduler=address)
+            hc.bench("window_bw", "liu2004", size=4, cache=False, scheduler=address)
         thread.join()
 
 
@@ -184,7 +187,7 @@ def test_a_worker_without_hcasim_is_told() -> None:
 
 def test_processes_and_a_scheduler_contradict_each_other() -> None:
     with pytest.raises(CatalogError) as caught:
-        hc.bench("window_bw", "liu2004", size=4, jobs=2, scheduler="tcp://127.0.0.1:1")
+        hc.bench("window_bw", "liu2004", size=4, jobs=2, cache=False, scheduler="tcp://127.0.0.1:1")
     assert caught.value.faults == [
         "jobs: contradicts the scheduler, which has workers of its own; leave one out"
     ]
@@ -193,4 +196,4 @@ def test_processes_and_a_scheduler_contradict_each_other() -> None:
 def test_without_dask_the_way_to_get_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(CatalogError, match=r"pip install 'hcasim\[cluster\]'"):
-        hc.bench("window_bw", "liu2004", size=4, scheduler="tcp://127.0.0.1:1")
+        hc.bench("window_bw", "liu2004", size=4, cache=False, scheduler="tcp://127.0.0.1:1")
