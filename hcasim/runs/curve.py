@@ -15,6 +15,7 @@ from hcasim.workloads.options import AXES
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from hcasim.runs.launch import Launch
@@ -127,6 +128,16 @@ class Curve(Table):
     def to_pandas(self) -> pd.DataFrame:
         """Return `records` as a table, to be joined with others; needs pandas."""
         return table([self])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON: how it was measured, and what that gave."""
+        return {**self.named, "rows": list(self.rows)}
+
+    def plot(self) -> Figure:
+        """Draw what was measured over what varies."""
+        from hcasim.runs.drawing import draw_lines
+
+        return draw_lines(self.label, self.fields, {self.label: self.rows}, AXES[self.axis])
 
     def _repr_html_(self) -> str:
         return side_by_side([self], self.fields[0] if self.fields else "")

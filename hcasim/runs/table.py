@@ -46,13 +46,11 @@ class Table:
         @property
         def axes(self) -> tuple[str, ...]: ...
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        raise NotImplementedError
+        def to_dict(self) -> dict[str, Any]:
+            """Return it for JSON."""
 
-    def plot(self) -> Figure:
-        """Draw it."""
-        raise NotImplementedError
+        def plot(self) -> Figure:
+            """Draw it; not every result has a figure."""
 
     @property
     def columns(self) -> tuple[str, ...]:

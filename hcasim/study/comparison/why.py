@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import factorial
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -26,6 +26,9 @@ from hcasim.study.comparison.mixed import Cause, Mixed
 from hcasim.study.comparison.sides import requested
 from hcasim.study.sensitivity.subject import unit_of
 from hcasim.workloads import find_workload, unknown_workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 OTHERS = "others"
 TOP = 7
@@ -215,6 +218,21 @@ class Why(Table):
             for answer in self.answers
             for one in answer.shares
         ]
+
+    def plot(self) -> Figure:
+        """Draw the share of each cause in each difference, the largest on top."""
+        from hcasim.runs.drawing import new_figure, plain
+
+        figure = new_figure()
+        panels = figure.subplots(len(self.answers), 1, squeeze=False)[:, 0]
+        for panel, answer in zip(panels, self.answers, strict=True):
+            shares = answer.shares[::-1]
+            causes = [plain(one.cause.name) for one in shares]
+            panel.barh(causes, [one.share for one in shares])
+            panel.set_xlabel(plain(f"{answer.name}: share of B - A ({answer.unit})"))
+            panel.axvline(0, color="black", linewidth=0.8)
+        figure.suptitle(plain(self.title), fontsize=10)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON, in the form of the schema `why`."""

@@ -4,6 +4,8 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import Hcasim
 
 PAIR = ("liu2004", "liu2004", "write_lat", "--size", "8,1K", "-j", "1")
@@ -54,6 +56,18 @@ def test_a_result_is_compared_with_a_machine(hcasim_: Hcasim, tmp_path: Path) ->
     document = hcasim_(*words).json
     assert document["schema"] == "hcasim-compare"
     assert document["points"][0]["ratio"]["latency_us"] == 1
+
+
+@pytest.mark.parametrize("command", ["compare", "why"])
+@pytest.mark.parametrize("ending", [".json", ".csv", ".jsonl", ".md", ".tex", ".html", ".txt"])
+def test_the_result_is_written_as_the_ending_says_and_drawn(
+    hcasim_: Hcasim, tmp_path: Path, command: str, ending: str
+) -> None:
+    file, figure = tmp_path / f"result{ending}", tmp_path / "result.svg"
+    found = hcasim_(command, *PAIR, *SLOWER, "-o", str(file), "--plot", str(figure))
+    assert (found.code, found.messages) == (0, f"Wrote {file}\nWrote {figure}\n")
+    assert "latency_us" in file.read_text().replace("\\", "")
+    assert figure.read_text().endswith("</svg>\n")
 
 
 def test_why_prints_shares_and_words(hcasim_: Hcasim) -> None:

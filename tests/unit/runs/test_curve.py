@@ -1,10 +1,12 @@
 """Results are arrays, tables and something to look at in a notebook."""
 
+import json
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+import hcasim as hc
 from hcasim.runs.curve import Curve
 
 Make = Callable[[str, dict[int, float]], Curve]
@@ -28,6 +30,14 @@ def test_a_curve_becomes_a_table(curve: Make) -> None:
     frame = curve("one", {4: 1.5, 8: 2.5}).to_pandas()
     assert list(frame.columns) == ["series", "size", "qps", "latency_us"]
     assert frame["latency_us"].tolist() == [1.5, 2.5]
+
+
+def test_a_curve_says_how_it_was_measured_and_is_drawn() -> None:
+    found = hc.bench("write_lat", "liu2004", size=[8, 64], iters=10, jobs=1).curve
+    told = json.loads(found.to_json())
+    assert (told["workload"], told["rows"]) == (found.settings["workload"], [*found.rows])
+    (axes,) = found.plot().axes
+    assert [*axes.lines[0].get_ydata()] == [*found[found.fields[0]]]
 
 
 def test_without_pandas_the_message_says_what_to_install(
