@@ -11,8 +11,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextvars import ContextVar
-from dataclasses import replace
-from itertools import chain
 from os import PathLike, fspath
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 FIRST = 1.0
 """Seconds that a process simulates alone before it starts workers, which take as long to come."""
 TRIES = 3
-"""How often a point is tried whose worker dies; the last time all others are done."""
+"""How often a point is tried whose worker dies; the last time nothing runs beside it."""
 TASK = 0.2
 """Seconds of work that a worker is given at once, if points are shorter: each task costs some."""
 BEAT = 0.2
@@ -43,16 +41,14 @@ _THREADS = 32 * 2**20
 W = TypeVar("W", bound=Work)
 Progress = Callable[[int, int], None]
 """Called with the number of points done and of all points."""
-Task = Sequence[Work]
-"""Points that a worker simulates one after the other."""
 Done = tuple[float, list["Result"]]
-"""Seconds that a task took, and its results."""
+"""Seconds that some points took, and their results."""
 
 
 class WorkerDied(Exception):
     """Each process that simulated one of some points died."""
 
-    def __init__(self, points: Task) -> None:
+    def __init__(self, points: Sequence[Work]) -> None:
         each = ", ".join(point.title for point in points)
         found = f"each process that simulated {each} died"
         super().__init__(f"{found}; allowed: more memory, if that ran out, or smaller points")
@@ -76,7 +72,7 @@ def run_points(
     store: Store | None = None,
     profile: bool = False,
 ) -> dict[W, Result]:
-    """Simulate points, equal ones only once.
+    """Simulate points, equal ones only once, and return the result of each.
 
     Parameters:
         points: what to simulate.
@@ -84,9 +80,6 @@ def run_points(
         progress: is told how many points are done.
         store: knows results of earlier runs and keeps each as soon as it is there; or none.
         profile: also measure what each costs, whatever the store knows.
-
-    Returns:
-        The result of each point.
 
     Raises:
         CatalogError: a number of processes that cannot be, or a scheduler that cannot be used.
@@ -110,10 +103,6 @@ def run_points(
     report = progress or (lambda done, total: None)
 
     def note(point: Any, result: Result) -> None:
-        if result.inputs:
-            from hcasim.runs.inputs import tell_inputs
-
-            tell_inputs(result.inputs)
         results[point] = result
         if store is not None:
             store.keep(point, result)
@@ -129,7 +118,7 @@ def run_points(
         _HandOut(_processes(count, most), missing, note, profile).run()
     else:
         for point in missing:
-            note(point, _simulated(point, profile))
+            note(point, point.run(profile=profile))
     return results
 
 
@@ -174,16 +163,16 @@ class _HandOut:
     def __init__(
         self,
         place: _Processes | Cluster,
-        points: Task,
+        points: Sequence[Work],
         note: Callable[[Work, Result], None],
         profile: bool,
     ) -> None:
         self._place, self._note, self._profile = place, note, profile
         self._left = deque(points)
         self._suspects: deque[Work] = deque()
-        self._running: dict[Future[Done], Task] = {}
+        self._running: dict[Future[Done], list[Work]] = {}
         self._ended: SimpleQueue[Future[Done]] = SimpleQueue()
-        self._lost: list[Task] = []
+        self._lost: list[Work] = []
         self._tries: Counter[Work] = Counter()
         self._seconds, self._count = 0.0, 0
 
@@ -196,7 +185,7 @@ class _HandOut:
             while self._left or self._suspects or self._running or self._lost:
                 if end is not None and monotonic() >= end:
                     raise OutOfTime
-                if not self._running:
+                if self._lost and not self._running:
                     self._sort_lost()
                 if not self._lost:
                     self._fill()
@@ -231,10 +220,10 @@ class _HandOut:
             with _interruption_held_back():
                 timer.start()
             while not self._place.ready and (point := _popped(self._left.pop)):
-                self._note(point, _simulated(point, self._profile))
+                self._note(point, point.run(profile=self._profile))
                 done += 1
-                if not self._running and (monotonic() - began) / done * len(self._left) > FIRST:
-                    # The rest takes longer than that.
+                rest = (monotonic() - began) / done * len(self._left)
+                if rest > FIRST and not self._running:
                     timer.cancel()
                     timer.join()
                     self._fill()
@@ -245,7 +234,7 @@ class _HandOut:
         _alone += monotonic() - began
 
     def _fill(self) -> None:
-        """Have each worker do a task and know the next; a suspect is done when nothing else is."""
+        """Give each worker points, and the next; a suspect is done when nothing else is."""
         most = 2 * self._place.workers
         while len(self._running) < most:
             share = min(len(self._left) // most, int(TASK * self._count / (self._seconds or 1)))
@@ -259,7 +248,7 @@ class _HandOut:
                 bare = [point.bare() for point in task]
                 future = self._place.submit(_simulate, bare, self._profile)
             except BrokenExecutor:
-                self._lost.append(task)
+                self._lost += task
                 break
             except Exception:
                 self._left.extend(task)
@@ -272,7 +261,7 @@ class _HandOut:
         try:
             seconds, results = future.result()
         except BrokenExecutor:
-            self._lost.append(task)
+            self._lost += task
             return
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
@@ -285,15 +274,13 @@ class _HandOut:
             self._note(point, result)
 
     def _sort_lost(self) -> None:
-        lost, self._lost = self._lost, []
-        if lost:
-            self._place.end()
-        # The others were waiting for a worker.
-        self._tries.update(chain.from_iterable(lost[: self._place.workers]))
-        for point in chain.from_iterable(lost):
+        self._place.end()
+        self._tries.update(self._lost)
+        for point in self._lost:
             if self._tries[point] < TRIES:
                 alone = self._tries[point] == TRIES - 1
                 (self._suspects if alone else self._left).appendleft(point)
+        self._lost = []
 
 
 def _popped(pop: Callable[[], Work]) -> Work | None:
@@ -303,20 +290,9 @@ def _popped(pop: Callable[[], Work]) -> Work | None:
     return None
 
 
-def _simulated(point: Work, profile: bool) -> Result:
-    """Simulate a point in this process, and note what it reads."""
-    if not point.reads:
-        return point.run(profile=profile)
-    from hcasim.runs.inputs import watching_inputs
-
-    with watching_inputs() as inputs:
-        result = point.run(profile=profile)
-    return replace(result, inputs=inputs.digests())
-
-
-def _simulate(task: Task, profile: bool) -> Done:
+def _simulate(points: Sequence[Work], profile: bool) -> Done:
     began = monotonic()
-    results = [_simulated(point, profile) for point in task]
+    results = [point.run(profile=profile) for point in points]
     return monotonic() - began, results
 
 
@@ -335,24 +311,21 @@ class _Processes:
 
     def submit(self, *call: Any) -> Future[Any]:
         """Have a worker call a function; if one dies this, or the future, raises BrokenExecutor."""
-        with _interruption_held_back():
-            if self._executor is None:
-                self._start()
-            future: Future[Any] = self._executor.submit(*call)
-        return future
-
-    def _start(self) -> None:
         from multiprocessing.resource_tracker import ensure_running
 
         from loky import ProcessPoolExecutor
 
-        # As it starts its process, Python's tracker lets through signals that were blocked: a
-        # worker that starts afterwards would see Ctrl-C before it can do anything about it.
         with _interruption_held_back():
-            ensure_running()
-        begin = {"initializer": _start_worker, "initargs": (os.getpid(),)}
-        self._executor = ProcessPoolExecutor(self.workers, timeout=IDLE, **begin)
-        self._first = self._executor.submit(os.getpid)
+            if self._executor is None:
+                # As it starts its process, Python's tracker lets through signals that were
+                # blocked: a worker that starts afterwards would see Ctrl-C.
+                with _interruption_held_back():
+                    ensure_running()
+                begin = {"initializer": _start_worker, "initargs": (os.getpid(),)}
+                self._executor = ProcessPoolExecutor(self.workers, timeout=IDLE, **begin)
+                self._first = self._executor.submit(os.getpid)
+            future: Future[Any] = self._executor.submit(*call)
+        return future
 
     def explain(self, error: Exception) -> None:
         """Raise what a call ended with in better words; there are none."""
@@ -370,27 +343,30 @@ class _Processes:
 
     def leave(self) -> None:
         """Keep the workers for the next points."""
-        if self._executor is not None:
+        with _KEPT_LOCK:
             _kept.append(self)
 
 
 _kept: list[_Processes] = []
-"""At most one that has nothing to do."""
+"""Those that have nothing to do."""
+_KEPT_LOCK = threading.Lock()
 
 
 def _processes(workers: int, most: int) -> _Processes:
     """Return so many processes, or those that are there unless they are more than may be."""
     look_for_room(_THREADS)
-    if _kept and workers <= _kept[0].workers <= most:
-        return _kept.pop()
+    with _KEPT_LOCK:
+        if _kept and workers <= _kept[-1].workers <= most:
+            return _kept.pop()
     end_workers()
     return _Processes(workers)
 
 
 def end_workers() -> None:
     """End workers that have nothing to do, for which the interpreter would wait."""
-    while _kept:
-        _kept.pop().end()
+    with _KEPT_LOCK:
+        while _kept:
+            _kept.pop().end()
 
 
 def _start_worker(parent: int) -> None:

@@ -37,7 +37,7 @@ class Work(Hashable, Protocol):
 
     @property
     def reads(self) -> bool:
-        """Whether it reads files, which its key does not tell of."""
+        """Whether it reads files, which its key does not tell of: it is simulated each time."""
 
     @property
     def title(self) -> str:

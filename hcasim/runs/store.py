@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.reading import leads_to
-from hcasim.ground.writing import is_device, write_atomically
+from hcasim.ground.writing import write_atomically
 
 if TYPE_CHECKING:
     from hcasim.runs.point import Work
@@ -28,8 +26,6 @@ FOLDER = "HCASIM_CACHE"
 """The variable of the environment that names another folder; if it is empty nothing is kept."""
 MOST = 64 << 20
 """Bytes from which on what was not used for longest is removed, down to half of it."""
-LARGEST = 8 << 20
-"""Bytes of an entry."""
 _NAME = re.compile("[0-9a-f]{64}")
 SIMULATOR = (
     *("workloads", "apps", "mpi", "verbs"),
@@ -43,8 +39,8 @@ class Store:
     """Results of points, by the code that simulated them, the machine and the options.
 
     Results come back to the last digit. An entry that was damaged and a folder that cannot be
-    used count for nothing. Only regular files with names of 64 hexadecimal digits are entries:
-    whatever else is in the folder is neither read, nor written, nor removed.
+    used count for nothing. Files with names of 64 hexadecimal digits are entries; nothing else in
+    the folder is removed.
 
     Parameters:
         folder: where they are; it is made when it is needed.
@@ -61,29 +57,23 @@ class Store:
         from hcasim.workloads import Result
 
         found: dict[W, Result] = {}
-        now: dict[str, str] = {}
         for point in points:
-            key = self._key(point)
-            try:
-                total, _, body = _read(self.folder / key).partition("\n")
-                if total != _sum(key, body):
-                    continue
-                result = Result(**json.loads(body))
-                if point.reads:
-                    from hcasim.runs.inputs import unchanged
-
-                    if result.inputs is None or not unchanged(result.inputs, now):
-                        continue
-                found[point] = result
-            except (OSError, ValueError, TypeError, RecursionError):
+            if point.reads:
                 continue
+            file = self.folder / self._key(point)
+            # What cannot be read, is damaged or has another form counts for nothing.
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                total, _, body = file.read_text(encoding="utf-8").partition("\n")
+                if total == _sum(file.name, body):
+                    found[point] = Result(**json.loads(body))
+                    os.utime(file)
         return found
 
     def keep(self, point: Work, result: Result) -> None:
-        """Keep a result, unless JSON could not give it back, or what it was made of is unknown."""
-        if point.reads and result.inputs is None:
+        """Keep a result, unless JSON could not give it back, or it follows from files, too."""
+        if point.reads:
             return
-        try:
+        with contextlib.suppress(OSError, TypeError, CatalogError):
             body = json.dumps(vars(result))
             if json.loads(body) != vars(result):
                 return
@@ -91,12 +81,8 @@ class Store:
                 self._tidy = True
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 tidy(self.folder)
-            key = self._key(point)
-            file = self.folder / key
-            if not leads_to(file, Path.is_symlink) and not is_device(file):
-                write_atomically(file, f"{_sum(key, body)}\n{body}", durable=False)
-        except (OSError, TypeError, CatalogError):
-            return
+            file = self.folder / self._key(point)
+            write_atomically(file, f"{_sum(file.name, body)}\n{body}", durable=False)
 
     def _key(self, point: Work) -> str:
         return hashlib.sha256(f"{self._code} {point.key}".encode()).hexdigest()
@@ -145,38 +131,18 @@ def tidy(folder: Path, most: int = MOST) -> None:
         most: bytes that they may take; if they take more, half of it is left.
     """
     files = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                if not (_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)):
-                    continue
-                status = entry.stat(follow_symlinks=False)
+    for entry in os.scandir(folder):
+        with contextlib.suppress(OSError):
+            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                status = entry.stat()
                 files.append((status.st_mtime, -(-status.st_size // _BLOCK) * _BLOCK, entry.path))
     total = sum(size for _, size, _ in files)
-    if total <= most:
-        return
+    least = total if total <= most else most // 2
     for _, size, path in sorted(files):
-        if total <= most // 2:
-            break
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
-            total -= size
-
-
-def _read(file: Path) -> str:
-    """Return the text of an entry, which counts as used.
-
-    Raises:
-        OSError: there is none.
-        ValueError: it is none, but a pipe, too large, or no text.
-    """
-    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as stream:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            raise ValueError
-        os.utime(handle)
-        return stream.read(LARGEST).decode()
+        if total > least:
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
+                total -= size
 
 
 def _sum(key: str, body: str) -> str:

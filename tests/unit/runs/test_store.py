@@ -86,7 +86,7 @@ def damages() -> dict[str, Callable[[bytes], bytes]]:
         "cut off": lambda data: data[:-5],
         "empty": lambda data: b"",
         "no text": lambda data: b"\xff\xfe" + data,
-        "another entry": lambda data: data.replace(b"\n", b"\n\n"),
+        "of another name": lambda data: f"{store_module._sum('x', '{}')}\n{{}}".encode(),
     }
 
 
@@ -100,16 +100,6 @@ def test_a_damaged_entry_counts_for_nothing_and_is_replaced(store: Store, damage
     assert store.find([POINT]) == {}
     store.keep(POINT, RESULT)
     assert file.read_bytes() == data
-
-
-def test_an_entry_under_the_name_of_another_counts_for_nothing(store: Store) -> None:
-    other = replace(POINT, workload="send_lat")
-    store.keep(POINT, RESULT)
-    (first,) = store.folder.iterdir()
-    store.keep(other, replace(RESULT, counters={}))
-    (second,) = set(store.folder.iterdir()) - {first}
-    second.write_bytes(first.read_bytes())
-    assert store.find([other]) == {}
 
 
 def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path) -> None:
@@ -131,46 +121,13 @@ def test_what_was_not_used_for_longest_is_removed_first(tmp_path: Path) -> None:
 
 
 def test_nothing_but_entries_is_removed_from_the_folder(tmp_path: Path) -> None:
-    mine, folder = tmp_path / "thesis.tex", tmp_path / "points"
-    (folder / (64 * "a")).mkdir(parents=True)
-    for file in (mine, folder / "thesis.tex", folder / (63 * "a"), folder / (64 * "A")):
-        file.write_bytes(b"x" * 5000)
-    (folder / (64 * "b")).symlink_to(mine)
-    os.mkfifo(folder / (64 * "c"))
-    before = sorted(folder.iterdir())
-    tidy(folder, most=0)
-    assert sorted(folder.iterdir()) == before
-    assert mine.exists()
-
-
-def test_what_is_no_regular_file_of_a_moderate_size_is_neither_read_nor_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither a link, which leads elsewhere, nor a pipe, which nobody writes to."""
-    store.keep(POINT, RESULT)
-    (file,) = store.folder.iterdir()
-    kept = file.read_text()
-    other = store.folder.parent / "other"
-    file.rename(other)
-    for put in (lambda: file.symlink_to(other), lambda: os.mkfifo(file), file.mkdir):
-        put()
-        assert store.find([POINT]) == {}
-        store.keep(POINT, replace(RESULT, counters={}))
-        assert not file.is_file() or file.is_symlink()
-        assert other.read_text() == kept
-        file.rmdir() if file.is_dir() else file.unlink()
-    file.write_text(kept)
-    assert store.find([POINT]) == {POINT: RESULT}
-    monkeypatch.setattr(store_module, "LARGEST", len(kept) - 1)
-    assert store.find([POINT]) == {}
-
-
-def test_an_entry_that_is_too_deep_counts_for_nothing(store: Store) -> None:
-    store.keep(POINT, RESULT)
-    (file,) = store.folder.iterdir()
-    body = 100_000 * "[" + 100_000 * "]"
-    file.write_text(f"{store_module._sum(file.name, body)}\n{body}")
-    assert store.find([POINT]) == {}
+    (tmp_path / (64 * "a")).mkdir()
+    for name in ("thesis.tex", 63 * "a", 64 * "A"):
+        (tmp_path / name).write_bytes(b"x" * 5000)
+    (tmp_path / (64 * "b")).symlink_to(tmp_path / "thesis.tex")
+    before = sorted(tmp_path.iterdir())
+    tidy(tmp_path, most=0)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_store_is_bounded_and_reading_counts_as_use(

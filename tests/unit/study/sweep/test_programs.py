@@ -1,8 +1,5 @@
 """Programs of MPI in a sweep, in place of benchmarks."""
 
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +17,6 @@ def main(comm, size="1024"):
         yield from comm.send(int(size), 1)
     elif comm.rank == 1:
         yield from comm.recv(int(size), 0)
-"""
-READING = """
-import os
-from pathlib import Path
-import package
-
-def main(comm):
-    import helper
-    steps = helper.N + package.N + int(Path("data.txt").read_text()) + len(os.listdir("steps"))
-    try:
-        steps += int(Path("late.txt").read_text())
-    except FileNotFoundError:
-        pass
-    second = 1e-6
-    yield from comm.compute((steps + int(os.environ["MORE"])) * second)
 """
 
 
@@ -75,82 +57,17 @@ def test_a_file_varies_in_its_arguments_and_the_machine(file: Path) -> None:
     assert [row["arguments"] for row in found.rows] == ["1024", "1024", "1048576", "1048576"]
 
 
-@pytest.fixture
-def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How often a program has run, with a cache of its own; the current folder is its own, too."""
+def test_a_file_is_run_each_time_and_a_kernel_is_kept(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HCASIM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    runs = []
+    runs: list[object] = []
     plain = launch.app
-    monkeypatch.setattr(
-        launch, "app", lambda *given, **more: (runs.append(1), plain(*given, **more))[1]
-    )
-    return runs
-
-
-def sweep(file: str) -> float:
-    (row,) = hc.sweep(file, "liu2004", ranks=2, jobs=1).rows
-    return float(row["run_us"])
-
-
-def test_what_is_kept_counts_while_all_that_was_read_is_the_same(
-    tmp_path: Path, simulated: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the program read: itself, modules, data, names of files, and the environment."""
-    monkeypatch.setenv("MORE", "0")
-    (tmp_path / "package").mkdir()
-    files = {"reading.py": READING, "helper.py": "N = 1", "package/__init__.py": "N = 1"}
-    files |= {"data.txt": "1", "steps/1": ""}
-    (tmp_path / "steps").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    us = sweep("reading.py")
-    changes: list[Callable[[], object]] = [
-        lambda: (tmp_path / "reading.py").write_text(READING.replace("= 1e-6", "= 2e-6")),
-        lambda: (tmp_path / "helper.py").write_text("N = 2"),
-        lambda: (tmp_path / "package" / "__init__.py").write_text("N = 2"),
-        lambda: (tmp_path / "data.txt").write_text("2"),
-        lambda: (tmp_path / "steps" / "2").touch(),
-        lambda: monkeypatch.setenv("MORE", "1"),
-        lambda: (tmp_path / "late.txt").write_text("1"),
-    ]
-    for number, change in enumerate(changes, start=1):
-        assert sweep("reading.py") == us
-        assert len(simulated) == number
-        change()
-        (tmp_path / f"other{number}.py").write_text("beside it, but never opened")
-        before, us = us, sweep("reading.py")
-        assert us > before, number
-    assert "helper" not in sys.modules
-
-
-def test_a_trace_counts_by_its_own_files(tmp_path: Path, simulated: list[int]) -> None:
-    for name, text in {"all.txt": "a\nb\n", "a": "0 send 1 0 8\n", "b": "1 recv 0 0 8\n"}.items():
-        (tmp_path / name).write_text(text)
-    first = sweep("all.txt")
-    os.mkfifo(tmp_path / "pipe.txt")
-    assert (sweep("all.txt"), len(simulated)) == (first, 1)
-    (tmp_path / "a").write_text("0 sleep 1\n0 send 1 0 8\n")
-    assert sweep("all.txt") > 1e6
-
-
-@pytest.mark.parametrize(
-    "does",
-    [
-        "open('/dev/urandom').close()",
-        "open('log', 'w').close()",
-        "import socket; socket.socket().close()",
-    ],
-)
-def test_what_cannot_be_known_or_done_again_is_not_kept(
-    tmp_path: Path, simulated: list[int], does: str
-) -> None:
-    (tmp_path / "doing.py").write_text(
-        f"def main(comm):\n    {does}\n    yield from comm.barrier()"
-    )
-    sweep("doing.py")
-    sweep("doing.py")
-    assert len(simulated) == 2
+    monkeypatch.setattr(launch, "app", lambda *a, **more: runs.append(a[0]) or plain(*a, **more))
+    for program in (str(file), "is.S"):
+        rows = [hc.sweep(program, "liu2004", ranks=2, jobs=1).rows for _ in range(2)]
+        assert rows[0] == rows[1]
+    assert runs == [str(file), str(file), "is.S"]
 
 
 def test_the_files_of_a_program_are_read_once_and_found_from_another_folder(
