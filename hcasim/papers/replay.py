@@ -18,7 +18,7 @@ from hcasim.ground.text import brief
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan
 from hcasim.papers.scenario import Scenario
-from hcasim.runs.curve import Curve, beside, measured_with, side_by_side, table
+from hcasim.runs.curve import Curve, beside, measured_with, side_by_side
 from hcasim.runs.document import Head, Notes, Profile, Rows, Seconds, Setup
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.point import Point, all_notes
@@ -27,7 +27,6 @@ from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost, profile_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from hcasim.papers.figure import Mark
@@ -74,22 +73,16 @@ class Replay(Table):
     """A scenario with its simulated curves.
 
     Parameters:
-        scenario: what was replayed.
+        plan: what was simulated; with what-if settings it is no replay of the paper.
         curves: by the name of the series.
-        overrides: what-if settings, if any; then the curves are no replay of the paper.
         wall_seconds: time that the simulation took, or None to leave that out.
         costs: what simulating each of its points cost; empty unless it was asked for.
-        machines: on which each series was simulated, by its name.
-        notes: what the results leave out that a reader may expect.
     """
 
-    scenario: Scenario
+    plan: Plan
     curves: Mapping[str, Curve]
-    overrides: Mapping[str, str]
     wall_seconds: float | None
     costs: Mapping[Point, Cost] = field(default_factory=dict)
-    machines: Mapping[str, Machine] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return brief(self, self.scenario.id, series=len(self.curves))
@@ -97,6 +90,26 @@ class Replay(Table):
     def __getitem__(self, series: str) -> Curve:
         """Return the curve of a series."""
         return self.curves[series]
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was replayed."""
+        return self.plan.scenario
+
+    @property
+    def overrides(self) -> Mapping[str, str]:
+        """What-if settings by path."""
+        return self.plan.overrides
+
+    @property
+    def machines(self) -> dict[str, Machine]:
+        """On which each series was simulated, by its name."""
+        return {line.name: line.jobs[0].machine for line in self.plan.lines}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the results leave out that a reader may expect."""
+        return all_notes(self.plan.jobs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curves for JSON, in the form of the schema `run`."""
@@ -107,7 +120,7 @@ class Replay(Table):
             testbed=self.scenario.testbed,
             workload=self.scenario.workload,
             overrides=self.overrides,
-            series=[{**curve.named, "rows": curve.rows} for curve in self.curves.values()],
+            series=[curve.to_dict() for curve in self.curves.values()],
             **({"notes": self.notes} if self.notes else {}),
             **spent(self.wall_seconds, self.costs),
         ).to_dict()
@@ -125,10 +138,6 @@ class Replay(Table):
     def axes(self) -> tuple[str, ...]:
         """The x axis of the figure."""
         return (self.scenario.options.axis.name,)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return all curves as one table with a row per series and point; needs pandas."""
-        return table(list(self.curves.values()))
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the curves side by side, after their titles."""
@@ -162,11 +171,7 @@ class Replay(Table):
 
 @dataclass(frozen=True)
 class Replays(Table):
-    """Several scenarios with their curves.
-
-    Parameters:
-        replays: each of them.
-    """
+    """Several scenarios with their curves."""
 
     replays: tuple[Replay, ...]
     title = "Published figures, simulated"
@@ -179,9 +184,8 @@ class Replays(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curves for JSON, in the form of the schema `runs`."""
-        return RunsDocument(
-            **RunsDocument.head(), scenarios=[one.to_dict() for one in self.replays]
-        ).to_dict()
+        every = [one.to_dict() for one in self.replays]
+        return RunsDocument(**RunsDocument.head(), scenarios=every).to_dict()
 
 
 def replay(
@@ -217,9 +221,6 @@ def replay(
         cache: take what earlier runs have simulated with this code, and keep what is new.
         profile: also measure what simulating costs; then all is simulated, and nothing kept.
 
-    Returns:
-        The simulated curves.
-
     Raises:
         CatalogError: every fault of the scenario and of the request.
     """
@@ -246,11 +247,7 @@ def replay_all(
     cache: bool = True,
     profile: bool = False,
 ) -> list[Replay]:
-    """Simulate what is planned, with the parameters of `replay`; shared points are simulated once.
-
-    Parameters:
-        plans: of each scenario.
-    """
+    """Simulate what is planned, each point once; the parameters are those of `replay`."""
     started = perf_counter()
     points = run_points(
         (job for one in plans for job in one.jobs),
@@ -262,25 +259,17 @@ def replay_all(
     elapsed = perf_counter() - started
     return [
         Replay(
-            one.scenario,
+            one,
             {line.name: measured(line, points) for line in one.lines},
-            one.overrides,
             elapsed,
             {job: cost for job in one.jobs if (cost := points[job].cost) is not None},
-            {line.name: line.jobs[0].machine for line in one.lines},
-            all_notes(one.jobs),
         )
         for one in plans
     ]
 
 
 def spent(seconds: float | None, costs: Mapping[Point, Cost]) -> dict[str, Any]:
-    """Return what simulating cost, for a document: nothing of what is not known.
-
-    Parameters:
-        seconds: that it took, or None to leave out all times.
-        costs: of each point.
-    """
+    """Return what simulating cost, for a document: nothing of what is not known."""
     cost = profile_of(costs.values(), timing=seconds is not None)
     took = {} if seconds is None else {"wall_seconds": round(seconds, 3)}
     return took | ({"profile": cost} if cost else {})
@@ -300,12 +289,12 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
             value = 100 * (value / result(points[line.over[number]].row, field) - 1)
         rows.append({**row, line.field: value})
     return Curve(
-        line.name,
-        line.series.label,
-        tuple(rows),
-        settings,
-        line.series.group,
-        line.axis,
-        own,
-        line.jobs[0].machine.overrides,
+        name=line.name,
+        label=line.series.label,
+        rows=tuple(rows),
+        settings=settings,
+        group=line.series.group,
+        axis=line.axis,
+        points=own,
+        overrides=line.jobs[0].machine.overrides,
     )

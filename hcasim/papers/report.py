@@ -166,7 +166,10 @@ class Report(Table):
             scenarios=[
                 {
                     "scenario": one.scenario.id,
-                    "series": [part.named for part in one.curves.values()],
+                    "series": [
+                        {**part.setup, "name": part.name, "label": part.label}
+                        for part in one.curves.values()
+                    ],
                 }
                 for one in self.replays
             ],

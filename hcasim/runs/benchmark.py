@@ -1,4 +1,4 @@
-"""One benchmark on one machine, over message sizes, queue pairs and reuse of buffers."""
+"""One benchmark on one machine, over what varies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point, all_notes
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
-from hcasim.workloads import find_workload
+from hcasim.workloads import WORKLOADS, find_workload
 from hcasim.workloads.limits import options_of, settings_for
 from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 from hcasim.workloads.result import Cost
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hcasim.runs.store import Store
-    from hcasim.workloads import Result
+    from hcasim.workloads import Result, Workload
     from hcasim.workloads.registry import Listen
 
 
@@ -62,13 +62,8 @@ class Benchmark(Table):
 
     def __repr__(self) -> str:
         machine = self.machine
-        return brief(
-            self,
-            self.workload,
-            testbed=machine.id,
-            adapter=machine.adapter.id,
-            points=len(self.rows),
-        )
+        where = {"testbed": machine.id, "adapter": machine.adapter.id}
+        return brief(self, self.workload, **where, points=len(self.rows))
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -81,12 +76,16 @@ class Benchmark(Table):
         return f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
 
     @property
+    def _known(self) -> Workload:
+        known = find_workload(self.workload)
+        assert known is not None
+        return known
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """What tells the points apart: the size, if it means something, and what else varies."""
-        workload = find_workload(self.workload)
-        sized = workload is None or "size" in workload.options
         others = [axis.name for axis in varying(self.rows) if axis.name != "size"]
-        return (*(["size"] if sized else []), *others)
+        return (*(["size"] if "size" in self._known.options else []), *others)
 
     @property
     def points(self) -> tuple[dict[str, int], ...]:
@@ -96,21 +95,17 @@ class Benchmark(Table):
     @property
     def fields(self) -> tuple[str, ...]:
         """What the benchmark is about; rows may hold details beside it."""
-        workload = find_workload(self.workload)
-        measured = workload.fields if workload is not None else self.curve.fields
-        known = [part for name in measured for part in (name, *band_fields(name))]
+        known = [part for name in self._known.fields for part in (name, *band_fields(name))]
         return tuple(name for name in known if self.rows and name in self.rows[0])
 
     @property
     def changed(self) -> tuple[dict[str, Any], ...]:
         """The options that are not the workload's defaults, point by point."""
-        workload = find_workload(self.workload)
-        assert workload is not None
         # Settings say how completions are moderated, not what was asked for.
         same = {"cq_mod": self.options.cq_mod}
         every = ({**self.curve.settings, **own, **same} for own in self.curve.points)
         known = ({name: one[name] for name in OPTIONS if name in one} for one in every)
-        return tuple(workload.changed(replace(self.options, **one)) for one in known)
+        return tuple(self._known.changed(replace(self.options, **one)) for one in known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `bench`."""
@@ -158,9 +153,9 @@ class Benchmark(Table):
         return columns
 
     def _repr_html_(self) -> str:
+        axis = self.curve.axis
         curves = [
-            Curve(label, label, tuple(rows), axis=self.curve.axis)
-            for label, rows in self.series.items()
+            Curve(label, label, tuple(rows), axis=axis) for label, rows in self.series.items()
         ]
         return side_by_side(curves, self.fields[0])
 
@@ -228,11 +223,9 @@ def run_benchmark(
 
     Parameters:
         prepared: the points.
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done.
+        jobs, progress, profile: as of `bench`.
         listen: is given the simulator of each point before anything happens; then all points
             run in this process.
-        profile: also measure what each costs.
         store: knows results of earlier runs and keeps new ones; or none.
     """
     started = perf_counter()
@@ -244,8 +237,7 @@ def run_benchmark(
     counters: Counter[str] = Counter()
     for job in prepared:
         counters.update(points[job].counters)
-    workload = find_workload(first.workload)
-    assert workload is not None
+    workload = WORKLOADS[first.workload]
     settings, own = measured_with(prepared)
     used = [axis.name for axis in varying([vars(job.options) for job in prepared])]
     rows = tuple(job.row(points[job], used) for job in prepared)
@@ -273,26 +265,20 @@ def run_benchmark(
 def _explained(job: Point, result: Result) -> dict[str, Any]:
     """What a result explains, with what says how much there is of what limits, and the caches."""
     found = dict(result.breakdown)
-    workload = find_workload(job.workload)
-    if found.get("binds") and workload is not None:
+    if found.get("binds"):
         names = [found["binds"], *found.get("also", ())]
         found["parameters"] = settings_for(job.machine, names)
-        options = (option for name in names for option in options_of(name))
-        found["options"] = [one for one in options if one in workload.options]
+        understood = WORKLOADS[job.workload].options
+        found["options"] = [o for name in names for o in options_of(name) if o in understood]
     return {**found, "caches": cache_use(job.machine, result.counters)}
 
 
 def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return one entry for each cache that was used.
+    """Return an entry for each cache that was used, as `hcasim.runs.document.CacheUse` has it.
 
     Parameters:
         machine: says where the table behind each cache is.
         counters: of the adapters, such as "sqpc_miss_cnt"; all iterations that were run count.
-
-    Returns:
-        For each cache its name, accesses, misses and hit rate (0 to 1); the mean time in which
-        memory answered a fetch and the time that work waited in all, in microseconds; and whether
-        the table is in the "host" or the "adapter".
     """
     adapter = machine.adapter
     found: list[dict[str, Any]] = []

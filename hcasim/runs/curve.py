@@ -1,4 +1,4 @@
-"""Measured curves: quantities over the message size, the queue pairs or the reuse of buffers."""
+"""Measured curves: what was measured over what varies."""
 
 from __future__ import annotations
 
@@ -33,12 +33,10 @@ class Curve(Table):
     Parameters:
         name: name of the series.
         label: its name in a legend.
-        rows: one result per point: "size", "qps" and, where it means something, "reuse"; and what
-            was measured, such as "latency_us" (microseconds), "bandwidth_MBps" (10^6 bytes per
-            second), "rate_Mps" (10^6 messages per second) and "total_KiB" (2^10 bytes).
+        rows: of each point what varies and what was measured, such as "size" and "latency_us".
         settings: how all of it was measured: testbed, adapter, workload and options.
         group: its place in a bar chart.
-        axis: what varies along the curve: "size", "qps" or "reuse".
+        axis: what varies along the curve, such as "size".
         points: the options that differ from point to point, one table for each row.
         overrides: what-if settings of the machine, by path.
     """
@@ -76,13 +74,6 @@ class Curve(Table):
         """Return the row at one value of what varies."""
         return next(row for row in self.rows if row[self.axis] == x)
 
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Message sizes in bytes."""
-        import numpy as np
-
-        return np.array([row["size"] for row in self.rows], dtype=np.int64)
-
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return one of `fields` as an array over `x`."""
         import numpy as np
@@ -110,14 +101,8 @@ class Curve(Table):
         }
 
     @property
-    def named(self) -> dict[str, Any]:
-        """The same, with the name and label of the series."""
-        return {**self.setup, "name": self.name, "label": self.label}
-
-    @property
     def records(self) -> list[dict[str, Any]]:
-        """The rows, each with all that tells how it was measured: series, settings, options, and
-        what-if settings by path, of which whole numbers are numbers."""
+        """The rows, each with the series, settings, options and what-if settings by path."""
         what_if = {
             path: int(text) if text.isdecimal() else text for path, text in self.overrides.items()
         }
@@ -127,11 +112,11 @@ class Curve(Table):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `records` as a table, to be joined with others; needs pandas."""
-        return table([self])
+        return frame(self.records)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON: how it was measured, and what that gave."""
-        return {**self.named, "rows": list(self.rows)}
+        return {**self.setup, "name": self.name, "label": self.label, "rows": list(self.rows)}
 
     def plot(self) -> Figure:
         """Draw what was measured over what varies."""
@@ -143,16 +128,10 @@ class Curve(Table):
         return side_by_side([self], self.fields[0] if self.fields else "")
 
 
-def table(curves: list[Curve]) -> pd.DataFrame:
-    """Return curves as one table with a row per series and point; needs pandas."""
-    return frame(record for curve in curves for record in curve.records)
-
-
 def measured_with(
     jobs: Sequence[Point | Launch],
 ) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-    """Return how points of one machine and workload were measured, for a curve: the settings of
-    all of them, and the options that differ, point by point."""
+    """Return the settings of all points of a curve, and the options that differ, point by point."""
     machine = jobs[0].machine
     group = machine.groups[0]
     parts = (machine.id, group.adapter.id, group.firmware_mode, jobs[0].workload)
@@ -163,7 +142,7 @@ def measured_with(
 
 
 def side_by_side(curves: Sequence[Curve], quantity: str) -> str:
-    """Return curves side by side as HTML, for notebooks; the parameters are those of `beside`."""
+    """Return what `beside` returns as HTML, for notebooks."""
     return html_table(*beside(curves, quantity), title(quantity))
 
 
@@ -184,8 +163,4 @@ def beside(curves: Sequence[Curve], quantity: str) -> tuple[tuple[str, ...], lis
         (axis.label(point), *(column.get(point, "") for column in columns))
         for point in (sorted(points) if axis.doubling else points)
     ]
-    return (axis.title, *map(_title, curves)), rows
-
-
-def _title(curve: Curve) -> str:
-    return f"{curve.label} {curve.group}".strip()
+    return (axis.title, *(f"{one.label} {one.group}".strip() for one in curves)), rows

@@ -17,10 +17,7 @@ from pydantic import (
 
 from hcasim import __version__
 from hcasim.workloads.option import Option
-from hcasim.workloads.options import AXES, OPTIONS
-
-_VARY = (*AXES, "cq_mod")
-"""Options that may differ from point to point."""
+from hcasim.workloads.options import OPTIONS
 
 
 def _value(option: Option) -> dict[str, Any]:
@@ -84,36 +81,10 @@ class Head(Form):
 
 
 def _in_force(schema: dict[str, Any]) -> None:
-    """Ask for every option that a workload understands, of all points or of each."""
+    """Ask for a benchmark that there is, for how the machine is used, and for a point."""
     from hcasim.workloads import WORKLOADS
 
-    # Other devices than RDMA adapters have none: their software keeps its own number.
-    understood = {
-        one.name: one.options - ({"explain"} if one.rdma else {"explain", "window"})
-        for one in WORKLOADS.values()
-    }
-
-    def of(workloads: list[str], then: dict[str, Any]) -> dict[str, Any]:
-        return {"if": {"properties": {"workload": {"enum": workloads}}}, "then": then}
-
-    fixed = (
-        of([name], {"properties": {"options": {"required": sorted(options - {*_VARY})}}})
-        for name, options in understood.items()
-    )
-    varying = (
-        of(
-            sorted(name for name, options in understood.items() if option in options),
-            {
-                "anyOf": [
-                    {"properties": {"options": {"required": [option]}}},
-                    {"properties": {"points": {"items": {"required": [option]}}}},
-                ]
-            },
-        )
-        for option in _VARY
-    )
-    schema["allOf"] = [*fixed, *varying]
-    schema["properties"]["workload"]["enum"] = sorted(understood)
+    schema["properties"]["workload"]["enum"] = sorted(WORKLOADS)
     schema["properties"]["options"]["required"] = ["mtu", "switch", "host", "stack"]
     schema["properties"]["points"]["minItems"] = 1
 
@@ -220,28 +191,31 @@ class Breakdown(Form):
     total_KiB: float = Field(default=0, description="what the components add up to")
     bus_per_message: dict[str, float] = Field(default={}, description="counts by name")
     caches: tuple[CacheUse, ...] = ()
-    size: int = Field(default=0, description="bytes of a message, of one point of several")
-    qps: int = Field(default=0, description="queue pairs, of one point of several")
-    reuse: int = Field(default=0, description="percentage of reuse, of one point of several")
-    clients: int = Field(default=0, description="clients, of one point of several")
-    nodes: int = Field(default=0, description="nodes, of one point of several")
-    processes: int = Field(default=0, description="of each node, of one point of several")
-    window_bytes: int = Field(
-        default=0, description="memory that is used in turn, of one point of several"
-    )
+    size: int = Field(default=0, description="what tells it from the others, of several points")
+    qps: int = 0
+    reuse: int = 0
+    clients: int = 0
+    nodes: int = 0
+    processes: int = 0
+    window_bytes: int = 0
     sizes: tuple[Breakdown, ...] = Field(default=(), description="by size alone")
     points: tuple[Breakdown, ...] = Field(default=(), description="by all that varies")
 
 
-class PointCost(Form):
-    """What simulating a point cost."""
+class Cost(Form):
+    """What simulating cost."""
 
-    point: Chosen = Field(description="what tells it from the others")
     events: int = Field(description="calls of the simulator that were run")
     packets: int = Field(description="sent by adapters, acknowledgements included, and run")
     packets_left_out: int = Field(description="sent by adapters, and accounted for without a run")
     wall_s: float = Field(default=0, description="from building the machine to the result")
     packets_per_s: float = Field(default=0, description="packets that were run, by wall_s")
+
+
+class PointCost(Cost):
+    """What simulating a point cost."""
+
+    point: Chosen = Field(description="what tells it from the others")
 
 
 class BlockCost(Form):
@@ -253,14 +227,9 @@ class BlockCost(Form):
     share: float = Field(default=0, description="of wall_s")
 
 
-class Profile(Form):
+class Profile(Cost):
     """What simulating cost the computer; times and counts of several points are added up."""
 
-    events: int = Field(description="calls of the simulator that were run")
-    packets: int = Field(description="sent by adapters, acknowledgements included, and run")
-    packets_left_out: int = Field(description="sent by adapters, and accounted for without a run")
-    wall_s: float = Field(default=0, description="from building the machine to the result")
-    packets_per_s: float = Field(default=0, description="packets that were run, by wall_s")
     queue_s: float = Field(default=0, description="of it, for the queue of events, and counting")
     setup_s: float = Field(default=0, description="of it, beside events: to build the machine")
     blocks: tuple[BlockCost, ...] = Field(description="the dearest first")

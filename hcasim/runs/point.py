@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.catalog.link import EthernetLink
+from hcasim.verbs import VerbsError
 from hcasim.workloads.options import AXES, Options
-from hcasim.workloads.result import Meter
+from hcasim.workloads.perftest.side import moderation
+from hcasim.workloads.registry import WORKLOADS, Listen
+from hcasim.workloads.result import Meter, Result
 
 if TYPE_CHECKING:
-    from hcasim.workloads import Result
-    from hcasim.workloads.registry import Listen
+    from hcasim.runs.launch import Launch
 
 PACKET = 1e-4
 """Seconds of a processor of today for each packet, there and back through two adapters."""
@@ -61,14 +63,6 @@ NO_CONGESTION_CONTROL = (
 )
 
 
-class Noted(Protocol):
-    """Something to simulate, or its result, with what is to be said beside it."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What it leaves out."""
-
-
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result.
 
@@ -80,8 +74,8 @@ def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
-def all_notes(several: Iterable[Noted]) -> tuple[str, ...]:
-    """Return what to say beside several results, each once."""
+def all_notes(several: Iterable[Point | Launch]) -> tuple[str, ...]:
+    """Return what to say beside the results of several points, each once."""
     return tuple(dict.fromkeys(text for one in several for text in one.notes))
 
 
@@ -102,8 +96,6 @@ class Point:
     @cached_property
     def packets(self) -> int:
         """About how many packets it takes, to a factor of two or three."""
-        from hcasim.workloads import WORKLOADS
-
         return WORKLOADS[self.workload].packets(self.options, self.machine.mtu)
 
     @property
@@ -134,9 +126,6 @@ class Point:
     @property
     def settings(self) -> dict[str, Any]:
         """Every option in force: how the machine is used, and what the workload understands."""
-        from hcasim.workloads import WORKLOADS
-        from hcasim.workloads.perftest.side import moderation
-
         understood = WORKLOADS[self.workload].options - {"explain"}
         if isinstance(self.machine.adapter, DmaDevice):
             # Software of a device keeps as many in flight as it does.
@@ -149,8 +138,6 @@ class Point:
     @property
     def notes(self) -> tuple[str, ...]:
         """What its result leaves out that a reader may expect."""
-        from hcasim.workloads import WORKLOADS
-
         workload = WORKLOADS[self.workload]
         # Completion times of flows are about how they meet, however few there are.
         least = 0 if workload.flows is None else 3
@@ -167,12 +154,11 @@ class Point:
         Raises:
             CatalogError: the machine's limits are too tight for the benchmark.
         """
-        from hcasim.verbs import VerbsError
-        from hcasim.workloads import run_point
+        from hcasim import workloads
 
         meter = Meter(listen) if profile else None
         try:
-            result = run_point(
+            result = workloads.run_point(
                 self.workload, self.machine, self.options, meter.watch if meter else listen
             )
         except VerbsError as error:
