@@ -20,7 +20,7 @@ from hcasim.catalog.section import Description
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
-from hcasim.papers.scenario import AS_IN_ROWS, Options, Scenario, Series
+from hcasim.papers.scenario import AS_IN_ROWS, Options, Scenario
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, OPTIONS
 
@@ -36,23 +36,13 @@ PAPER = "own"
 _SCENARIO = (
     "An experiment like {base}, and at first the same. Change what differs. To set what stands in "
     "a comment, take the # before its line away; its value is the one that holds without it. Where "
-    "an id of a testbed or an adapter stands, the path of a file may stand, too. Use:"
+    "an id of a testbed or an adapter stands, the path of a file may stand, too. To find it by its "
+    "id, own/{name}, put it into scenarios/own of a folder that HCASIM_PATH names. Use:"
 )
-_PLACE = (
-    "To find it by its id, {paper}/{name}, put it into scenarios/{paper} of a folder that "
-    "HCASIM_PATH names."
+_OPTIONS = (
+    "Of all series; a [series] may have its own. Of sizes, qps, reuse, processes, clients and "
+    "nodes one may have several values: the x axis."
 )
-_MEANINGS = {
-    "sizes": (
-        "Bytes of a message; of sizes, qps, reuse, processes, clients and nodes one may have "
-        "several values: the x axis"
-    ),
-    "mtu": "Bytes of a packet; without it the testbed's",
-    "testbed": "Another than that of all series",
-    "workload": "Another than that of all series",
-    "firmware_mode": "Which of its interfaces the adapter offers",
-    "chipset_flag": "Whether bursts of the host's PCI-X bridge run on",
-}
 _AXES = (
     "What is drawn: of each row the field, over what has several values. kind may be lines or "
     "bars, yscale linear or log, ymax the upper end."
@@ -128,29 +118,36 @@ def _keys(
 
 
 def _scenario(name: str, scenario: Scenario, folder: Path) -> Iterator[str]:
-    own, usual = f"./{name}.toml", _usual(scenario)
-    yield from _head(_SCENARIO.format(base=scenario.id), (f"run {own}", f"show {own}"))
-    yield from _comment(_PLACE.format(paper=PAPER, name=name))
+    own = f"./{name}.toml"
+    yield from _head(_SCENARIO.format(base=scenario.id, name=name), (f"run {own}", f"show {own}"))
     title, testbed = f"{name}, like: {scenario.title}", _seen(scenario.testbed, folder)
-    yield from _used({"title": title, "paper": PAPER, "figure": name})
-    yield from _used({"section": "none", "testbed": testbed})
-    yield from _comment("The benchmark; hcasim show WORKLOAD has its options.")
-    yield from _used({"workload": scenario.workload})
-    yield from ("", "[options]")
-    yield from _settings(scenario.options, Options, usual)
-    # What all series have, or may vary, is no matter of one.
-    usual = {one: value for one, value in usual.items() if one not in Options.model_fields}
-    for number, (key, series) in enumerate(scenario.series.items()):
-        yield from ("", f"[{_dotted(('series', key))}]")
-        table = {
-            one: _seen(value, folder) if one in ("testbed", "adapter") else value
-            for one in Series.model_fields
-            if (value := getattr(series, one)) not in (None, "")
-        }
-        yield from _used(table) if number else _settings(table, Series, usual)
+    yield from _used({"title": title, "paper": PAPER, "figure": name, "section": "none"})
+    yield from _used({"testbed": testbed, "workload": scenario.workload})
+    yield from ("", *_comment(_OPTIONS), "[options]")
+    chosen = scenario.options.model_dump(exclude_none=True)
+    yield from _used({key: _labelled(key, value) for key, value in chosen.items()})
+    for key, value in _usual(scenario).items():
+        if key in Options.model_fields and key not in chosen:
+            option = OPTIONS.get(AS_IN_ROWS.get(key, key))
+            if option is not None:
+                allowed = ", ".join(option.words) or ("" if option.is_flag else option.allowed)
+                yield from _comment(option.help + f" ({allowed})" * bool(allowed))
+            yield f"# {key} = {_word(value)}"
+    for key, series in scenario.series.items():
+        table = series.model_dump(exclude_none=True, exclude_defaults=True)
+        seen = {one: _seen(table[one], folder) for one in ("testbed", "adapter") if one in table}
+        yield from ("", f"[{_dotted(('series', key))}]", *_used(table | seen))
     yield from ("", *_comment(_AXES), "[axes]")
     yield from _used(scenario.axes.model_dump(exclude_none=True))
     yield from _claim(scenario, name)
+
+
+def _labelled(key: str, value: object) -> object:
+    """Write sizes as papers do."""
+    if key != "sizes" or not isinstance(value, tuple):
+        return value
+    labels = [AXES["size"].label(one) for one in value]
+    return labels if len(labels) > 1 else labels[0]
 
 
 def _head(words: str, uses: Iterable[str]) -> Iterator[str]:
@@ -196,37 +193,8 @@ def _usual(scenario: Scenario) -> Mapping[str, Any]:
     }
     # It depends on how many queue pairs and buffers there are.
     usual.pop("warmup", None)
-    machine = line.jobs[0].machine
-    usual |= {"mtu": machine.mtu, "sizes": usual.pop("size", None)}
-    usual["firmware_mode"] = machine.groups[0].firmware_mode
+    usual |= {"mtu": line.jobs[0].machine.mtu, "sizes": usual.pop("size", None)}
     return {name: value for name, value in usual.items() if value not in (None, "")}
-
-
-def _settings(
-    chosen: Options | Mapping[str, Any], model: type[Options | Series], usual: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield a line for each setting: what is chosen, and as comments what else may be."""
-    found = dict(chosen)
-    for key in model.model_fields:
-        name = AS_IN_ROWS.get(key, key)
-        option = OPTIONS.get(name)
-        value = found.get(key)
-        if value is None and key not in usual:
-            continue
-        meaning = _MEANINGS.get(key, "")
-        if option is not None:
-            allowed = ", ".join(option.words) or ("" if option.is_flag else option.allowed)
-            meaning = meaning or option.help
-            meaning += f" ({allowed})" * bool(allowed)
-        yield from _comment(meaning)
-        several = value if isinstance(value, tuple) else (value,)
-        if value is None:
-            yield f"# {key} = {_word(usual[key])}"
-        elif name in AXES:
-            shown = [AXES[name].label(one) if AXES[name].is_size else one for one in several]
-            yield f"{key} = {_word(shown if len(shown) > 1 else shown[0])}"
-        else:
-            yield f"{key} = {_word(value)}"
 
 
 def _claim(scenario: Scenario, name: str) -> Iterator[str]:

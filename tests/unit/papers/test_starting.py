@@ -102,7 +102,6 @@ def test_what_else_a_scenario_may_set_is_there_with_meaning_bounds_and_what_hold
     lines = starting_file("scenarios", "mine", "liu2004/fig06", tmp_path).splitlines()
     place = lines.index("# qps = 1")
     assert lines[place - 1].endswith("(1 to 2147483647)")
-    assert '# firmware_mode = "tavor"' in lines
     assert lines.index('# verb = "write"') < lines.index('label = "PCI-Express"')
     assert '# id = "MINE-1"' in lines
 
