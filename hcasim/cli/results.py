@@ -167,7 +167,7 @@ report_option: Decorated = click.option(
     "--report",
     "page",
     type=FILE,
-    help="Write a page of all of it with its figures, .html, or its tables, .md or .tex.",
+    help="Write a page of all of it with its figures, .html, or its tables, .md.",
 )
 
 

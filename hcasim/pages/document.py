@@ -19,7 +19,7 @@ class Cell:
         order: the number that it is sorted by.
         mark: a word that gives it a colour: "pass", "fail", "deviation", "context".
         share: of what is allowed, with its sign, to be shown as a bar; beyond 1 is too much.
-        below: more about it, in smaller print; not in Markdown and LaTeX.
+        below: more about it, in smaller print; not in Markdown.
         place: name of the cell, to which others lead.
         link: name of a section or cell that it leads to.
     """
@@ -37,7 +37,6 @@ Content: TypeAlias = str | Cell
 
 
 def _listed(cells: Iterable[Content]) -> list[Cell]:
-    """Return cells, also of those that are only text."""
     return [one if isinstance(one, Cell) else Cell(one) for one in cells]
 
 
@@ -76,12 +75,12 @@ class Table:
 
     @property
     def heads(self) -> list[Column]:
-        """The columns, also those that are no more than their titles."""
+        """The columns in full."""
         return [one if isinstance(one, Column) else Column(one) for one in self.columns]
 
     @property
     def lines(self) -> list[list[Cell]]:
-        """The rows, also of cells that are only text."""
+        """The rows, of cells in full."""
         return [_listed(row) for row in self.rows]
 
 

@@ -10,10 +10,10 @@ from hashlib import sha256
 from html import escape
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hcasim.ground.text import printable, printable_lines
-from hcasim.pages.document import Block, Column, Document, Section, Table
+from hcasim.pages.document import Block, Column, Document, Section
 from hcasim.pages.svg import to_svg
 
 if TYPE_CHECKING:
@@ -35,91 +35,16 @@ def _code_in_markdown(text: str) -> str:
     return "\n".join(f"    {line}" for line in printable_lines(text).splitlines())
 
 
-_ESCAPED = {
-    **{one: rf"\{one}" for one in "#$%&_{}"},
-    **dict(
-        zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", (rf"\textsuperscript{{{one}}}" for one in "0123456789-"), strict=True)
-    ),
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}",
-    "µ": r"\textmu{}",
-    "μ": r"\textmu{}",
-    "×": r"\texttimes{}",
-    "±": r"\textpm{}",
-    "°": r"\textdegree{}",
-    "·": r"\textperiodcentered{}",
-    "…": r"\ldots{}",
-    "–": r"\textendash{}",
-    "—": r"\textemdash{}",
-    "≤": r"\ensuremath{\leq}",
-    "≥": r"\ensuremath{\geq}",
-    "≈": r"\ensuremath{\approx}",
-    "→": r"\textrightarrow{}",
-    "←": r"\textleftarrow{}",
-    "\xa0": "~",
-}
-_LETTERS = re.compile("[À-ÖØ-öø-ſ]")
-"""Letters that the usual fonts have."""
-
-
-def _in_latex(text: str) -> str:
-    # Two hyphens would become a dash.
-    return "".join(map(_latex_character, printable(text))).replace("--", "-{}-")
-
-
-def _latex_character(one: str) -> str:
-    if one in _ESCAPED:
-        return _ESCAPED[one]
-    # Others are told by their number: LaTeX would stop at them.
-    return one if one.isascii() or _LETTERS.match(one) else f"U+{ord(one):04X}"
-
-
-def _code_in_latex(text: str) -> str:
-    lines = map(_in_latex, printable_lines(text).splitlines())
-    return "\\par\n".join(line.replace(" ", r"\ ") or r"\ " for line in lines)
-
-
-def _latex_columns(table: Table) -> str:
-    """Return how wide each column is: prose shares what the others leave."""
-    plain = sum(
-        max(len(head.title), *(len(row[number].text) for row in table.lines), 0)
-        for number, head in enumerate(table.heads)
-        if not head.prose
-    )
-    # Of the width of the page, a character takes about one part in 190.
-    left = max(0.3, 0.97 - plain / 190)
-    width = left / max(1, sum(head.prose for head in table.heads))
-    prose = rf">{{\raggedright\arraybackslash}}p{{{width:.2f}\linewidth}}"
-    return "".join(prose if one.prose else "r" if one.right else "l" for one in table.heads)
-
-
 def _class_of(column: Column) -> str:
     words = " ".join(["n"] * column.right + ["prose"] * column.prose)
     return f' class="{words}"' if words else ""
 
 
-class _Form(NamedTuple):
-    """How one form escapes text of one line and code, and what stands around blocks and values."""
-
-    text: Callable[[str], str]
-    code: Callable[[str], str]
-    block: tuple[str, str] = ("{%", "%}")
-    value: tuple[str, str] = ("{{", "}}")
-
-
-_FORMS = {
-    ".html": _Form(
-        lambda text: escape(printable(text)), lambda code: escape(printable_lines(code))
-    ),
-    ".md": _Form(_in_markdown, _code_in_markdown),
-    ".tex": _Form(_in_latex, _code_in_latex, ("<%", "%>"), ("<<", ">>")),
+_FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
+    ".html": (lambda text: escape(printable(text)), lambda code: escape(printable_lines(code))),
+    ".md": (_in_markdown, _code_in_markdown),
 }
+"""How each form escapes text of one line, and code."""
 ENDINGS = tuple(_FORMS)
 """Of files that documents are written to."""
 
@@ -154,23 +79,20 @@ def _template(ending: str) -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    form = _FORMS[ending]
+    escaped, code = _FORMS[ending]
     environment = Environment(
-        *form.block,
-        *form.value,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
         # All that a template inserts is escaped, unless it is of this form already.
-        finalize=lambda one: one if isinstance(one, Markup) else Markup(form.text(str(one))),
+        finalize=lambda one: one if isinstance(one, Markup) else Markup(escaped(str(one))),
         autoescape=True,
         loader=FileSystemLoader(_HERE),
     )
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
-        "code": lambda text: Markup(form.code(text)),
+        "code": lambda text: Markup(code(text)),
         "class_of": lambda head: Markup(_class_of(head)),
-        "columns": lambda table: Markup(_latex_columns(table)),
         "sections": lambda blocks: [
             one for one in blocks if isinstance(one, Section) and not one.folded
         ],

@@ -1,10 +1,7 @@
 """One document has the same tables in all its forms, and no text of it is obeyed."""
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -131,31 +128,6 @@ def test_markdown_of_a_hostile_text_has_nothing_that_is_obeyed():
     prose = [line for line in text.splitlines() if not line.startswith("    ")]
     assert "<" not in "".join(prose)
     assert not re.findall(r"(?<!\\)(?:\\\\)*[`*_\[$]", "\n".join(prose).replace("**", ""))
-
-
-def unescaped(text, characters):
-    return re.findall(rf"(?<!\\)[{re.escape(characters)}]", text)
-
-
-def test_latex_of_a_hostile_text_has_the_commands_of_a_plain_one():
-    plain, hostile = (write(document(text), ".tex") for text in ("words", HOSTILE))
-    for one in ("&", "%", "$", "#"):
-        assert len(unescaped(hostile, one)) == len(unescaped(plain, one))
-    for text in (plain, hostile):
-        assert text.isascii() or not re.findall("[^\x00-\x7fÀ-ſ]", text)
-        assert len(unescaped(text, "{")) == len(unescaped(text, "}"))
-        assert text.count(r"\begin{") == text.count(r"\end{")
-        assert "U+6F22" in text or text == plain
-    assert "\n[" not in hostile
-
-
-def test_latex_compiles(tmp_path: Path):
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is missing; on Debian: apt install texlive-latex-recommended")
-    file = tmp_path / "page.tex"
-    file.write_text(write(document(HOSTILE), ".tex"), encoding="utf-8")
-    run = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", file.name]
-    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, timeout=120)
 
 
 def test_every_colour_of_matplotlib_stands_for_one_of_the_page():
