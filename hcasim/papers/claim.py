@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import nan
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -48,10 +48,24 @@ TOLERANCES = {
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 
 
+RELATIONS = {"ordering": ("<", ">", "~"), "threshold": ("<", "<=", ">=", "=")}
+"""The relations that some kinds of claims may have."""
+Faults = Iterable[tuple[bool, str]]
+"""What may be wrong, each with whether it is."""
+E = TypeVar("E", bound=BaseModel)
+
+
 class Entry(BaseModel):
     """A part of a scenario file: frozen, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def refuse_where(entry: E, faults: Faults) -> E:
+    """Return a part of a file, or raise ValueError with each fault that is one."""
+    if found := [text for wrong, text in faults if wrong]:
+        raise ValueError("; ".join(found))
+    return entry
 
 
 def as_tuple(value: object) -> object:
@@ -88,9 +102,8 @@ class Measure(Entry):
             the best one counts.
         against: the series to compare with.
         factor: what `against` is multiplied with before an ordering is judged.
-        select: the smallest or largest x, the peak over all (the lowest latency, the highest
-            bandwidth, the most memory), or each x by itself; x is what the scenario varies: bytes,
-            queue pairs, or the percentage of reuse.
+        select: the smallest or largest x of what the scenario varies, the peak over all (the
+            lowest latency, the highest bandwidth, the most memory), or each x by itself.
         at: the one x that counts, instead of `select`.
         against_at: the x of `against`, if it is another.
         below: only an x smaller than this counts.
@@ -108,16 +121,14 @@ class Measure(Entry):
 
     @model_validator(mode="after")
     def _selects_once(self) -> Measure:
-        faults = []
-        if (self.select is None) == (self.at is None):
-            faults.append("either select or at is needed")
-        if self.against_at is not None and (self.at is None or self.against is None):
-            faults.append("against_at belongs to at and against")
-        if self.at is not None and (self.below is not None or self.above is not None):
-            faults.append("below and above belong to select")
-        if faults:
-            raise ValueError("; ".join(faults))
-        return self
+        limited = self.below is not None or self.above is not None
+        single = self.at is not None and self.against is not None
+        faults = (
+            ((self.select is None) == (self.at is None), "either select or at is needed"),
+            (self.against_at is not None and not single, "against_at belongs to at and against"),
+            (self.at is not None and limited, "below and above belong to select"),
+        )
+        return refuse_where(self, faults)
 
     def covers(self, x: int) -> bool:
         """Whether an x is neither too small nor too large."""
@@ -126,15 +137,11 @@ class Measure(Entry):
     def points(
         self, x: Iterable[int], against: Iterable[int] | None = None
     ) -> list[tuple[Points, Points]]:
-        """Return the points that it reads off the x of its curves.
+        """Return a pair for each number that it reads: x of the series, and x of the other.
 
         Parameters:
             x: of the series.
-            against: of the series to compare with.
-
-        Returns:
-            A pair for each number, or pair of numbers, in the order of x: where it is read off the
-            series, and where off the other; empty where there is no other.
+            against: of the series to compare with; without it the other part of a pair is empty.
         """
         left = self._points(x, self.at)
         if against is None:
@@ -257,57 +264,46 @@ class Claim(Statement):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
-        faults = [*self._published_faults(), *self._relation_faults(), *self._measure_faults()]
-        if faults:
-            raise ValueError("; ".join(faults))
-        return self
+        return refuse_where(self, self._faults())
 
-    def _published_faults(self) -> list[str]:
-        if isinstance(self.published, str) != (self.kind == "ordering"):
-            found = f"a number, found {self.published!r}"
-            return [f"published must be {'words' if self.kind == 'ordering' else found}"]
+    def _faults(self) -> Faults:
         low, high = self.ends
-        if isinstance(self.published, tuple) and not low < high:
-            return [f"published must be [low, high], found [{low:g}, {high:g}]"]
-        if low < high and self.kind != "percent" and not self.contradiction:
-            return ["a range needs a contradiction that explains it"]
-        return []
-
-    def _relation_faults(self) -> list[str]:
-        allowed = {
-            "ordering": ("<", ">", "~"),
-            "threshold": ("<", "<=", ">=", "="),
-        }.get(self.kind, ("=", "~", "<=", ">="))
-        faults = []
-        if self.relation not in allowed:
-            faults.append(f"relation must be one of {' '.join(allowed)}, found {self.relation!r}")
-        if (self.kind == "percent") != (self.change is not None):
-            faults.append("change belongs to kind percent, and is needed there")
-        usual = self.usual_tolerance
-        if self.tolerance is not None and self.tolerance > usual:
-            faults.append(
-                f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
-            )
-        if self.tolerance is not None and self.kind == "threshold":
-            faults.append("a threshold holds exactly and has no tolerance")
-        return faults
-
-    def _measure_faults(self) -> list[str]:
-        faults = []
-        pair = self.kind in ("ratio", "percent", "difference", "ordering")
+        usual, ordered = self.usual_tolerance, self.kind == "ordering"
+        if isinstance(self.published, str) != ordered:
+            found = f"a number, found {self.published!r}"
+            yield True, f"published must be {'words' if ordered else found}"
+        elif isinstance(self.published, tuple) and not low < high:
+            yield True, f"published must be [low, high], found [{low:g}, {high:g}]"
+        elif self.kind != "percent" and not self.contradiction:
+            yield low < high, "a range needs a contradiction that explains it"
+        allowed = RELATIONS.get(self.kind, ("=", "~", "<=", ">="))
+        found = f"relation must be one of {' '.join(allowed)}, found {self.relation!r}"
+        yield self.relation not in allowed, found
+        percent = self.kind == "percent"
+        yield (
+            percent != (self.change is not None),
+            "change belongs to kind percent, and is needed there",
+        )
+        if self.tolerance is not None:
+            found = f"must be at most {usual:g}, as usual, found {self.tolerance:g}"
+            yield self.tolerance > usual, f"tolerance {found}"
+            limit = self.kind == "threshold"
+            yield limit, "a threshold holds exactly and has no tolerance"
         for measure in self.measure:
-            if pair and measure.against is None:
-                faults.append("against is needed here")
-            if measure.against is not None and not (pair or self.kind == "threshold"):
-                faults.append("against is not allowed here")
-            if self.kind == "threshold" and measure.against is not None:
-                if self.unit != "%":
-                    faults.append(f"a limit of a difference is in %, found {self.unit!r}")
-                if self.relation not in ("<", "<="):
-                    faults.append("a limit of a difference is an upper one")
-            if measure.factor != 1 and self.kind != "ordering":
-                faults.append("factor is for kind ordering")
-        return faults
+            yield from self._measure_faults(measure)
+
+    def _measure_faults(self, measure: Measure) -> Faults:
+        pair = self.kind in ("ratio", "percent", "difference", "ordering")
+        limit = self.kind == "threshold"
+        yield measure.factor != 1 and self.kind != "ordering", "factor is for kind ordering"
+        if measure.against is None:
+            yield pair, "against is needed here"
+        else:
+            yield not (pair or limit), "against is not allowed here"
+            wrong = limit and self.unit != "%"
+            yield wrong, f"a limit of a difference is in %, found {self.unit!r}"
+            wrong = limit and self.relation not in ("<", "<=")
+            yield wrong, "a limit of a difference is an upper one"
 
 
 class Context(Statement):
@@ -321,8 +317,7 @@ class Context(Statement):
 
 
 def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
-    """Yield the series that a claim reads, as it names them, by which measure, and the one x of
-    them that it reads, if it is given."""
+    """Yield each series that a claim reads, as it names it, the measure, and its x if it is one."""
     for measure in claim.measure:
         other = measure.at if measure.against_at is None else measure.against_at
         yield from ((name, measure, measure.at) for name in measure.series)
