@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from hcasim.workloads import Result
 
 FIRST = 1.0
-"""Seconds that a process simulates alone before it starts workers, which take as long to come."""
+"""Seconds that a process simulates alone before it starts workers, which take as long to come;
+also what is guessed to take longer is left to them."""
 TRIES = 3
 """How often a point is tried whose worker dies; the last time nothing runs beside it."""
 TASK = 0.2
@@ -203,34 +203,16 @@ class _HandOut:
         self._place.leave()
 
     def _run_here(self) -> None:
-        """Simulate in this process, the shortest first, until a worker is there."""
+        """Simulate what is short in this process, until workers are worth their start and there."""
         global _alone
-
-        def start() -> None:
-            # What goes wrong does so again where it can be told.
-            with contextlib.suppress(Exception):
-                self._fill()
-
-        timer = threading.Timer(FIRST - _alone, start)
-        interval = sys.getswitchinterval()
-        # A thread that waits for files would get its turn back after 5 ms each time.
-        sys.setswitchinterval(1e-4)
         began, done = monotonic(), 0
-        try:
-            with _interruption_held_back():
-                timer.start()
-            while not self._place.ready and (point := _popped(self._left.pop)):
-                self._note(point, point.run(profile=self._profile))
-                done += 1
-                rest = (monotonic() - began) / done * len(self._left)
-                if rest > FIRST and not self._running:
-                    timer.cancel()
-                    timer.join()
-                    self._fill()
-        finally:
-            timer.cancel()
-            timer.join()
-            sys.setswitchinterval(interval)
+        while self._left and self._left[-1].weight < FIRST and not self._place.ready:
+            point = self._left.pop()
+            self._note(point, point.run(profile=self._profile))
+            elapsed, done = monotonic() - began, done + 1
+            long = max(_alone + elapsed, elapsed / done * len(self._left)) > FIRST
+            if long and not self._running:
+                self._fill()
         _alone += monotonic() - began
 
     def _fill(self) -> None:
@@ -238,8 +220,7 @@ class _HandOut:
         most = 2 * self._place.workers
         while len(self._running) < most:
             share = min(len(self._left) // most, int(TASK * self._count / (self._seconds or 1)))
-            found = (_popped(self._left.popleft) for _ in range(max(1, share)))
-            task = [point for point in found if point is not None]
+            task = [self._left.popleft() for _ in range(min(max(1, share), len(self._left)))]
             if not (task or self._running) and self._suspects:
                 task = [self._suspects.popleft()]
             if not task:
@@ -250,9 +231,6 @@ class _HandOut:
             except BrokenExecutor:
                 self._lost += task
                 break
-            except Exception:
-                self._left.extend(task)
-                raise
             self._running[future] = task
             future.add_done_callback(self._ended.put)
 
@@ -281,13 +259,6 @@ class _HandOut:
                 alone = self._tries[point] == TRIES - 1
                 (self._suspects if alone else self._left).appendleft(point)
         self._lost = []
-
-
-def _popped(pop: Callable[[], Work]) -> Work | None:
-    """Take from what another thread takes from, too."""
-    with contextlib.suppress(IndexError):
-        return pop()
-    return None
 
 
 def _simulate(points: Sequence[Work], profile: bool) -> Done:

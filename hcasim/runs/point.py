@@ -30,8 +30,8 @@ class Work(Hashable, Protocol):
     """Something to simulate, here or elsewhere; equal ones have equal results."""
 
     @property
-    def weight(self) -> int:
-        """A guess of the effort, to start what is long first."""
+    def weight(self) -> float:
+        """A guess of the seconds that it takes, to start what is long first."""
 
     @property
     def key(self) -> str:
@@ -99,9 +99,9 @@ class Point:
         return WORKLOADS[self.workload].packets(self.options, self.machine.mtu)
 
     @property
-    def weight(self) -> int:
-        """A guess of the effort, to start long points first."""
-        return self.packets * self.machine.mtu + self.options.size
+    def weight(self) -> float:
+        """A guess of the seconds that it takes; of as many packets a larger size takes longer."""
+        return PACKET * (self.packets + self.options.size / 2**40)
 
     @cached_property
     def key(self) -> str:

@@ -155,7 +155,7 @@ class Trial:
     point: Point | Launch
 
     @property
-    def weight(self) -> int:
+    def weight(self) -> float:
         """A guess of the effort."""
         return self.point.weight
 

@@ -6,7 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -110,23 +109,6 @@ def test_of_points_that_are_given_together_only_the_deadly_one_is_blamed(deadly:
         handed_out(place, range(1, 101))
     assert set(place.asked) == {*range(1, 101)}
     assert place.asked[deadly] == TRIES
-
-
-def test_what_goes_wrong_as_workers_are_started_loses_no_point(
-    simulated: Simulated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(executor, "FIRST", 0)
-
-    class Failing(Breaking):
-        ready = False  # type: ignore[assignment]
-
-        def submit(self, *call: Any) -> Future[Any]:
-            if threading.current_thread() is not threading.main_thread():
-                raise OSError
-            self.ready = True  # type: ignore[assignment]
-            return super().submit(*call)
-
-    assert sorted(handed_out(Failing(0, 0), range(1, 20))) == [*range(1, 20)]
 
 
 def test_what_workers_are_sent_has_the_same_result_and_is_much_smaller() -> None:
