@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, as_texts, nearest, one_of
+from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.claim import references
 from hcasim.papers.loader import every_scenario, is_shipped
@@ -62,13 +63,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario, ready to run.
-
-    Parameters:
-        scenario: what to replay.
-        lines: its series.
-        overrides: what-if settings.
-    """
+    """A scenario, ready to run: its series, and what-if settings."""
 
     scenario: Scenario
     lines: tuple[Line, ...]
@@ -108,8 +103,7 @@ def plan_all(
             plans.append(plan(scenario, overrides=overrides))
         except CatalogError as error:
             faults += error.faults if needed(scenario) else ()
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
     return plans
 
 
@@ -137,12 +131,20 @@ def plan(
         CatalogError: every fault of the scenario and of the request.
     """
     settings = as_texts(overrides)
-    faults: list[str] = []
-    names = list(_chosen(scenario, series, faults))
+    known = list(scenario.series)
+    asked: Any = [series] if isinstance(series, str) else known if series is None else series
+    names = list(asked) if isinstance(asked, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        refuse(f"series: found {series!r}; allowed: some of {one_of(known)}")
+    faults = [
+        f"series: {scenario.id} has no {name!r}; allowed: {one_of(known)}{nearest(name, known)}"
+        for name in names
+        if name not in known
+    ]
     given = _given(scenario, sizes, x, faults)
     faults += _not_measured(scenario)
     lines = []
-    for name in names:
+    for name in (one for one in names if one in known):
         workload, beside = scenario.workload_of(name), scenario.series[name].over
         try:
             jobs = _points(scenario, name, workload, given, settings)
@@ -150,23 +152,8 @@ def plan(
             lines.append(Line(scenario, name, jobs, over))
         except CatalogError as error:
             faults += error.faults
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
     return Plan(scenario, tuple(lines), settings)
-
-
-def _chosen(scenario: Scenario, series: object, faults: list[str]) -> Iterator[str]:
-    known = list(scenario.series)
-    names = [series] if isinstance(series, str) else known if series is None else series
-    names = list(names) if isinstance(names, Iterable) else []
-    if not names or not all(isinstance(name, str) for name in names):
-        raise CatalogError([f"series: found {series!r}; allowed: some of {one_of(known)}"])
-    for name in names:
-        if name in known:
-            yield name
-        else:
-            close = nearest(name, known)
-            faults.append(f"series: {scenario.id} has no {name!r}; allowed: {one_of(known)}{close}")
 
 
 def _not_measured(scenario: Scenario) -> Iterator[str]:

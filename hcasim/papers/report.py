@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from os import PathLike, fspath
@@ -20,19 +20,15 @@ from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, Simulated, replay_all, spent
 from hcasim.papers.roles import Role, standings
-from hcasim.papers.scenario import Scenario
-from hcasim.papers.verdict import Verdict, from_context, judge
-from hcasim.runs.curve import Curve
+from hcasim.papers.verdict import Status, Verdict, from_context, judge
 from hcasim.runs.document import Form, Head, Profile, Seconds
 from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.point import Point
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost
 
-ROLES = get_args(Role)
 NUMBERS = ("value", "ratio", "percent", "difference")
 """The kinds of claims that state a number; the others state an order or a limit."""
-STATUSES = ("pass", "fail", "deviation", "context")
 _NUMBERS = ("published", "simulated", "error")
 COLUMNS = ("claim", "scenario", "system", "statement", *_NUMBERS, "role", "status")
 _SHOWN = 8
@@ -40,7 +36,7 @@ _SHOWN = 8
 
 
 class RoleCount(Form):
-    """How many claims have a role, and about how many readings; see `Report.roles`."""
+    """How many claims have a role, about how many readings, and what is stated of these."""
 
     claims: int
     readings: int
@@ -112,7 +108,7 @@ class Report(Table):
     @property
     def summary(self) -> dict[str, int]:
         """How many statements have each status."""
-        return {name: sum(v.status == name for v in self.verdicts) for name in STATUSES}
+        return {name: sum(v.status == name for v in self.verdicts) for name in get_args(Status)}
 
     @property
     def ok(self) -> bool:
@@ -120,8 +116,10 @@ class Report(Table):
         return self.summary["fail"] == 0
 
     def median_error(self, role: str) -> float | None:
-        """Median absolute relative error of the numbers with a role, each counted once, with the
-        worst of its errors; None if there is none."""
+        """Return the median absolute relative error of the numbers with a role, if there are some.
+
+        A number that several claims state counts once, with the worst of its errors.
+        """
         errors: dict[str, float] = {}
         for one in self.verdicts:
             if one.role == role and one.kind in NUMBERS and one.error is not None:
@@ -130,10 +128,9 @@ class Report(Table):
 
     @property
     def roles(self) -> dict[str, dict[str, int]]:
-        """How many claims have each role, how many distinct readings they are of, and of how many
-        of those a number, an order or only a limit is stated."""
+        """The counts of each role, as `RoleCount` has them."""
         found = {}
-        for role in ROLES:
+        for role in get_args(Role):
             own = [one for one in self.verdicts if one.role == role]
             readings = {one.first for one in own}
             numbers = {one.first for one in own if one.kind in NUMBERS}
@@ -145,10 +142,13 @@ class Report(Table):
     @property
     def by_paper(self) -> dict[str, Report]:
         """The statements of each paper or collection alone."""
-        found: dict[str, list[Verdict]] = {}
-        for one in self.verdicts:
-            found.setdefault(one.scenario.partition("/")[0], []).append(one)
-        return {name: replace(self, verdicts=tuple(own)) for name, own in found.items()}
+
+        def paper(one: Verdict) -> str:
+            return one.scenario.partition("/")[0]
+
+        names = dict.fromkeys(map(paper, self.verdicts))
+        every = {name: [one for one in self.verdicts if paper(one) == name] for name in names}
+        return {name: replace(self, verdicts=tuple(own)) for name, own in every.items()}
 
     @property
     def deviations(self) -> list[Verdict]:
@@ -212,8 +212,7 @@ class Report(Table):
         """Yield a line for all, one for each paper or collection if there are several, and one for
         each kind of miss."""
         took = "" if self.wall_seconds is None else f" in {self.wall_seconds:.0f} s"
-        figures = _count(len(self.replays), "figure")
-        yield f"{self.title}: {figures}{took}; {self._agreement}"
+        yield f"{self.title}: {_count(len(self.replays), 'figure')}{took}; {self._agreement}"
         papers = self.by_paper
         if len(papers) > 1:
             yield from (f"{name}: {one._agreement}" for name, one in papers.items())
@@ -222,25 +221,25 @@ class Report(Table):
             for role, count in self.roles.items()
             if (error := self.median_error(role)) is not None
         ]
-        if roles:
-            yield "; ".join(roles)
+        yield from ["; ".join(roles)] * bool(roles)
         for status, what in (
             ("deviation", "Documented deviations, the largest first"),
             ("fail", "Missed, and no deviation is documented"),
         ):
-            if missed := [one for one in self.verdicts if one.status == status]:
-                yield f"{what}: {_named(missed)}"
+            missed = [one for one in self.verdicts if one.status == status]
+            missed.sort(key=lambda one: -abs(one.error or 0.0))
+            named = [f"{one.id} {one.texts[2]}".rstrip() for one in missed[:_SHOWN]]
+            more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
+            if missed:
+                yield f"{what}: {', '.join(named)}{more}"
 
     @property
     def _agreement(self) -> str:
-        counts = self.summary
-        judged = counts["pass"] + counts["fail"] + counts["deviation"]
-        text = f"{counts['pass']} of {_count(judged, 'claim')} pass"
-        if counts["deviation"]:
-            text += f", {_count(counts['deviation'], 'documented deviation')}"
-        if counts["fail"]:
-            text += f", {counts['fail']} missed"
-        return text
+        passed, failed, deviating, _ = self.summary.values()
+        text = f"{passed} of {_count(passed + failed + deviating, 'claim')} pass"
+        if deviating:
+            text += f", {_count(deviating, 'documented deviation')}"
+        return text + (f", {failed} missed" if failed else "")
 
     def to_html(self) -> str:
         """Return the claims and what closes them as HTML, as notebooks show it."""
@@ -263,7 +262,7 @@ def reproduce(
 
     On another machine the claims are the same, and so are the series that they compare: with
     `adapter`, two that differ by their adapters only become one. Roles follow from the evidence of
-    the values of that machine.
+    the values of that machine. Of whole papers the result also has the statements of context.
 
     Parameters:
         identifiers: papers or collections such as "liu2004", or scenarios such as "liu2004/fig03"
@@ -275,9 +274,6 @@ def reproduce(
         progress: is told how many points are done.
         cache: take what earlier runs have simulated with this code, and keep what is new.
         profile: also measure what simulating costs; then all is simulated, and nothing kept.
-
-    Returns:
-        Every claim of the scenarios; of whole papers also the statements of context.
 
     Raises:
         CatalogError: every fault of the request and of the files.
@@ -302,21 +298,24 @@ def reproduce(
         raise CatalogError(f"{part}: {fault}" for part in instead)
     wanted = wanted or list_papers()
     asked = load_scenarios(wanted)
-    needed = dict.fromkeys(name for one in asked for name in _needed(one))
-    others = dict.fromkeys(name.partition(":")[0] for name in needed)
-    for scenario in asked:
-        others.pop(scenario.id, None)
+    read = {
+        one.qualified(name)
+        for one in asked
+        for name in (*one.series, *(name for claim in one.claims for name, *_ in references(claim)))
+    }
+    others = {name.partition(":")[0] for name in read} - {one.id for one in asked}
+    beside = load_scenarios(sorted(others))
     # What claims compare is all on the same machine.
-    moved = [one.moved(testbed, adapter) for one in (*asked, *load_scenarios(others))]
+    moved = [one.moved(testbed, adapter) for one in (*asked, *beside)]
     asked = moved[: len(asked)]
     every = plan_papers(moved)
     standing = standings(every)
-    read = [one.only(needed) for one in every]
+    needed = [one for plan in every if (one := plan.only(read)).lines]
     with on_scheduler(scheduler):
-        replays = replay_all([one for one in read if one.lines], jobs, progress, cache, profile)
-    curves: dict[str, Curve] = {}
-    for one in replays:
-        curves |= {one.scenario.qualified(name): found for name, found in one.curves.items()}
+        replays = replay_all(needed, jobs, progress, cache, profile)
+    curves = {
+        one.scenario.qualified(name): curve for one in replays for name, curve in one.curves.items()
+    }
     verdicts = [judge(said, one, curves, standing[said.id]) for one in asked for said in one.claims]
     verdicts += [
         from_context(context, paper)
@@ -330,23 +329,8 @@ def reproduce(
     return Report(tuple(verdicts), shown, perf_counter() - started, instead, costs)
 
 
-def _needed(scenario: Scenario) -> Iterator[str]:
-    """Yield the series of a scenario, and those of others that its claims refer to."""
-    yield from map(scenario.qualified, scenario.series)
-    for claim in scenario.claims:
-        yield from (scenario.qualified(name) for name, *_ in references(claim))
-
-
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
-
-
-def _named(verdicts: Sequence[Verdict]) -> str:
-    """Name claims, those that are missed by most first: by how much, where that is a number."""
-    largest = sorted(verdicts, key=lambda one: -abs(one.error or 0.0))
-    shown = [f"{one.id} {one.texts[2]}".rstrip() for one in largest[:_SHOWN]]
-    more = len(largest) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _explanations(verdicts: Iterable[Verdict]) -> Iterator[str]:
