@@ -30,12 +30,6 @@ def test_the_steps_are_numbered_as_on_netpipe_s_terminal(number: int, size: int)
     assert netpipe_ladder()[number] == size
 
 
-def test_without_perturbation_two_steps_lead_from_one_power_of_two_to_the_next() -> None:
-    sizes = netpipe_ladder(0)
-    assert sizes[:9] == (1, 2, 3, 4, 6, 8, 12, 16, 24)
-    assert sizes[-1] == 2**23
-
-
 @given(st.integers(0, 2000))
 def test_the_ladder_has_each_step_and_nothing_but_their_neighbours(perturbation: int) -> None:
     steps = netpipe_ladder(0)

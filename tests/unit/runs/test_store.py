@@ -1,7 +1,7 @@
 """Finished points are kept on disk and come back as they were, or count for nothing."""
 
-import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,7 +16,6 @@ import pytest
 import hcasim.workloads
 from hcasim.catalog import Machine, resolve
 from hcasim.papers.replay import replay
-from hcasim.papers.report import reproduce
 from hcasim.runs import store as store_module
 from hcasim.runs.executor import run_points
 from hcasim.runs.point import Point
@@ -171,11 +170,8 @@ def test_the_digest_of_the_code_changes_with_any_file_that_makes_numbers(
     tmp_path: Path,
 ) -> None:
     """A copy of the package that differs in one line has another digest."""
-    import shutil
-
-    shutil.copytree(
-        Path(hcasim.__file__).parent, tmp_path / "hcasim", ignore=lambda *_: ["__pycache__"]
-    )
+    package, ignored = Path(hcasim.__file__).parent, shutil.ignore_patterns("__pycache__")
+    shutil.copytree(package, tmp_path / "hcasim", ignore=ignored)
     asked = "from hcasim.runs.store import code_digest; print(code_digest())"
 
     def digest() -> str:
@@ -205,15 +201,6 @@ def test_a_repeated_replay_simulates_nothing_and_gives_the_same(
     fresh = replay("liu2004/fig03", jobs=1, cache=False)
     assert len(simulated()) == 2 * count
     assert fresh.curves == first.curves
-
-
-@pytest.mark.check
-def test_a_paper_is_reproduced_alike_with_and_without_the_cache(
-    simulated: Simulated, own_cache: Path
-) -> None:
-    reports = [reproduce("liu2004", jobs=1, cache=cache) for cache in (False, True, True)]
-    assert reports[0].verdicts == reports[1].verdicts == reports[2].verdicts
-    assert len(list(own_cache.iterdir())) == len(simulated()) / 2
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -246,14 +233,11 @@ def test_an_interrupted_run_goes_on_where_it_was(
     }
 
 
-def test_every_point_of_a_simulation_can_be_kept(store: Store) -> None:
-    """Real results hold nothing that JSON would change, explained or not."""
-    machine = resolve("sur2005", firmware_mode="memfree")
-    for workload in ("write_lat", "window_bw", "host_memory", "reg_mr", "scatter"):
-        usual = hcasim.workloads.WORKLOADS[workload].defaults
-        few = {"size": 64, "iters": 3, "warmup": 1, "explain": True}
-        point = Point(workload, machine, replace(usual, **few))
-        result = point.run()
-        store.keep(point, result)
-        assert store.find([point]) == {point: result}, workload
-        assert json.loads(json.dumps(vars(result))) == vars(result)
+@pytest.mark.parametrize("workload", ["write_lat", "window_bw", "host_memory", "reg_mr", "scatter"])
+def test_real_results_can_be_kept(store: Store, workload: str) -> None:
+    usual = hcasim.workloads.WORKLOADS[workload].defaults
+    few = replace(usual, size=64, iters=3, warmup=1, explain=True)
+    point = Point(workload, resolve("sur2005", firmware_mode="memfree"), few)
+    result = point.run()
+    store.keep(point, result)
+    assert store.find([point]) == {point: result}
