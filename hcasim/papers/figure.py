@@ -31,16 +31,13 @@ Places = dict[tuple[str, int], tuple[Any, float]]
 def draw(
     scenario: Scenario, curves: Mapping[str, Curve], title: str, marks: Sequence[Mark] = ()
 ) -> Figure:
-    """Draw a scenario in the axes of the published figure.
+    """Draw a scenario in the axes of the published figure; it belongs to no window system.
 
     Parameters:
         scenario: what was replayed.
         curves: as simulated, by the name of the series.
         title: what is shown.
         marks: published numbers that are shown beside them.
-
-    Returns:
-        A figure that belongs to no window system.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -57,18 +54,13 @@ def draw(
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        _from_zero(axes, scenario.axes.ymax)
+        # The usual margin is a share of the span, which is nothing where all values are alike.
+        top = (axes.get_ylim()[1], 1.05 * axes.dataLim.ymax, scenario.axes.ymax or 0)
+        axes.set_ylim(bottom=0, top=max(top))
     axes.set_title(plain(f"{scenario.place}: {title}"), fontsize=10)
     axes.legend(fontsize=8)
     _nest(axes, stars)
     return figure
-
-
-def _from_zero(axes: Axes, ymax: float | None) -> None:
-    # The usual margin is a share of the span, which is nothing where all values are alike.
-    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.05 * axes.dataLim.ymax))
-    if ymax is not None and axes.get_ylim()[1] < ymax:
-        axes.set_ylim(top=ymax)
 
 
 def _lines(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places:
@@ -97,8 +89,7 @@ def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places
         for name, curve in curves.items()
         for x, height in zip(curve.x, curve[scenario.axes.field], strict=True)
     }
-    labels = list(dict.fromkeys(label for label, *_ in bars.values()))
-    groups = list(dict.fromkeys(group for _, group, _ in bars.values()))
+    labels, groups = (list(dict.fromkeys(one[n] for one in bars.values())) for n in (0, 1))
     width = 0.8 / len(labels)
     places: Places = {}
     for number, label in enumerate(labels):
@@ -109,7 +100,7 @@ def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places
         drawn = axes.bar(at, heights, width, label=plain(f"{label}, simulated"))
         axes.bar_label(drawn, fmt="%.1f", fontsize=8)
         places |= {w: (drawn.patches[0].get_facecolor(), x) for w, x in zip(own, at, strict=True)}
-    axes.set_xticks(range(len(groups)), [plain(one) for one in groups])
+    axes.set_xticks(range(len(groups)), [plain(str(one)) for one in groups])
     return places
 
 
@@ -139,11 +130,12 @@ class Mark:
 def published_marks(scenario: Scenario, curves: Mapping[str, Curve]) -> list[Mark]:
     """Return what the paper states of single points that are drawn, each once."""
     found = (
-        _marks(claim, name, curve, scenario.axes.field)
+        mark
         for name, curve in curves.items()
         for claim in scenario.claims
+        for mark in _marks(claim, name, curve, scenario.axes.field)
     )
-    return list(dict.fromkeys(mark for marks in found for mark in marks))
+    return list(dict.fromkeys(found))
 
 
 def _marks(claim: Claim, name: str, curve: Curve, drawn: str) -> Iterator[Mark]:

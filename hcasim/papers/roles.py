@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hcasim.catalog import CatalogError, nearest, resolve
+from hcasim.catalog import nearest, resolve
+from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Measure, Points
 from hcasim.papers.loader import load_context
@@ -37,10 +38,7 @@ class Standing:
 
 
 def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
-    """Return the standing of each claim.
-
-    Parameters:
-        plans: all scenarios of the catalogue.
+    """Return the standing of each claim of all scenarios of the catalogue.
 
     Raises:
         CatalogError: a value was chosen from a statement that does not exist.
@@ -62,18 +60,17 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
         for left, right in pairs[name]:
             if root(left) != root(right):
                 parents[root(left)] = root(right)
+
+    def role(name: str) -> Role:
+        if numbers[name] in fitted:
+            return "fitted"
+        known = all(root(left) == root(right) for left, right in pairs[name])
+        return "derived" if known else "predicted"
+
     numbers = {name: frozenset(map(frozenset, own)) for name, own in pairs.items()}
     fitted = {numbers[name] for name in used & numbers.keys()}
     first: dict[object, str] = {}
-    found = {}
-    for name, own in pairs.items():
-        role: Role = "predicted"
-        if numbers[name] in fitted:
-            role = "fitted"
-        elif all(root(left) == root(right) for left, right in own):
-            role = "derived"
-        found[name] = Standing(role, first.setdefault(numbers[name], name))
-    return found
+    return {n: Standing(role(n), first.setdefault(numbers[n], n)) for n in pairs}
 
 
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
@@ -97,8 +94,7 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         for name in one.claims
         if one.evidence == "chosen" and name not in known
     )
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
     return {name for one in parameters for name in one.claims}
 
 

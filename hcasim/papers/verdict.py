@@ -71,13 +71,10 @@ class Verdict(Statement):
 
 @dataclass(frozen=True)
 class _Finding:
-    """What one number, or pair of numbers, gave.
+    """What one number, or pair of numbers, gave, in the unit of the claim.
 
     Parameters:
-        simulated: in the unit of the claim.
-        passed: whether it meets the claim.
         severity: orders findings of one claim, the worst last.
-        error: relative, where there is one.
         text: the finding in words, empty where the report says as much.
     """
 
@@ -87,25 +84,21 @@ class _Finding:
     error: float | None
     text: str = ""
 
-
-def _rank(finding: _Finding) -> tuple[bool, float]:
-    # A miss comes behind all that passed.
-    return not finding.passed, finding.severity
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """A miss comes behind all that passed."""
+        return not self.passed, self.severity
 
 
 def relative_error(simulated: float, published: Number) -> float:
-    """Return by how much a simulated number is too large: the one comparison of both.
+    """Return the relative error of a simulated number: the one comparison of both.
 
     Parameters:
         simulated: the simulated number.
-        published: in the same unit; a range is compared with its nearer end.
-
-    Returns:
-        The error, relative to what was published; zero inside a published range.
+        published: in the same unit; of a range the nearer end counts, and inside is no error.
 
     Raises:
-        ValueError: a published number that is not positive, or a range that is upside down:
-            nothing is relative to those.
+        ValueError: a published number that is not positive, or a range that is upside down.
     """
     low, high = published if isinstance(published, tuple) else (published, published)
     if not 0 < low <= high:
@@ -121,15 +114,15 @@ def judge(
 
     Parameters:
         claim: what was published.
-        scenario: the scenario that the claim belongs to.
-        curves: by series and scenario, such as "liu2004/fig06:pcie".
+        scenario: that it belongs to.
+        curves: by scenario and series, such as "liu2004/fig06:pcie".
         standing: of the claim.
 
     Raises:
         ValueError: two series of which each point is wanted share none.
     """
     findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
-    worst = max(findings, key=_rank)
+    worst = max(findings, key=lambda one: one.rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
     if claim.contradiction:
@@ -164,6 +157,7 @@ def _find(
 ) -> _Finding:
     """Judge the numbers of one measure; the worst counts, but of an extreme only itself."""
     found = []
+    names = _name(measure)
     axis = AXES[curves[scenario.qualified(measure.series[0])].axis]
     for here, there in scenario.readings(measure, curves):
         one = _judge(claim, measure, _best(claim, *here), _best(claim, *there))
@@ -172,17 +166,17 @@ def _find(
             where = f" at {axis.label(here[1][0])} / {axis.label(there[1][0])}"
         text = one.text
         if claim.kind == "ordering":
-            text = f"{_name(measure)} {one.simulated:.3f}{where}"
+            text = f"{names} {one.simulated:.3f}{where}"
         elif len(claim.measure) > 1 or where:
-            own = f"{_name(measure)} {one.simulated:.4g} {claim.unit}{where}"
-            text = ", ".join(filter(None, (own, text)))
+            own = f"{names} {one.simulated:.4g} {claim.unit}{where}"
+            text = f"{own}, {text}" if text else own
         found.append(replace(one, text=text))
     if not found:
         raise ValueError(f"{claim.id}: the two series share no {axis.name}")
-    worst = max(found, key=_rank)
+    worst = max(found, key=lambda one: one.rank)
     if claim.kind == "ordering" and len(found) > 1:
         low, high = (end(one.simulated for one in found) for end in (min, max))
-        return replace(worst, text=f"{_name(measure)} {low:.3f} to {high:.3f}")
+        return replace(worst, text=f"{names} {low:.3f} to {high:.3f}")
     if claim.kind != "threshold" and claim.extreme and worst.severity < inf:
         worst = claim.extreme(found, key=lambda one: one.simulated)
     return worst
@@ -222,20 +216,16 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:
     # An overhead may be negative, or nothing.
     ratio, above = (left / right, (left - right) / abs(right)) if right else (nan, nan)
-    alike = claim.relation == "~"
-    room = claim.allowed_error - abs(above)
-    if not alike:
-        room = -above if claim.relation == "<" else above
-    passed = room >= 0 if alike else room > 0
-    return _Finding(ratio, passed, inf if isnan(room) else -room, above if alike else None)
+    if claim.relation == "~":
+        room = claim.allowed_error - abs(above)
+        return _Finding(ratio, room >= 0, inf if isnan(room) else -room, above)
+    room = -above if claim.relation == "<" else above
+    return _Finding(ratio, room > 0, inf if isnan(room) else -room, None)
 
 
 def _judge_limit(claim: Claim, simulated: float) -> _Finding:
     excess = simulated - claim.ends[0]
-    if claim.relation == ">=":
-        excess = -excess
-    elif claim.relation == "=":
-        excess = abs(excess)
+    excess = {">=": -excess, "=": abs(excess)}.get(claim.relation, excess)
     passed = excess < 0 if claim.relation == "<" else excess <= 0
     return _Finding(simulated, passed, excess, None)
 
