@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from os import PathLike
 from time import perf_counter
 from typing import Any, Final
@@ -117,7 +117,7 @@ def app(
     recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
-        with found.running():
+        with found.beside.running() if found.beside else nullcontext():
             outcome = run_program(
                 machine,
                 main,
@@ -131,7 +131,7 @@ def app(
                 recording=recording,
             )
     except (MPIError, DeadlockError) as error:
-        if found.file is None:
+        if found.beside is None:
             raise
         raise CatalogError([f"{found.name}: {error}"]) from None
     return Application(
