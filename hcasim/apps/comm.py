@@ -3,25 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
-from hcasim.apps.account import Account
 from hcasim.engine import Event
-from hcasim.mpi import Comm, Request, Status
+from hcasim.mpi import Comm, MPIError, Request, Status
+from hcasim.mpi.path import COMPUTING
+from hcasim.mpi.process import Process
 
 Steps = Generator[Event, Any, Any]
+_CALLS: Final = (
+    *("compute", "send", "recv", "isend", "irecv", "sendrecv", "probe", "iprobe"),
+    *("bcast", "barrier", "allgather", "alltoall", "alltoallv", "reduce", "allreduce"),
+    *("reduce_scatter", "gather", "scatter", "gatherv", "scatterv", "allgatherv", "Split"),
+)
 
 
-def _accounted(call: Callable[..., Steps]) -> Callable[..., Steps]:
-    """A call of the communicator beneath, whose time is noted under the same name."""
-    name = call.__name__
+@dataclass(slots=True)
+class Use:
+    """How often something was called, and for how long, in picoseconds."""
 
-    @wraps(call)
-    def accounted(self: ProgramComm, *arguments: Any, **named: Any) -> Steps:
-        return self.account.during(name, call(self.comm, *arguments, **named))
+    calls: int = 0
+    duration_ps: int = 0
 
-    return accounted
+
+class Account:
+    """The calls of one process.
+
+    Attributes:
+        uses: by call.
+    """
+
+    def __init__(self, process: Process) -> None:
+        self.uses: dict[str, Use] = {}
+        self._process = process
+        self._sim = process.sim
+
+    def during(self, call: str, steps: Steps) -> Steps:
+        """Return the steps of a call, whose time will be noted.
+
+        Raises:
+            MPIError: ``MPI_ERR_ARG``, if the call before has never been run.
+        """
+        run = self._run(call, steps)
+        name = f"rank {self._process.rank}"
+        if fault := self._sim.unrun.made(run, name, f"comm.{call}"):
+            raise MPIError("MPI_ERR_ARG", fault)
+        return run
+
+    def check(self) -> None:
+        """Raise an MPIError if a call was made that has never been run."""
+        if fault := self._sim.unrun.fault():
+            raise MPIError("MPI_ERR_ARG", fault)
+
+    def _run(self, call: str, steps: Steps) -> Steps:
+        self._sim.unrun.run()
+        begin, path = self._sim.now, self._process.path
+        before = path.turn_to(COMPUTING if call == "compute" else call, begin) if path else ""
+        returned = yield from steps
+        now = self._sim.now
+        use = self.uses.setdefault(call, Use())
+        use.calls += 1
+        use.duration_ps += now - begin
+        if path is not None:
+            path.turn_to(before, now)
+        return returned
 
 
 class ProgramRequest:
@@ -96,40 +143,6 @@ class ProgramComm:
         if self._show is not None:
             self._show(done, total)
 
-    compute = _accounted(Comm.compute)
-    send = _accounted(Comm.send)
-    recv = _accounted(Comm.recv)
-    sendrecv = _accounted(Comm.sendrecv)
-    probe = _accounted(Comm.probe)
-    iprobe = _accounted(Comm.iprobe)
-    bcast = _accounted(Comm.bcast)
-    barrier = _accounted(Comm.barrier)
-    allgather = _accounted(Comm.allgather)
-    alltoall = _accounted(Comm.alltoall)
-    alltoallv = _accounted(Comm.alltoallv)
-    reduce = _accounted(Comm.reduce)
-    allreduce = _accounted(Comm.allreduce)
-    reduce_scatter = _accounted(Comm.reduce_scatter)
-    gather = _accounted(Comm.gather)
-    scatter = _accounted(Comm.scatter)
-    gatherv = _accounted(Comm.gatherv)
-    scatterv = _accounted(Comm.scatterv)
-    allgatherv = _accounted(Comm.allgatherv)
-
-    def _requested(
-        self, steps: Generator[Event, Any, Request]
-    ) -> Generator[Event, Any, ProgramRequest]:
-        request = yield from steps
-        return ProgramRequest(request, self.account)
-
-    @wraps(Comm.isend)
-    def isend(self, *arguments: Any, **named: Any) -> Generator[Event, Any, ProgramRequest]:
-        return self.account.during("isend", self._requested(self.comm.isend(*arguments, **named)))
-
-    @wraps(Comm.irecv)
-    def irecv(self, *arguments: Any, **named: Any) -> Generator[Event, Any, ProgramRequest]:
-        return self.account.during("irecv", self._requested(self.comm.irecv(*arguments, **named)))
-
     def wait(self, request: ProgramRequest) -> Generator[Event, Any, Status | None]:
         """Wait until a request is done."""
         return request.wait()
@@ -154,10 +167,28 @@ class ProgramComm:
         """Return a communicator of some; see `hcasim.mpi.Comm.subgroup`."""
         return ProgramComm(self.comm.subgroup(members, number), self.account, self._show)
 
-    def Split(self, color: int, key: int = 0) -> Generator[Event, Any, ProgramComm | None]:
-        """Make a communicator of those with the same color, in the order of key and rank."""
-        return self.account.during("Split", self._split(color, key))
+    def _wrapped(self, steps: Steps) -> Steps:
+        """What a call returns keeps account, too."""
+        returned = yield from steps
+        if isinstance(returned, Request):
+            return ProgramRequest(returned, self.account)
+        if isinstance(returned, Comm):
+            return ProgramComm(returned, self.account, self._show)
+        return returned
 
-    def _split(self, color: int, key: int) -> Generator[Event, Any, ProgramComm | None]:
-        comm = yield from self.comm.Split(color, key)
-        return None if comm is None else ProgramComm(comm, self.account, self._show)
+
+def _accounted(name: str) -> Callable[..., Steps]:
+    """A call of the communicator beneath, whose time is noted under the same name."""
+    call = getattr(Comm, name)
+
+    @wraps(call)
+    def accounted(self: ProgramComm, *arguments: Any, **named: Any) -> Steps:
+        steps = call(self.comm, *arguments, **named)
+        wraps_result = name in ("isend", "irecv", "Split")
+        return self.account.during(name, self._wrapped(steps) if wraps_result else steps)
+
+    return accounted
+
+
+for _name in _CALLS:
+    setattr(ProgramComm, _name, _accounted(_name))

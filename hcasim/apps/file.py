@@ -11,6 +11,7 @@ from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isgeneratorfunction, signature
 from pathlib import Path
+from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
@@ -32,16 +33,20 @@ class Beside:
     Each program that is loaded reads what lies beside it anew. Installed packages are everybody's.
 
     Parameters:
-        folder: of the program.
+        file: of the program.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = str(folder)
+    def __init__(self, file: Path) -> None:
+        self._file, self._folder = file, str(file.resolve().parent)
         self._own: dict[str, Any] = {}
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Import what is imported inside the block for this program."""
+    def running(self) -> Iterator[None]:
+        """Let the program import inside the block; tell of its exceptions by the line of its file.
+
+        Raises:
+            ProgramError: instead of what the program has raised.
+        """
         beside = f"{self._folder}/"
         hidden = {
             name: one
@@ -57,7 +62,8 @@ class Beside:
         sys.path_importer_cache.pop(self._folder, None)
         writes, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
         try:
-            yield
+            with _faults_of(self._file):
+                yield
         finally:
             sys.dont_write_bytecode = not writes
             with suppress(ValueError):
@@ -124,8 +130,8 @@ def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
     if spec is None or spec.loader is None:
         raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
     module = module_from_spec(spec)
-    beside = Beside(file.resolve().parent)
-    with beside.entered(), faults_of(file):
+    beside = Beside(file)
+    with beside.running():
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
     main = getattr(module, MAIN, None)
@@ -151,21 +157,14 @@ def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
 
 
 @contextmanager
-def faults_of(file: Path) -> Iterator[None]:
-    """Tell of an exception of a program by the line of its file.
-
-    Raises:
-        ProgramError: instead of what the program has raised.
-    """
+def _faults_of(file: Path) -> Iterator[None]:
     try:
         yield
     except (CatalogError, MemoryError, KeyboardInterrupt):
         raise
     except SyntaxError as error:
-        line = f":{error.lineno}" if error.filename == _name(file) else ""
-        raise ProgramError(
-            [f"{display(file)}{line}: {type(error).__name__}: {error.msg}"]
-        ) from error
+        where = display(file) + f":{error.lineno}" * (error.filename == str(file.absolute()))
+        raise ProgramError([f"{where}: {type(error).__name__}: {error.msg}"]) from error
     except SystemExit as error:
         code: object = error.code
         told = repr(code) if isinstance(code, str | int | None) else type(code).__name__
@@ -174,20 +173,13 @@ def faults_of(file: Path) -> Iterator[None]:
         raise ProgramError([f"{_line(file, error)}: {words_of(error)}"]) from error
 
 
-def _name(file: Path) -> str:
-    """The name of a file as Python tells it of what it has loaded from there."""
-    return str(file.absolute())
-
-
 def _line(file: Path, error: BaseException) -> str:
     """The file, with the last of its lines that an exception has passed through."""
-    lines: list[int] = []
     chain: BaseException | None = error
-    while chain is not None and not lines:
-        trace = chain.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == _name(file):
-                lines.append(trace.tb_lineno)
-            trace = trace.tb_next
+    while chain is not None:
+        frames = walk_tb(chain.__traceback__)
+        name = str(file.absolute())
+        if lines := [line for frame, line in frames if frame.f_code.co_filename == name]:
+            return f"{display(file)}:{lines[-1]}"
         chain = chain.__cause__
-    return f"{display(file)}:{lines[-1]}" if lines else display(file)
+    return display(file)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
-from hcasim.apps.file import Beside, faults_of, load
+from hcasim.apps.file import Beside, load
 from hcasim.apps.ml import LEARNING
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.run import Main, Show
@@ -20,37 +18,26 @@ from hcasim.ground.reading import NoSuchFile
 
 PYTHON: Final = ".py"
 _KERNEL = re.compile(r"([a-z]{2})\.([A-Z])")
+_KERNELS: Final = one_of([f"{name}.A" for name in KERNELS])
 
 Make = Callable[[Machine, int, Show | None], Main]
 """Makes the function of each process, for a machine and a number of processes."""
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """Something that can be run.
 
     Attributes:
         name: as people know it.
         make: what each process runs.
-        file: it is read from, if its lines are to be told of.
-        beside: modules that a file of Python imports.
+        beside: modules that a file of Python imports, if it is one.
         counted: whether it counts what it computes, which then takes time by a rate.
     """
 
     name: str
     make: Make
-    file: Path | None = None
     beside: Beside | None = None
     counted: bool = False
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Let it import what lies beside it, and tell of an exception by the line of its file."""
-        if self.file is None or self.beside is None:
-            yield
-            return
-        with self.beside.entered(), faults_of(self.file):
-            yield
 
 
 def is_program(name: object) -> TypeGuard[str | PathLike[str]]:
@@ -90,23 +77,24 @@ def _find(
     program: str | PathLike[str] | Main, arguments: Sequence[str], rate: float | None
 ) -> Program:
     if isinstance(program, str) and _KERNEL.fullmatch(program):
-        return _kernel(program, arguments)
+        _without_arguments(arguments)
+        return _kernel(program)
     if isinstance(program, str) and program in LEARNING:
-        request = LEARNING[program].read(arguments)
-        return Program(request.label, lambda machine, ranks, show: request.main(machine, ranks))
+        label, make = LEARNING[program].read(arguments)
+        return Program(label, lambda machine, ranks, show: make(machine, ranks))
     if isinstance(program, str | PathLike):
-        return _file(Path(fspath(program)), arguments, rate)
+        file = Path(fspath(program))
+        if file.suffix != PYTHON:
+            return _trace(file, arguments, rate)
+        main, beside = load(file, arguments)
+        return Program(file.stem, lambda machine, ranks, show: main, beside)
     if not callable(program):
         allowed = "a file, a kernel such as 'is.B', or a function of a communicator"
         raise CatalogError([f"program: found {program!r}; allowed: {allowed}"])
-    main = program
-    return Program(getattr(main, "__name__", "program"), lambda machine, ranks, show: main)
+    return Program(getattr(program, "__name__", "program"), lambda machine, ranks, show: program)
 
 
-def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
-    if file.suffix == PYTHON:
-        main, beside = load(file, arguments)
-        return Program(file.stem, lambda machine, ranks, show: main, file, beside)
+def _trace(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
     from hcasim.apps.replay import RATE, read_schedule
 
     try:
@@ -114,18 +102,15 @@ def _file(file: Path, arguments: Sequence[str], rate: float | None) -> Program:
     except NoSuchFile:
         known = [f"{name}.{class_}" for name, one in KERNELS.items() for class_ in one.sizes]
         hint = nearest(file.name, [*known, *LEARNING])
-        names = one_of([*LEARNING])
-        allowed = f"a file, a kernel such as {KERNELS_ALLOWED}, or {names}{hint}"
-        raise CatalogError(
-            [f"program: found {str(file)!r}, which is no file; allowed: {allowed}"]
-        ) from None
+        allowed = f"a file, a kernel such as {_KERNELS}, or {one_of([*LEARNING])}{hint}"
+        found = f"found {str(file)!r}, which is no file"
+        raise CatalogError([f"program: {found}; allowed: {allowed}"]) from None
     _without_arguments(arguments)
 
     def make(machine: Machine, ranks: int, show: Show | None) -> Main:
         if ranks != trace.ranks:
-            raise CatalogError(
-                [f"ranks: found {ranks}; allowed: {trace.ranks}, as {file.name} was recorded with"]
-            )
+            allowed = f"{trace.ranks}, as {file.name} was recorded with"
+            raise CatalogError([f"ranks: found {ranks}; allowed: {allowed}"])
         return trace.program(show, RATE if rate is None else rate)
 
     return Program(file.stem, make, counted=trace.counted)
@@ -137,25 +122,18 @@ def _without_arguments(arguments: Sequence[str]) -> None:
         raise CatalogError([f"arguments: found {found!r}; allowed: with a file of Python only"])
 
 
-KERNELS_ALLOWED: Final = one_of([f"{name}.A" for name in KERNELS])
-
-
-def _kernel(name: str, arguments: Sequence[str]) -> Program:
+def _kernel(name: str) -> Program:
     """A kernel by its name and class, as NPB calls its programs."""
-    _without_arguments(arguments)
     short, _, class_ = name.partition(".")
     if short not in KERNELS:
         hint = nearest(name, [f"{one}.{class_}" for one in KERNELS])
-        raise CatalogError(
-            [f"program: found {name!r}; allowed: a file, or {KERNELS_ALLOWED}{hint}"]
-        )
+        raise CatalogError([f"program: found {name!r}; allowed: a file, or {_KERNELS}{hint}"])
     kernel = KERNELS[short]
     kernel.operations(class_)
 
     def make(machine: Machine, ranks: int, show: Show | None) -> Main:
         faults = [f"ranks: {fault}" for fault in kernel.processes(class_, ranks)]
-        rates = machine.host.computing
-        rate: Any = getattr(rates, f"nas_{short}", None)
+        rate: Any = getattr(machine.host.computing, f"nas_{short}", None)
         if rate is None:
             path = f"host.computing.nas_{short}"
             needed = f"needed: --set {path}, such as '500 Mop/s'"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-from hcasim.apps.account import PROGRAM, Account
-from hcasim.apps.comm import ProgramComm
+from hcasim.apps.comm import Account, ProgramComm
 from hcasim.apps.replay.recording import Recording
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator, seldom_collected
+from hcasim.ground.errors import refuse
 from hcasim.mpi import Comm, Job
 from hcasim.mpi.path import Path
 
@@ -20,6 +20,8 @@ Main = Callable[[Any], Generator[Event, Any, Any]]
 Show = Callable[[int, int], None]
 """Is told what of how much is done."""
 Listen = Callable[[Simulator], None]
+PROGRAM: Final = "program"
+"""What a critical path passes through before the first call."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ class Outcome:
     calls: Mapping[str, CallUse]
     traffic: Mapping[tuple[int, int], tuple[int, int]]
     counters: Mapping[str, int]
-    critical: Mapping[str, float] = field(default_factory=dict)
-    critical_messages: int = 0
+    critical: Mapping[str, float]
+    critical_messages: int
 
 
 def placement_faults(machine: Machine, ranks: int, ppn: int) -> list[str]:
@@ -147,9 +149,7 @@ def run(
         CatalogError: there is no place for so many processes.
         MPIError: a call of the program cannot be done, or no process can go on.
     """
-    faults = placement_faults(machine, ranks, ppn)
-    if faults:
-        raise CatalogError(faults)
+    refuse(*placement_faults(machine, ranks, ppn))
     sim = Simulator()
     sim.exact = exact
     if listen is not None:
@@ -159,53 +159,38 @@ def run(
         alone = nodes == 1 and machine.switch is None
         cluster = Cluster(sim, machine, 2 if alone else nodes)
         job = Job(sim, cluster, ppn, map_by, algorithms, ranks)
-        if recording is not None:
-            for process, recorder in zip(job.processes, recording.recorders, strict=True):
-                process.recorder = recorder
-        outcome = _run(job, main, show)
+        accounts = [Account(process) for process in job.processes]
+        paths = [Path(sim.now, PROGRAM) for _ in job.processes]
+        ends = [0] * ranks
+        for process, path in zip(job.processes, paths, strict=True):
+            process.path = path
+            process.recorder = recording.recorders[process.rank] if recording else None
+
+        def started(comm: Comm) -> Generator[Event, Any, Any]:
+            show_one = None if comm.rank else show
+            program: Any = main(ProgramComm(comm, accounts[comm.rank], show_one))
+            # Of anything else the job says what is wrong with it.
+            return ended(comm.rank, program) if isinstance(program, Generator) else program
+
+        def ended(rank: int, program: Generator[Event, Any, Any]) -> Generator[Event, Any, Any]:
+            returned = yield from program
+            accounts[rank].check()
+            ends[rank] = sim.now
+            paths[rank].at(sim.now)
+            return returned
+
+        returned = job.run(started)
         if recording is not None:
             recording.finish()
-        return outcome
-
-
-def _run(job: Job, main: Main, show: Show | None) -> Outcome:
-    sim = job.sim
-    accounts = [Account(process) for process in job.processes]
-    ends = [0] * len(accounts)
-    for process in job.processes:
-        process.path = Path(sim.now, PROGRAM)
-
-    def counted(comm: Comm) -> Generator[Event, Any, Any]:
-        account = accounts[comm.rank]
-        program = main(ProgramComm(comm, account, show if comm.rank == 0 else None))
-        if not isinstance(program, Generator):
-            # The job says what is wrong with it.
-            return program
-        return _ended(comm, account, program)
-
-    def _ended(
-        comm: Comm, account: Account, program: Generator[Event, Any, Any]
-    ) -> Generator[Event, Any, Any]:
-        returned = yield from program
-        account.check()
-        ends[comm.rank] = sim.now
-        path = comm.process.path
-        assert path is not None
-        path.at(sim.now)
-        return returned
-
-    returned = job.run(counted)
-    last = max(range(len(ends)), key=ends.__getitem__)
-    path = job.processes[last].path
-    assert path is not None
-    ranks: list[RankUse] = []
+    last = max(range(ranks), key=ends.__getitem__)
+    found: list[RankUse] = []
     traffic: dict[tuple[int, int], tuple[int, int]] = {}
     for process, end, value in zip(job.processes, ends, returned, strict=True):
         itself = process.itself
         sent = {rank: (one.messages, one.sent_bytes) for rank, one in process.connections.items()}
         sent[process.rank] = itself.messages, itself.sent_bytes
         traffic |= {(process.rank, rank): sent[rank] for rank in sorted(sent) if sent[rank][0]}
-        ranks.append(
+        found.append(
             RankUse(
                 rank=process.rank,
                 node=process.node.index,
@@ -219,12 +204,12 @@ def _run(job: Job, main: Main, show: Show | None) -> Outcome:
         )
     return Outcome(
         seconds=ends[last] / 1e12,
-        ranks=tuple(ranks),
+        ranks=tuple(found),
         calls=_calls(accounts),
         traffic=traffic,
-        counters=job.cluster.counters(),
-        critical={what: spent / 1e12 for what, spent in path.spent.items()},
-        critical_messages=path.hops,
+        counters=cluster.counters(),
+        critical={what: spent / 1e12 for what, spent in paths[last].spent.items()},
+        critical_messages=paths[last].hops,
     )
 
 

@@ -1,19 +1,24 @@
-"""One run of a program of MPI on a machine."""
+"""One run of a program of MPI on a machine, and the form of what `hcasim app --json` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from hcasim.apps.replay.goal import goal_lines
 from hcasim.apps.replay.operations import Ranks
 from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.text import brief
+from hcasim.ground.writing import written_atomically
+from hcasim.runs.document import Form, Head, Notes, Profile, Seconds
 from hcasim.runs.point import notes_on
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost, profile_of
@@ -22,6 +27,113 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
+
+Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
+
+
+class _Options(Form):
+    """How a program was run."""
+
+    mtu: int = Field(description="in bytes")
+    switch: str | bool = Field(description="id of the first model; false: back to back")
+    host: str
+    stack: str
+    ranks: int = Field(description="processes in all")
+    ppn: int = Field(description="most processes on a node")
+    map_by: Literal["block", "cyclic"]
+    algorithms: dict[str, str] = Field(description="of collectives, that were asked for")
+    exact: bool = Field(description="whether nothing was left out that repeats itself")
+    rate: float | None = Field(
+        default=None, description="operations a second of a trace, if that was asked for"
+    )
+
+
+class _Rank(Form):
+    """What a process has done with its time."""
+
+    rank: int
+    node: int = Field(description="on which it ran")
+    run_s: float = Field(description="until it has ended")
+    compute_s: float = Field(description="outside of calls")
+    mpi_s: float = Field(description="in calls")
+    wait_s: float = Field(description="of that, asleep until something came in")
+    messages: int = Field(description="sent, those of collectives included")
+    sent_bytes: int
+    returned: Plain = Field(default=None, description="what the program has returned, if anything")
+
+
+class _CallUse(Form):
+    """A call, by all processes together."""
+
+    call: str
+    calls: int
+    total_s: float = Field(description="of all processes")
+    most_s: float = Field(description="of the process that spends most on it")
+
+
+class _Pair(Form):
+    """What a process has sent to another, or to itself."""
+
+    source: int
+    dest: int
+    messages: int
+    sent_bytes: int
+
+
+class _Spent(Form):
+    """What a part of the critical path was spent on."""
+
+    what: str = Field(
+        description="computing, messages (under way between processes), own operations (of the "
+        "adapter, for the process that waits), or the call whose software worked"
+    )
+    seconds: float
+
+
+class _Critical(Form):
+    """The critical path of the process that ended last; its parts add up to the run time."""
+
+    messages: int = Field(description="on the path")
+    parts: tuple[_Spent, ...]
+
+
+class AppDocument(Head):
+    """What `hcasim app --json` prints."""
+
+    schema_: Literal["hcasim-app"] = Field(alias="schema")
+    program: str
+    testbed: str = Field(description="id of the testbed")
+    adapter: str = Field(description="id of the adapter in the first group of nodes")
+    firmware_mode: str | None = Field(description="of that adapter, if it has several")
+    overrides: dict[str, str] = Field(description="what-if settings by path")
+    options: _Options
+    run_s: float = Field(description="until the last process has ended")
+    compute_s: float = Field(description="outside of calls, the mean over processes")
+    mpi_s: float = Field(description="in calls, the mean over processes")
+    wait_s: float = Field(description="of that, asleep until something came in")
+    ranks: tuple[_Rank, ...]
+    calls: tuple[_CallUse, ...] = Field(description="the one with most time first")
+    traffic: tuple[_Pair, ...] = Field(description="of pairs that have sent anything")
+    critical_path: _Critical
+    counters: dict[str, int] = Field(description="of adapters and buses")
+    notes: Notes = ()
+    profile: Profile | None = Field(default=None, description="only if it was asked for")
+    wall_seconds: Seconds = None
+
+
+def _plain(value: Any) -> Plain:
+    """What a program has returned, as far as JSON can hold it; the rest in words."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else repr(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return _plain(value.item()) if hasattr(value, "item") and not value.shape else repr(value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,16 +168,12 @@ class Application(Table):
     recording: Recording | None = None
     rate: float | None = None
 
+    axes = ("rank",)
+
     def __repr__(self) -> str:
-        machine = self.machine
-        return brief(
-            self,
-            self.program,
-            testbed=machine.id,
-            adapter=machine.adapter.id,
-            ranks=self.ranks,
-            seconds=self.seconds,
-        )
+        testbed, adapter = self.machine.id, self.machine.adapter.id
+        more = {"ranks": self.ranks, "seconds": self.seconds}
+        return brief(self, self.program, testbed=testbed, adapter=adapter, **more)
 
     @property
     def seconds(self) -> float:
@@ -135,19 +243,17 @@ class Application(Table):
         Raises:
             CatalogError: it was not asked for.
         """
-        from hcasim.apps.replay.goal import goal_lines
-
-        return "\n".join(goal_lines(self._recorded())) + "\n"
+        return "".join(f"{line}\n" for line in goal_lines(self._recorded()))
 
     def save_goal(self, file: str | PathLike[str]) -> None:
-        """Write what `goal` returns into a file.
+        """Write what `goal` returns into a file: whole, or not at all.
 
         Raises:
             CatalogError: it was not asked for, or the file cannot be written.
         """
-        from hcasim.apps.replay.goal import write_goal
-
-        write_goal(self._recorded(), Path(file))
+        lines = goal_lines(self._recorded())
+        with written_atomically(Path(file)) as stream:
+            stream.writelines(f"{line}\n".encode() for line in lines)
 
     def _recorded(self) -> Ranks:
         if self.recording is None:
@@ -156,10 +262,16 @@ class Application(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `app`."""
-        from hcasim.runs.application_document import AppDocument, rank_form
-
         machine, outcome, took = self.machine, self.outcome, self.wall_seconds
         cost = profile_of([] if self.cost is None else [self.cost], timing=took is not None)
+        options = {name: getattr(self, name) for name in ("ranks", "ppn", "map_by", "exact")}
+        options["algorithms"] = dict(self.algorithms)
+        if self.rate is not None:
+            options["rate"] = self.rate
+        ranks = []
+        for one in outcome.ranks:
+            returned = _plain(one.returned)
+            ranks.append(one.row() | ({} if returned is None else {"returned": returned}))
         return AppDocument(
             **AppDocument.head(),
             program=self.program,
@@ -167,20 +279,12 @@ class Application(Table):
             adapter=machine.adapter.id,
             firmware_mode=machine.groups[0].firmware_mode,
             overrides=machine.overrides,
-            options={
-                **machine.choices,
-                "ranks": self.ranks,
-                "ppn": self.ppn,
-                "map_by": self.map_by,
-                "algorithms": dict(self.algorithms),
-                "exact": self.exact,
-                **({} if self.rate is None else {"rate": self.rate}),
-            },
+            options=machine.choices | options,
             run_s=self.seconds,
             compute_s=self.compute_seconds,
             mpi_s=self.mpi_seconds,
             wait_s=self.wait_seconds,
-            ranks=[rank_form(one) for one in outcome.ranks],
+            ranks=ranks,
             calls=[
                 {
                     "call": call,
@@ -196,9 +300,7 @@ class Application(Table):
             ],
             critical_path={
                 "messages": outcome.critical_messages,
-                "parts": [
-                    {"what": what, "seconds": seconds} for what, seconds in outcome.critical.items()
-                ],
+                "parts": [{"what": what, "seconds": s} for what, s in outcome.critical.items()],
             },
             counters=outcome.counters,
             **({"notes": self.notes} if self.notes else {}),
@@ -216,8 +318,6 @@ class Application(Table):
         """What ran, where, and how long."""
         return f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
 
-    axes = ("rank",)
-
     @property
     def fields(self) -> tuple[str, ...]:
         """All that is said of a process but its number."""
@@ -231,18 +331,17 @@ class Application(Table):
         """Draw what each process has done with its time, and who has sent how much to whom."""
         from hcasim.runs.drawing import new_figure, plain
 
-        figure = new_figure(9.6)
-        machine = self.machine
+        figure, machine = new_figure(9.6), self.machine
         figure.suptitle(plain(f"{self.program} on {machine.id}, {machine.adapter.id}"))
         times, traffic = figure.subplots(1, 2)
-        ranks = [one.rank for one in self.outcome.ranks]
-        below = [0.0] * len(ranks)
+        below = [0.0] * self.ranks
+        uses = self.outcome.ranks
         for label, parts in (
-            ("computing", [one.compute_seconds for one in self.outcome.ranks]),
-            ("in calls", [one.mpi_seconds - one.wait_seconds for one in self.outcome.ranks]),
-            ("waiting in calls", [one.wait_seconds for one in self.outcome.ranks]),
+            ("computing", [one.compute_seconds for one in uses]),
+            ("in calls", [one.mpi_seconds - one.wait_seconds for one in uses]),
+            ("waiting in calls", [one.wait_seconds for one in uses]),
         ):
-            times.bar(ranks, parts, bottom=below, label=label)
+            times.bar(range(self.ranks), parts, bottom=below, label=label)
             below = [a + b for a, b in zip(below, parts, strict=True)]
         times.set(xlabel="rank", ylabel="time (s)")
         times.legend()

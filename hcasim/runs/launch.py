@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim.apps.file import import_state
 from hcasim.apps.programs import PYTHON, find_program, is_program
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import one_of, refuse
 from hcasim.mpi import DeadlockError, MPIError
 from hcasim.runs.point import notes_on
 from hcasim.runs.program import app, launch_faults, read_rate
@@ -115,12 +115,9 @@ class Launch:
             )
         except (MPIError, DeadlockError) as error:
             raise CatalogError([f"{self.workload}: {error}"]) from None
-        row = {
-            "run_us": 1e6 * found.seconds,
-            "compute_us": 1e6 * found.compute_seconds,
-            "mpi_us": 1e6 * found.mpi_seconds,
-            "wait_us": 1e6 * found.wait_seconds,
-        }
+        names = "run", "compute", "mpi", "wait"
+        means = found.seconds, found.compute_seconds, found.mpi_seconds, found.wait_seconds
+        row = {f"{name}_us": 1e6 * mean for name, mean in zip(names, means, strict=True)}
         return Result(row, dict(found.counters), cost=found.cost)
 
 
@@ -129,7 +126,7 @@ class Launches:
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {}
-        self._faults: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
+        self._faults: dict[tuple[str, str, str | None], list[str]] = {}
 
     def read(self, program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
         """Return a program as it was asked for.
@@ -145,13 +142,10 @@ class Launches:
         assert is_program(program)
         name = fspath(program)
         found = _asked(name, machine, given)
-        faults = launch_faults(machine, found.ranks, found.ppn, found.map_by)
-        about = (name, found.arguments, found.rate)
+        about = name, found.arguments, found.rate
         if about not in self._faults:
             self._faults[about] = _program_faults(*about)
-        faults += self._faults[about]
-        if faults:
-            raise CatalogError(faults)
+        refuse(*launch_faults(machine, found.ranks, found.ppn, found.map_by), *self._faults[about])
         if name not in self._digests:
             self._digests[name] = _digest(name)
         digest = self._digests[name]
@@ -159,45 +153,37 @@ class Launches:
 
 
 def _asked(name: str, machine: Machine, given: Mapping[str, Any]) -> Launch:
-    own = dict(given)
-    allowed = (*LAUNCH, "exact")
+    own, allowed = dict(given), (*LAUNCH, "exact")
+    known = one_of(allowed)
     faults = [
-        f"{one}: {name} has no such option; it has {one_of(allowed)}"
-        for one in own
-        if one not in allowed
+        f"{one}: {name} has no such option; it has {known}" for one in own if one not in allowed
     ]
     if "ranks" not in own:
         faults.append(f"ranks: found none; allowed: how many processes {name} has")
     for one in ("ranks", "ppn"):
-        if one in own:
-            own[one] = _whole(one, own[one], faults)
-    if faults:
-        raise CatalogError(faults)
+        text = str(own.get(one, 1)).strip()
+        if isinstance(own.get(one), bool) or not text.isdecimal() or not int(text):
+            faults.append(f"{one}: found {own[one]!r}; allowed: a whole number of 1 or more")
+        elif one in own:
+            own[one] = int(text)
+    refuse(*faults)
     for one in ("arguments", "rate"):
         if own.get(one) is not None:
             own[one] = str(own[one])
     return Launch(name, machine, **own)
 
 
-def _program_faults(name: str, arguments: str, rate: str | None) -> tuple[str, ...]:
+def _program_faults(name: str, arguments: str, rate: str | None) -> list[str]:
     """Say why there is no such program, or it cannot be given what it is to be given."""
     try:
         words = shlex.split(arguments)
     except ValueError as error:
-        return (f"arguments: found {arguments!r}: {error}",)
+        return [f"arguments: found {arguments!r}: {error}"]
     try:
         find_program(name, words, read_rate(rate))
     except CatalogError as error:
-        return tuple(error.faults)
-    return ()
-
-
-def _whole(name: str, given: object, faults: list[str]) -> int:
-    text = str(given).strip()
-    if isinstance(given, bool) or not text.isdecimal() or not int(text):
-        faults.append(f"{name}: found {given!r}; allowed: a whole number of 1 or more")
-        return 1
-    return int(text)
+        return error.faults
+    return []
 
 
 def _digest(program: str | PathLike[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from os import PathLike
 from time import perf_counter
 from typing import Any, Final
@@ -84,16 +84,17 @@ def app(
         MPIError: a call of the function cannot be done.
         DeadlockError: no process of it can go on.
     """
-    refuse(flag_fault("profile", profile), flag_fault("exact", exact), flag_fault("record", record))
+    unknown = [one for one in choices if one not in (*CHOICES, "overrides")]
     refuse(
+        *(flag_fault(name, one) for name, one in (("profile", profile), ("exact", exact))),
+        flag_fault("record", record),
         count_fault("ranks", ranks),
         count_fault("ppn", ppn),
         words_fault("arguments", arguments),
         table_fault("algorithms", algorithms, "{'bcast': 'binomial'}"),
         call_fault("listen", listen),
+        *(f"{one}: no setting; allowed: {one_of(CHOICES)}" for one in unknown),
     )
-    unknown = (one for one in choices if one not in (*CHOICES, "overrides"))
-    refuse(*(f"{one}: no setting; allowed: {one_of(CHOICES)}" for one in unknown))
     faults = algorithm_faults(algorithms or {})
     machine = None
     try:
@@ -104,12 +105,11 @@ def app(
         with suppress(CatalogError):
             machine = find_machine(testbed, plain, mpi=True)
     faults = launch_faults(machine, ranks, ppn, map_by) + faults
-    speed = None
     try:
         speed = read_rate(rate)
         found = find_program(program, arguments, speed)
     except CatalogError as error:
-        faults += error.faults
+        raise CatalogError(faults + error.faults) from None
     if machine is None or faults:
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)
@@ -117,7 +117,7 @@ def app(
     recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
-        with found.running():
+        with found.beside.running() if found.beside else nullcontext():
             outcome = run_program(
                 machine,
                 main,
@@ -131,7 +131,7 @@ def app(
                 recording=recording,
             )
     except (MPIError, DeadlockError) as error:
-        if found.file is None:
+        if found.beside is None:
             raise
         raise CatalogError([f"{found.name}: {error}"]) from None
     return Application(
@@ -171,15 +171,13 @@ def read_rate(rate: float | str | None) -> float | None:
     """
     if rate is None:
         return None
-    given = rate
-    least, most = OPERATIONS.format(LEAST_RATE), OPERATIONS.format(MOST_RATE)
-    allowed = f"allowed: {least} to {most}"
-    if isinstance(rate, str):
-        try:
-            rate = OPERATIONS.parse(rate)
-        except UnitError as error:
-            raise CatalogError([f"rate: {error}"]) from None
-    elif isinstance(rate, bool) or not isinstance(rate, int | float):
+    allowed = f"allowed: {OPERATIONS.format(LEAST_RATE)} to {OPERATIONS.format(MOST_RATE)}"
+    given: object = rate
+    try:
+        rate = OPERATIONS.parse(rate) if isinstance(rate, str) else rate
+    except UnitError as error:
+        raise CatalogError([f"rate: {error}"]) from None
+    if isinstance(rate, bool) or not isinstance(rate, int | float):
         raise CatalogError([f"rate: found {given!r}; {allowed}"])
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise CatalogError([f"rate: found {shown(given)}; {allowed}"])

@@ -14,7 +14,7 @@ from hcasim.papers.loader import ContextFile
 from hcasim.papers.replay import RunDocument, RunsDocument
 from hcasim.papers.report import ReproduceDocument
 from hcasim.papers.scenario import Scenario
-from hcasim.runs.application_document import AppDocument
+from hcasim.runs.application import AppDocument
 from hcasim.runs.document import BenchmarkDocument
 from hcasim.schemas.documents import ImportDocument, ListDocument, ShowDocument
 from hcasim.study.agreement.agreement import CheckDocument

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from hcasim.apps.comm import ProgramComm
-from hcasim.apps.ml import arguments
-from hcasim.apps.ml.arguments import Argument
-from hcasim.apps.ml.program import COMBINING, Given, Learning, Run, assumptions
+from hcasim.apps.ml import program
+from hcasim.apps.ml.program import COMBINING, Argument, Given, Learning, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +34,10 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True)
 class Allreduce:
-    """What the program has found.
-
-    Attributes:
-        rows: one for each size.
-        assumed: what they rest on.
-    """
+    """What the program has found: a row for each size, and what they rest on."""
 
     rows: tuple[Reduced, ...]
     assumed: tuple[str, ...]
-
-
-def bus_factor(ranks: int) -> float:
-    """Bus bandwidth over that of the algorithm."""
-    return 2 * (ranks - 1) / ranks
 
 
 def run(comm: ProgramComm, model: None, given: Given) -> Run:
@@ -64,20 +53,22 @@ def run(comm: ProgramComm, model: None, given: Given) -> Run:
             yield from comm.allreduce(buffer, buffer)
         seconds = (comm.Wtime() - begin) / given["steps"]
         speed = size / seconds / 1e9
-        rows.append(
-            Reduced(size, comm.algorithm, 1e6 * seconds, speed, speed * bus_factor(comm.size))
-        )
+        bus = speed * (2 * (comm.size - 1) / comm.size)
+        rows.append(Reduced(size, comm.algorithm, 1e6 * seconds, speed, bus))
         comm.progress(len(rows), len(given["size"]))
-    return Allreduce(tuple(rows), assumptions(given))
+    return Allreduce(tuple(rows), program.assumptions(given))
+
+
+def _sizes(text: str) -> list[int]:
+    return [program.size(one) for one in text.split(",")]
 
 
 PROGRAM: Final = Learning(
     name="allreduce",
-    title="all add up a buffer",
     arguments={
-        "size": Argument(arguments.sizes, "1M", "bytes of each process, such as 1M,64M"),
-        "steps": Argument(arguments.count, "5", "calls that are measured"),
-        "warmup": Argument(arguments.count_or_none, "1", "calls before"),
+        "size": Argument(_sizes, "1M", "bytes of each process, such as 1M,64M"),
+        "steps": Argument(program.count, "5", "calls that are measured"),
+        "warmup": Argument(program.count_or_none, "1", "calls before"),
         **COMBINING,
     },
     models=None,

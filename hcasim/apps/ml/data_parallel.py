@@ -10,22 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from hcasim.apps.comm import ProgramComm
-from hcasim.apps.ml import arguments
-from hcasim.apps.ml.arguments import Argument
-from hcasim.apps.ml.model import Layer, Model
-from hcasim.apps.ml.program import (
-    COMBINING,
-    RATE,
-    TIMES,
-    Given,
-    Learning,
-    Run,
-    assumptions,
-    repeated,
-)
+from hcasim.apps.ml import program
+from hcasim.apps.ml.models import Layer, Model
+from hcasim.apps.ml.program import COMBINING, RATE, TIMES, Argument, Given, Learning, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +41,7 @@ class Trained:
     assumed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(NamedTuple):
     """Gradients that are added up by one call.
 
     Attributes:
@@ -112,7 +101,7 @@ def run(comm: ProgramComm, model: Model, given: Given) -> Run:
             yield from comm.allreduce(buffer, buffer)
         yield from comm.compute(max(0.0, begin + computing - comm.Wtime()), beside=True)
 
-    taken = yield from repeated(comm, given, step)
+    taken = yield from program.repeated(comm, given, step)
     return Trained(
         step_ms=1e3 * taken,
         computing_ms=1e3 * computing,
@@ -120,21 +109,20 @@ def run(comm: ProgramComm, model: Model, given: Given) -> Run:
         samples_per_s=comm.size * batch / taken / shards,
         buckets=len(made),
         gradient_bytes=sum(sizes),
-        assumed=(*assumptions(given), "backward takes twice as long as forward"),
+        assumed=(*program.assumptions(given), "backward takes twice as long as forward"),
     )
 
 
 PROGRAM: Final = Learning(
     name="data_parallel",
-    title="training, with gradients added up in buckets",
     arguments={
-        "batch": Argument(arguments.count, "1", "samples of a process in a step"),
-        "element": Argument(arguments.count, "4", "bytes of a gradient"),
-        "bucket": Argument(arguments.size, "25M", "bytes that are added up together"),
-        "first": Argument(arguments.size, "1M", "bytes of the first bucket"),
-        "overlap": Argument(arguments.yes, "yes", "whether gradients are added up meanwhile"),
+        "batch": Argument(program.count, "1", "samples of a process in a step"),
+        "element": Argument(program.count, "4", "bytes of a gradient"),
+        "bucket": Argument(program.size, "25M", "bytes that are added up together"),
+        "first": Argument(program.size, "1M", "bytes of the first bucket"),
+        "overlap": Argument(program.yes, "yes", "whether gradients are added up meanwhile"),
         "shards": Argument(
-            arguments.count, "1", "processes that share a copy of the model, in other programs"
+            program.count, "1", "processes that share a copy of the model, in other programs"
         ),
         **RATE,
         **COMBINING,

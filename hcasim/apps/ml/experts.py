@@ -6,16 +6,15 @@ section 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from hcasim.apps.comm import ProgramComm
-from hcasim.apps.ml import arguments
-from hcasim.apps.ml.arguments import Argument
-from hcasim.apps.ml.model import Transformer
-from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions, repeated
+from hcasim.apps.ml import program
+from hcasim.apps.ml.models import Transformer
+from hcasim.apps.ml.program import RATE, TIMES, Argument, Given, Learning, Run
 from hcasim.mpi import Buffer
 
 if TYPE_CHECKING:
@@ -89,21 +88,6 @@ def counts(model: Transformer, given: Given, ranks: int, layer: int) -> list[lis
     return found
 
 
-def _exchange(
-    comm: ProgramComm,
-    given: Given,
-    outgoing: Buffer,
-    sent: Sequence[int],
-    incoming: Buffer,
-    received: Sequence[int],
-) -> Run:
-    """Send tokens to their experts, or back what they have made of them."""
-    if given["seed"] is None:
-        yield from comm.alltoall(outgoing, incoming)
-    else:
-        yield from comm.alltoallv(outgoing, sent, incoming, received)
-
-
 def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     """What a process does."""
     width = model.hidden * given["element"]
@@ -118,6 +102,13 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     leaving: list[int] = []
     coming: list[int] = []
 
+    def exchange(outgoing: Buffer, sent: list[int], incoming: Buffer, received: list[int]) -> Run:
+        """Send tokens to their experts, or back what they have made of them."""
+        if given["seed"] is None:
+            yield from group.alltoall(outgoing, incoming)
+        else:
+            yield from group.alltoallv(outgoing, sent, incoming, received)
+
     def step(number: int) -> Run:
         nonlocal leaving, coming
         matrix = counts(model, given, size, number)
@@ -125,20 +116,20 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
         sent, received = ([width * one for one in some] for some in (leaving, coming))
         heap = comm.process.heap
         tokens, here = heap.temporary(sum(sent), 0), heap.temporary(sum(received), 1)
+        computing = sum(coming) * model.one_expert_operations / given["rate"]
         yield from comm.compute(attention, beside=True)
         times = [comm.Wtime()]
-        computing = sum(coming) * model.one_expert_operations / given["rate"]
-        yield from _exchange(group, given, tokens, sent, here, received)
+        yield from exchange(tokens, sent, here, received)
         times.append(comm.Wtime())
         yield from comm.compute(computing, beside=True)
         times.append(comm.Wtime())
-        yield from _exchange(group, given, here, received, tokens, sent)
+        yield from exchange(here, received, tokens, sent)
         times.append(comm.Wtime())
         if number >= given["warmup"]:
-            for place in range(3):
-                spent[place] += times[place + 1] - times[place]
+            for place, (begin, end) in enumerate(pairwise(times)):
+                spent[place] += end - begin
 
-    taken = yield from repeated(comm, given, step)
+    taken = yield from program.repeated(comm, given, step)
     dispatch, experts, combine = (1e3 * one / given["steps"] for one in spent)
     return Routed(
         layer_ms=1e3 * taken,
@@ -148,7 +139,7 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
         combine_ms=combine,
         sent_bytes=width * sum(leaving),
         received_tokens=sum(coming),
-        assumed=(*assumptions(given), _routing(given)),
+        assumed=(*program.assumptions(given), _routing(given)),
     )
 
 
@@ -189,15 +180,14 @@ def _faults(model: Transformer, given: Given, ranks: int) -> list[str]:
 
 PROGRAM: Final = Learning(
     name="experts",
-    title="a layer of experts, with tokens sent to them and back",
     arguments={
-        "tokens": Argument(arguments.count, "4096", "of a process, in a layer"),
-        "element": Argument(arguments.count, "2", "bytes of a number that is sent"),
+        "tokens": Argument(program.count, "4096", "of a process, in a layer"),
+        "element": Argument(program.count, "2", "bytes of a number that is sent"),
         "group": Argument(
-            arguments.count, "", "processes that have all experts together; the most that can"
+            program.count, "", "processes that have all experts together; the most that can"
         ),
-        "seed": Argument(arguments.count_or_none, "", "of tokens that draw experts; else evenly"),
-        "skew": Argument(arguments.exponent, "", "how much some experts are drawn more, from 0"),
+        "seed": Argument(program.count_or_none, "", "of tokens that draw experts; else evenly"),
+        "skew": Argument(program.exponent, "", "how much some experts are drawn more, from 0"),
         **RATE,
         **TIMES,
     },

@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hcasim.apps.comm import ProgramComm, ProgramRequest
-from hcasim.apps.ml import arguments
-from hcasim.apps.ml.arguments import Argument
-from hcasim.apps.ml.model import Transformer
-from hcasim.apps.ml.program import RATE, TIMES, Given, Learning, Run, assumptions, repeated
+from hcasim.apps.comm import ProgramComm
+from hcasim.apps.ml import program
+from hcasim.apps.ml.models import Transformer
+from hcasim.apps.ml.program import RATE, TIMES, Argument, Given, Learning, Run
 
 FORWARD: Final = 0
 BACKWARD: Final = 1
@@ -62,76 +61,47 @@ def operations(model: Transformer, stage: int, stages: int) -> int:
     return blocks * model.block.operations + last
 
 
-class _Stage:
-    """A process, with its messages from and to the stages beside it.
-
-    Parameters:
-        size: bytes of a message.
-    """
-
-    def __init__(self, comm: ProgramComm, size: int) -> None:
-        self._comm: Any = comm
-        # As many microbatches as are between forward and backward, and one that comes.
-        places = range(comm.size + 1)
-        self._coming = [[comm.process.heap.allocate(size) for _ in places] for _ in range(2)]
-        self._going = [[comm.process.heap.allocate(size) for _ in places] for _ in range(2)]
-
-    def receive(self, way: int, number: int) -> Run:
-        """Begin to receive what is needed to compute; return nothing if it is from nobody."""
-        source = self._comm.rank + (1 if way else -1)
-        if 0 <= source < self._comm.size:
-            memory = self._coming[way]
-            return (yield from self._comm.irecv(memory[number % len(memory)], source, way))
-        return None
-
-    def send(self, way: int, number: int) -> Run:
-        """Begin to send what was computed; return nothing if it is for nobody."""
-        dest = self._comm.rank + (-1 if way else 1)
-        if 0 <= dest < self._comm.size:
-            memory = self._going[way]
-            return (yield from self._comm.isend(memory[number % len(memory)], dest, way))
-        return None
-
-
-def _step(
-    comm: ProgramComm, stage: _Stage, order: list[tuple[int, int]], seconds: float, overlap: bool
-) -> Run:
-    """One step of training.
-
-    Parameters:
-        seconds: of a microbatch's forward pass.
-    """
-    coming: ProgramRequest | None = yield from stage.receive(*order[0])
-    sent: list[ProgramRequest] = []
-    for (way, number), behind in zip(order, [*order[1:], None], strict=True):
-        if coming is not None:
-            yield from comm.wait(coming)
-        coming = (yield from stage.receive(*behind)) if behind and overlap else None
-        yield from comm.compute(seconds * (2 if way else 1), beside=True)
-        going = yield from stage.send(way, number)
-        if going is not None:
-            sent.append(going)
-        if not overlap:
-            coming = (yield from stage.receive(*behind)) if behind else None
-            yield from comm.waitall(sent)
-            sent = []
-    yield from comm.waitall(sent)
-
-
 def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     """What a process does."""
-    microbatches, batch = given["microbatches"], given["batch"]
-    size = _message(model, given)
-    stage = _Stage(comm, size)
+    microbatches, overlap, size = given["microbatches"], given["overlap"], _message(model, given)
+    # As many microbatches as are between forward and backward, and one that comes.
+    places = range(comm.size + 1)
+    allocate = comm.process.heap.allocate
+    memory = [[[allocate(size) for _ in places] for _ in range(2)] for _ in ("comes", "goes")]
     order = schedule(comm.rank, comm.size, microbatches)
-    seconds = batch * operations(model, comm.rank, comm.size) / given["rate"]
+    seconds = given["batch"] * operations(model, comm.rank, comm.size) / given["rate"]
 
-    def step(number: int) -> Run:
-        yield from _step(comm, stage, order, seconds, given["overlap"])
+    def begin(goes: bool, way: int, number: int) -> Run:
+        """Begin to receive what is needed to compute, or to send what was computed.
+
+        Returns nothing if no stage is there.
+        """
+        peer = comm.rank + (1 if goes != bool(way) else -1)
+        if not 0 <= peer < comm.size:
+            return None
+        buffer = memory[goes][way][number % len(places)]
+        return (yield from (comm.isend if goes else comm.irecv)(buffer, peer, way))
+
+    def step(_: int) -> Run:
+        coming = yield from begin(False, *order[0])
+        sent: list[Any] = []
+        for (way, number), behind in zip(order, [*order[1:], None], strict=True):
+            if coming is not None:
+                yield from comm.wait(coming)
+            coming = (yield from begin(False, *behind)) if behind and overlap else None
+            yield from comm.compute(seconds * (2 if way else 1), beside=True)
+            going = yield from begin(True, way, number)
+            if going is not None:
+                sent.append(going)
+            if not overlap:
+                coming = (yield from begin(False, *behind)) if behind else None
+                yield from comm.waitall(sent)
+                sent = []
+        yield from comm.waitall(sent)
         # A step ends when the weights of all stages can be changed.
         yield from comm.barrier()
 
-    taken = yield from repeated(comm, given, step)
+    taken = yield from program.repeated(comm, given, step)
     computing = 3 * seconds * microbatches
     return Piped(
         step_ms=1e3 * taken,
@@ -139,7 +109,7 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
         idle_percent=100 * (1 - computing / taken),
         microbatches=microbatches,
         activation_bytes=size,
-        assumed=(*assumptions(given), "backward takes twice as long as forward"),
+        assumed=(*program.assumptions(given), "backward takes twice as long as forward"),
     )
 
 
@@ -157,14 +127,11 @@ def _faults(model: Transformer, given: Given, ranks: int) -> list[str]:
 
 PROGRAM: Final = Learning(
     name="pipeline",
-    title="training, with layers divided among the processes",
     arguments={
-        "microbatches": Argument(arguments.count, "8", "parts of a batch, one behind the other"),
-        "batch": Argument(arguments.count, "1", "samples of a microbatch"),
-        "element": Argument(arguments.count, "2", "bytes of a number that is handed on"),
-        "overlap": Argument(
-            arguments.yes, "no", "whether it computes while messages are under way"
-        ),
+        "microbatches": Argument(program.count, "8", "parts of a batch, one behind the other"),
+        "batch": Argument(program.count, "1", "samples of a microbatch"),
+        "element": Argument(program.count, "2", "bytes of a number that is handed on"),
+        "overlap": Argument(program.yes, "no", "whether it computes while messages are under way"),
         **RATE,
         **TIMES,
     },

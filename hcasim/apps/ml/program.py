@@ -1,21 +1,19 @@
-"""What all programs of machine learning offer."""
+"""What all programs of machine learning offer, and what they may be told."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import Any, Final, TypeAlias
+from functools import partial
+from math import inf, isfinite
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from hcasim.apps.comm import ProgramComm
-from hcasim.apps.ml import arguments
-from hcasim.apps.ml.arguments import Argument, read
-from hcasim.apps.ml.model import Model
-from hcasim.apps.ml.models import MODELS
+from hcasim.apps.ml.models import MODELS, Model
 from hcasim.catalog import Machine
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
-from hcasim.ground.units import format_size
+from hcasim.ground.units import SIZE, Unit, UnitError, format_size, parse_size
 from hcasim.mpi import MPIError
 
 Run: TypeAlias = Generator[Event, Any, Any]
@@ -23,28 +21,110 @@ Main: TypeAlias = Callable[[ProgramComm], Run]
 Given: TypeAlias = Mapping[str, Any]
 """The values of arguments, by name."""
 
-RATE: Final = {
-    "rate": Argument(
-        arguments.rate,
-        "",
-        "operations that a process computes per second, such as 200Tflop/s; "
-        "inf: it computes in no time",
-    )
-}
+MEMORY: Final = 2**36
+"""Most bytes of a process's messages; accelerators have 16 to 192 GiB of memory."""
+_MAX_COUNT: Final = 2**31
+_MAX_RATE: Final = 10**24
+_ENDINGS: Final = (("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12), ("P", 10**15))
+_FLOPS: Final = Unit(
+    "rate of operations",
+    "flop/s",
+    "flop/s",
+    (("flop/s", 1), *((f"{letter}flop/s", factor) for letter, factor in _ENDINGS)),
+    tuple((f"{letter}op/s", factor) for letter, factor in (("", 1), *_ENDINGS)),
+)
+_BYTES: Final = Unit(
+    "data rate",
+    "B/s",
+    "B/s",
+    (("B/s", 1), *((f"{letter}B/s", factor) for letter, factor in _ENDINGS[:4])),
+)
+
+
+class Argument(NamedTuple):
+    """What a program may be told, as `name=value` behind the name of a model.
+
+    Attributes:
+        read: text into a value; a ValueError says what is wrong with it.
+        default: in its place, as text; none if it has to be given or has another meaning.
+        meaning: in words.
+    """
+
+    read: Callable[[str], Any]
+    default: str
+    meaning: str
+
+
+def count(text: str, least: int = 1) -> int:
+    """A number of things."""
+    if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= _MAX_COUNT:
+        raise ValueError(f"found {text!r}; allowed: {least} to {_MAX_COUNT}")
+    return int(text)
+
+
+count_or_none = partial(count, least=0)
+
+
+def size(text: str) -> int:
+    """A number of bytes, such as 25M."""
+    try:
+        found = parse_size(text)
+    except UnitError as error:
+        short = one_of([name for name, _ in SIZE.shorthand[1:]])
+        raise ValueError(f"{error}, or {short}") from None
+    if not 1 <= found <= MEMORY:
+        raise ValueError(f"found {text!r}; allowed: 1 B to {format_size(MEMORY)}")
+    return found
+
+
+def yes(text: str) -> bool:
+    """Whether something is so."""
+    if text not in ("yes", "no"):
+        raise ValueError(f"found {text!r}; allowed: yes or no{nearest(text, ('yes', 'no'))}")
+    return text == "yes"
+
+
+def _rate(unit: Unit, *words: str) -> Callable[[str], float | None]:
+    """Read a rate; `inf` takes no time, and there is none for other words."""
+
+    def read(text: str) -> float | None:
+        if text == "inf" or text in words:
+            return inf if text == "inf" else None
+        try:
+            found = unit.parse_argument(text)
+        except UnitError as error:
+            raise ValueError(f"{error}, or {one_of(['inf', *words])}") from None
+        if not 1 <= found <= _MAX_RATE:
+            raise ValueError(f"found {text!r}; allowed: 1 to 1e24 {unit.base}, or inf")
+        return float(found)
+
+    return read
+
+
+def exponent(text: str) -> float:
+    """A number that is not negative."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1
+    if not isfinite(found) or not 0 <= found <= 10:
+        raise ValueError(f"found {text!r}; allowed: 0 to 10")
+    return found
+
+
+_PER_SECOND = "operations that a process computes per second, such as 200Tflop/s"
+RATE: Final = {"rate": Argument(_rate(_FLOPS), "", f"{_PER_SECOND}; inf: it computes in no time")}
 COMBINING: Final = {
     "combining": Argument(
-        arguments.combining,
+        _rate(_BYTES, "host"),
         "inf",
         "bytes that an accelerator adds up per second; inf: in no time; host: the processor does",
     )
 }
 TIMES: Final = {
-    "steps": Argument(arguments.count, "1", "times that are measured"),
-    "warmup": Argument(arguments.count_or_none, "1", "times before"),
+    "steps": Argument(count, "1", "times that are measured"),
+    "warmup": Argument(count_or_none, "1", "times before"),
 }
-
-MEMORY: Final = 2**36
-"""Most bytes of a process's messages; accelerators have 16 to 192 GiB of memory."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +133,26 @@ class Learning:
 
     Attributes:
         name: as it is called.
-        title: what it does.
         arguments: what it may be told, by name.
         models: those that it takes; None if it needs none.
         memory: bytes of the messages that a process keeps, by model, arguments and processes.
-        faults: what is wrong with a number of processes.
         run: what a process does.
+        faults: what is wrong with a number of processes.
     """
 
     name: str
-    title: str
     arguments: Mapping[str, Argument]
     models: Callable[[Model], bool] | None
     memory: Callable[[Any, Given, int], int]
     run: Callable[[ProgramComm, Any, Given], Run]
     faults: Callable[[Any, Given, int], list[str]] = lambda model, given, ranks: []
 
-    def read(self, words: Sequence[str]) -> Request:
+    def read(self, words: Sequence[str]) -> tuple[str, Callable[[Machine, int], Main]]:
         """Read its arguments.
+
+        Returns:
+            Its name with that of its model, and what makes the function of each process for a
+            machine and a number of processes, or raises a CatalogError if it cannot be run so.
 
         Raises:
             CatalogError: all that is wrong with them.
@@ -84,42 +166,44 @@ class Learning:
                 model, label = MODELS[named], f"{self.name} {named}"
             else:
                 found = f"found {named!r}" if named else "found none"
-                hint = nearest(named, taken)
-                faults.append(f"{self.name}: model: {found}; allowed: {one_of(taken)}{hint}")
-        given = read(self.name, rest, self.arguments, faults)
+                faults.append(f"model: {found}; allowed: {one_of(taken)}{nearest(named, taken)}")
+        given = self._given(rest, faults)
         if faults:
-            raise CatalogError(faults)
-        return Request(self, label, model, given)
+            raise CatalogError(f"{self.name}: {one}" for one in faults)
+        return label, lambda machine, ranks: self._main(model, given, machine, ranks)
 
+    def _given(self, words: Sequence[str], faults: list[str]) -> dict[str, Any]:
+        """Return the values of all arguments; add what is wrong with them to the faults."""
+        given: dict[str, str] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            if not equals or name not in self.arguments:
+                allowed = one_of([f"{one}=..." for one in self.arguments])
+                faults.append(f"found {word!r}; allowed: {allowed}{nearest(name, self.arguments)}")
+            elif name in given:
+                faults.append(f"{name}: found twice, {given[name]!r} and {text!r}")
+            else:
+                given[name] = text
+        found: dict[str, Any] = {}
+        for name, argument in self.arguments.items():
+            text = given.get(name, argument.default)
+            try:
+                found[name] = argument.read(text) if text else None
+            except ValueError as error:
+                faults.append(f"{name}: {error}")
+            if not text and name in given:
+                faults.append(f"{name}: found nothing; needed: {argument.meaning}")
+        return found
 
-@dataclass(frozen=True)
-class Request:
-    """A program with its arguments.
-
-    Attributes:
-        label: its name and that of its model.
-    """
-
-    program: Learning
-    label: str
-    model: Model | None
-    given: Given
-
-    def main(self, machine: Machine, ranks: int) -> Main:
-        """What each process of it runs on a machine.
-
-        Raises:
-            CatalogError: it cannot be run so.
-        """
-        program, given = self.program, dict(self.given)
-        faults = [f"{program.name}: {one}" for one in program.faults(self.model, given, ranks)]
-        memory = program.memory(self.model, given, ranks)
+    def _main(self, model: Model | None, given: Given, machine: Machine, ranks: int) -> Main:
+        faults = [f"{self.name}: {one}" for one in self.faults(model, given, ranks)]
+        memory = self.memory(model, given, ranks)
         if memory > MEMORY:
             most = f"allowed: up to {format_size(MEMORY)}"
-            faults.append(f"{program.name}: found messages of {memory / 2**30:.0f} GiB; {most}")
+            faults.append(f"{self.name}: found messages of {memory / 2**30:.0f} GiB; {most}")
         if "rate" in given and given["rate"] is None:
             computing = machine.host.computing
-            given["rate"] = None if computing is None else computing.tensor
+            given = {**given, "rate": None if computing is None else computing.tensor}
             if given["rate"] is None:
                 path = "host.computing.tensor"
                 needed = f"needed: rate=200Tflop/s and the like, or --set {path}='200 Top/s'"
@@ -130,10 +214,10 @@ class Request:
         def main(comm: ProgramComm) -> Run:
             comm.process.combine_rate = given.get("combining")
             try:
-                return (yield from program.run(comm, self.model, given))
+                return (yield from self.run(comm, model, given))
             except MPIError as error:
                 # Such as computing for years.
-                raise CatalogError([f"{program.name}: {error}"]) from None
+                raise CatalogError([f"{self.name}: {error}"]) from None
 
         return main
 

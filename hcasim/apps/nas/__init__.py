@@ -9,8 +9,7 @@ Source: NPB 3.3.1, NPB3.3-MPI, without input files and timers of phases.
 from typing import Final
 
 from hcasim.apps.nas import cg, ft, is_, lu, mg
-from hcasim.apps.nas.kernel import Kernel
-from hcasim.apps.nas.timing import Timed
+from hcasim.apps.nas.kernel import Kernel, Timed
 
 KERNELS: Final[dict[str, Kernel]] = {one.KERNEL.name: one.KERNEL for one in (is_, ft, mg, lu, cg)}
 """By name."""

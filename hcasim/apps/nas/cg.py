@@ -5,78 +5,72 @@ Source: NPB 3.3.1, CG/cg.f, with setup_submatrix_info, and sys/setparams.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from hcasim.apps.nas import classes
-from hcasim.apps.nas.classes import CgSize
-from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Stopwatch
+from hcasim.apps.nas.kernel import Kernel, Stopwatch, grid, most_along, share, shift
 from hcasim.mpi import Comm
+from hcasim.mpi.heap import Buffer
 from hcasim.mpi.message import Steps
-from hcasim.mpi.messages import Memory
 
 INNER: Final = 25
 """Iterations of the conjugate gradients, in each outer one."""
-
 REAL_BYTES: Final = 8
-_TRANSPOSE: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One step of a sum over the processes of a row.
+class Size(NamedTuple):
+    """A sparse symmetric matrix.
 
     Attributes:
-        partner: who gets a piece of the own part sums, and gives one of its own.
-        send_start: of the piece that is sent.
-        send_length: elements of it.
-        recv_start: where the other goes.
-        recv_length: elements of that.
+        rows: of the matrix.
+        nonzeros: of each of the vectors that it is made of.
+        iterations: outer ones.
     """
 
-    partner: int
-    send_start: int
-    send_length: int
-    recv_start: int
-    recv_length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Rows and columns of a process, counted from 0.
-
-    Attributes:
-        first_row: of the matrix.
-        rows: number of them.
-        first_column: of the matrix.
-        columns: number of them.
-        send_start: of the piece of the sum that is the process's own in the end.
-        send_length: elements of it.
-        transposed: process that needs this piece as elements of its columns.
-        exchanges: of a sum of scalars, in order; a sum of vectors has them the other way around.
-    """
-
-    first_row: int
     rows: int
-    first_column: int
-    columns: int
-    send_start: int
-    send_length: int
+    nonzeros: int
+    iterations: int
+
+    @property
+    def product(self) -> int:
+        """Multiplications of a product with the matrix, per row."""
+        return self.nonzeros * (self.nonzeros + 1)
+
+    @property
+    def outer(self) -> int:
+        """Multiplications of an outer iteration, per row."""
+        return 3 + self.product + INNER * (5 + self.product) + 3
+
+
+Piece = tuple[int, int]
+"""First element and number of elements."""
+
+
+class Partition(NamedTuple):
+    """What a process has, counted from 0.
+
+    Attributes:
+        rows: of the matrix.
+        columns: of the matrix.
+        own: piece of the sum over its rows that is the process's own in the end.
+        transposed: process that needs this piece as elements of its columns.
+        exchanges: steps of a sum over the processes of a row: the partner, and the piece of the
+            own part sums that is sent to it for that which is its own; in the order of a sum of
+            scalars. A sum of vectors has them the other way around.
+    """
+
+    rows: Piece
+    columns: Piece
+    own: Piece
     transposed: int
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[tuple[int, Piece], ...]
 
 
-def grid(n: int) -> tuple[int, int]:
-    """Rows and columns of processes, for a power of two."""
-    log2 = n.bit_length() - 1
-    return 1 << log2 // 2, 1 << (log2 + 1) // 2
-
-
-def _share(order: int, parts: int, number: int) -> tuple[int, int]:
-    """First element and number of elements, of which the first parts may have one more."""
-    each, more = divmod(order, parts)
-    return number * each + min(number, more), each + (number < more)
+def _halves(piece: Piece, second: int) -> Piece:
+    """The first or the second half."""
+    first, number = piece
+    half = (number + 1) // 2
+    return (first + half, number - half) if second else (first, half)
 
 
 def partition(order: int, rank: int, n: int) -> Partition:
@@ -84,220 +78,102 @@ def partition(order: int, rank: int, n: int) -> Partition:
     grid_rows, grid_columns = grid(n)
     row, column = divmod(rank, grid_columns)
     square = grid_rows == grid_columns
-    first_row, rows = _share(order, grid_rows, row)
+    rows = share(order, grid_rows, row)
     if square or order % grid_columns == 0:
-        first_column, columns = _share(order, grid_columns, column)
+        columns = share(order, grid_columns, column)
     else:
         # Two processes side by side share the columns that are the rows of one.
-        first_column, columns = _share(order, grid_rows, column // 2)
-        half = (columns + 1) // 2
-        first_column, columns = (
-            (first_column + half, columns - half) if column % 2 else (first_column, half)
-        )
-    half = (rows + 1) // 2
+        columns = _halves(share(order, grid_rows, column // 2), column % 2)
+    whole = 0, rows[1]
     if square:
-        send_start, send_length = 0, rows
-        transposed = rank % grid_rows * grid_rows + rank // grid_rows
+        own, transposed = whole, rank % grid_rows * grid_rows + rank // grid_rows
     else:
-        send_start, send_length = (half, rows - half) if column % 2 else (0, half)
-        pair = rank // 2
+        own, pair = _halves(whole, column % 2), rank // 2
         transposed = 2 * (pair % grid_rows * grid_rows + pair // grid_rows) + rank % 2
     exchanges = []
     distance = grid_columns // 2
     while distance:
-        partner = row * grid_columns + (column ^ distance)
-        start, length = send_start, send_length
-        if distance == 1 and not square:
-            # The halves are parted in the step between the two that have one each.
-            start = 0 if column % 2 else send_length
-            length = rows - send_length
-        exchanges.append(Exchange(partner, start, length, send_start, send_length))
+        # The halves are parted in the step between the two that have one each.
+        parted = distance == 1 and not square
+        sent = _halves(whole, 1 - column % 2) if parted else own
+        exchanges.append((row * grid_columns + (column ^ distance), sent))
         distance //= 2
-    return Partition(
-        first_row,
-        rows,
-        first_column,
-        columns,
-        send_start,
-        send_length,
-        transposed,
-        tuple(exchanges),
-    )
+    return Partition(rows, columns, own, transposed, tuple(exchanges))
 
 
-class Vectors:
-    """The vectors of a process, without contents.
-
-    Attributes:
-        q: product with the search direction, and where its part sums come in.
-        r: residual, and where those of the last product come in.
-        w: own part sums.
-        sums: one or two own scalars.
-        others: those of a partner.
-    """
-
-    q: Memory
-    r: Memory
-    w: Memory
-    sums: Memory
-    others: Memory
-
-    def __init__(self, comm: Comm, size: CgSize, part: Partition) -> None:
-        heap, room = comm.process.heap, REAL_BYTES * (max(part.rows, part.columns) + 2)
-        self.q, self.r, self.w = heap.allocate(room), heap.allocate(room), heap.allocate(room)
-        self.sums, self.others = heap.allocate(2 * REAL_BYTES), heap.allocate(2 * REAL_BYTES)
-
-    def piece(self, memory: Memory, start: int, length: int) -> Memory:
-        """Elements of a vector."""
-        return memory.part(REAL_BYTES * start, REAL_BYTES * length)
-
-    def compute(self, step: str, *given: Any) -> None:
-        """Compute contents in a step of the source, where there are any."""
+def _elements(vector: Buffer, piece: Piece) -> Buffer:
+    first, number = piece
+    return vector.part(REAL_BYTES * first, REAL_BYTES * number)
 
 
-def _faults(size: CgSize, n: int) -> list[str]:
-    most = 1
-    while grid(2 * most)[1] <= size.rows:
-        most *= 2
-    return at_most(n, most, "columns of the matrix")
+_Exchanges = Sequence[tuple[int, int, Buffer, Buffer]]
+"""Partners, each with a tag, what it sends and what it gets."""
 
 
-def _product(size: CgSize) -> int:
-    """Multiplications of a product with the matrix, per row."""
-    return size.nonzeros * (size.nonzeros + 1)
-
-
-def _outer(size: CgSize) -> int:
-    """Multiplications of an outer iteration, per row."""
-    product = _product(size)
-    return 3 + product + INNER * (5 + product) + 3
-
-
-def _operations(size: CgSize) -> float:
-    return 2.0 * size.iterations * size.rows * _outer(size)
-
-
-_Piece = tuple[Exchange, int, Memory, Memory]
-"""A step of a sum, its tag, where it is received and from where it is sent."""
-
-
-class _Solver:
-    """The part of a process, and the steps of the computation.
-
-    Parameters:
-        seconds: of computing in the timed part.
-    """
-
-    def __init__(self, comm: Comm, size: CgSize, seconds: float) -> None:
-        self._comm = comm
-        self._part = part = partition(size.rows, comm.rank, comm.size)
-        self._vectors = vectors = Vectors(comm, size, part)
-        # Of one multiplication per row, with its addition.
-        self._each = seconds / size.iterations / _outer(size)
-        self._product = _product(size) * self._each
-        numbered = list(enumerate(part.exchanges, 1))
-        self._scalars = [(step.partner, tag) for tag, step in numbered]
-        self._own = {
-            number: (
-                vectors.piece(vectors.others, 0, number),
-                vectors.piece(vectors.sums, 0, number),
-            )
-            for number in (1, 2)
-        }
-        pieces: list[list[_Piece]] = [
-            [
-                (
-                    step,
-                    tag,
-                    vectors.piece(into, step.recv_start, step.recv_length),
-                    vectors.piece(vectors.w, step.send_start, step.send_length),
-                )
-                for tag, step in reversed(numbered)
-            ]
-            for into in (vectors.q, vectors.r)
-        ]
-        self._to_q, self._to_r = pieces
-        self._outgoing = vectors.piece(vectors.w, part.send_start, part.send_length)
-        self._q, self._r = (vectors.piece(into, 0, part.columns) for into in (vectors.q, vectors.r))
-
-    def _exchange(self, incoming: Memory, outgoing: Memory, partner: int, tag: int) -> Steps:
-        comm = self._comm
-        request = yield from comm.irecv(incoming, partner, tag)
-        yield from comm.send(outgoing, partner, tag)
-        yield from comm.wait(request)
-
-    def _sum(self, multiplications: int, number: int = 1) -> Steps:
-        """Sum scalars over the processes of a row, after what they are computed by."""
-        yield from self._comm.compute(multiplications * self._each)
-        others, own = self._own[number]
-        for partner, tag in self._scalars:
-            yield from self._exchange(others, own, partner, tag)
-            self._vectors.compute("combine", number)
-
-    def _multiply(self, into: Memory, incoming: Memory, pieces: list[_Piece]) -> Steps:
-        """Multiply by the matrix, and have the product where the vector was."""
-        yield from self._comm.compute(self._product)
-        for step, tag, place, piece in pieces:
-            yield from self._exchange(place, piece, step.partner, tag)
-            self._vectors.compute("add", step, into)
-        if pieces:
-            transposed = self._part.transposed
-            yield from self._exchange(incoming, self._outgoing, transposed, _TRANSPOSE)
-        else:
-            self._vectors.compute("keep", into)
-
-    def restart(self) -> None:
-        """Begin with a vector of ones."""
-        self._vectors.compute("restart")
-
-    def iterate(self) -> Steps:
-        """One outer iteration."""
-        vectors, compute, each = self._vectors, self._vectors.compute, self._each
-        compute("begin")
-        yield from self._sum(1)
-        compute("take_rho")
-        for _ in range(INNER):
-            compute("multiply", False)
-            yield from self._multiply(vectors.q, self._q, self._to_q)
-            compute("curvature")
-            yield from self._sum(1)
-            compute("advance")
-            yield from self._sum(3)
-            compute("turn")
-            yield from self._comm.compute(each)
-        compute("multiply", True)
-        yield from self._multiply(vectors.r, self._r, self._to_r)
-        compute("distance")
-        yield from self._sum(2)
-        compute("products")
-        yield from self._sum(2, number=2)
-        compute("normalise")
-        yield from self._comm.compute(each)
-
-
-def run(comm: Comm, size: CgSize, seconds: float, watch: Stopwatch) -> Run:
+def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
     """What a process does; see `Kernel.run`."""
-    from numpy import maximum
+    part, heap = partition(size.rows, comm.rank, comm.size), comm.process.heap
+    room = REAL_BYTES * (max(part.rows[1], part.columns[1]) + 2)
+    # Products with the search direction and with the solution come in where q and r are.
+    q, r, w = (heap.allocate(room) for _ in range(3))
+    sums, others = (heap.allocate(2 * REAL_BYTES) for _ in range(2))
+    # Of one multiplication per row, with its addition.
+    each = seconds / size.iterations / size.outer
 
-    solver = _Solver(comm, size, seconds)
+    def product(into: Buffer) -> _Exchanges:
+        found = [
+            (partner, tag, _elements(into, part.own), _elements(w, sent))
+            for tag, (partner, sent) in enumerate(part.exchanges, 1)
+        ]
+        columns = _elements(into, (0, part.columns[1]))
+        transposed = part.transposed, 1, columns, _elements(w, part.own)
+        return [*reversed(found), transposed] if found else []
+
+    def scalars(number: int) -> _Exchanges:
+        incoming, outgoing = (_elements(one, (0, number)) for one in (others, sums))
+        partners = enumerate(part.exchanges, 1)
+        return [(partner, tag, incoming, outgoing) for tag, (partner, _) in partners]
+
+    one, two, to_q, to_r = scalars(1), scalars(2), product(q), product(r)
+
+    def step(multiplications: int, exchanges: _Exchanges) -> Steps:
+        """Compute, and add up over the processes of a row."""
+        yield from comm.compute(multiplications * each)
+        for partner, tag, incoming, outgoing in exchanges:
+            yield from shift(comm, incoming, partner, outgoing, partner, tag)
+
+    def iterate() -> Steps:
+        yield from step(1, one)
+        for _ in range(INNER):
+            yield from step(size.product, to_q)
+            yield from step(1, one)
+            yield from step(3, one)
+            yield from step(1, ())
+        yield from step(size.product, to_r)
+        yield from step(2, one)
+        yield from step(2, two)
+        yield from step(1, ())
+
     yield from comm.bcast(4)
-    solver.restart()
-    yield from solver.iterate()
-    solver.restart()
+    yield from iterate()
     yield from comm.barrier()
     watch.start()
     for _ in watch.iterations():
-        yield from solver.iterate()
+        yield from iterate()
     watch.stop()
-    yield from comm.reduce(REAL_BYTES, REAL_BYTES, maximum)
-    return watch.result()
+    yield from comm.reduce(REAL_BYTES, REAL_BYTES)
 
 
 KERNEL: Final = Kernel(
     name="cg",
-    title="conjugate gradient",
-    sizes=classes.CG,
-    faults=_faults,
-    total=_operations,
+    sizes={
+        "S": Size(1400, 7, 15),
+        "W": Size(7000, 8, 15),
+        "A": Size(14000, 11, 15),
+        "B": Size(75000, 13, 75),
+        "C": Size(150000, 15, 75),
+    },
+    most=lambda size: (most_along(size.rows), "columns of the matrix"),
+    total=lambda size: 2.0 * size.iterations * size.rows * size.outer,
     run=run,
 )

@@ -1,20 +1,135 @@
-"""What all kernels offer."""
+"""What all kernels offer, and their timed part: how long it takes, and what is sent in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from hcasim.apps.nas.timing import Pace, Progress, Stopwatch, Timed
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.mpi import Comm, MPIError
+from hcasim.mpi.message import Steps
+from hcasim.mpi.messages import Memory
 
-Run: TypeAlias = Generator[Event, object, Timed]
-Main: TypeAlias = Callable[[Comm], Run]
+Main: TypeAlias = Callable[[Comm], Generator[Event, object, "Timed"]]
 Size: TypeAlias = Any
-"""What `classes` says of a class of the kernel."""
+"""What a class of the kernel has: a tuple with `iterations`."""
+Progress = Callable[[int, int], None]
+"""Is told by rank 0 how many iterations are done, and of how many."""
+
+
+class Pace(Protocol):
+    """Says how many iterations are enough to know all; one for all processes.
+
+    Attributes:
+        last: iteration that is run, from 1.
+    """
+
+    last: int
+
+    def start(self, rank: int) -> None:
+        """The timed part of a process begins."""
+
+    def begins(self, iteration: int) -> None:
+        """A process begins an iteration."""
+
+    def ends(self, rank: int) -> None:
+        """A process has ended an iteration."""
+
+    def left_out_ps(self) -> float:
+        """Time of the iterations that were not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The timed part, as one process has it.
+
+    Attributes:
+        timed_s: seconds from its begin to its end.
+        messages: to other processes, those within collectives included.
+        sent_bytes: of those messages.
+        self_messages: to itself.
+        self_bytes: of those messages.
+    """
+
+    timed_s: float
+    messages: int
+    sent_bytes: int
+    self_messages: int
+    self_bytes: int
+
+
+class Stopwatch:
+    """Measures the timed part of a process.
+
+    Parameters:
+        total: iterations of the timed part.
+        progress: is told of each that is done.
+        pace: says which is the last; without it all are run.
+    """
+
+    def __init__(
+        self, comm: Comm, total: int, progress: Progress | None, pace: Pace | None = None
+    ) -> None:
+        self._comm, self._total, self._pace = comm, total, pace
+        self._progress = None if comm.rank else progress
+        self._begin: list[int] = []
+        self._end: list[int] = []
+        # At the end of the first iteration, and of that before the last one.
+        self._marks: list[list[int]] = []
+
+    def start(self) -> None:
+        """The timed part begins."""
+        self._begin = self._now()
+        if self._pace is not None:
+            self._pace.start(self._comm.rank)
+
+    def iterations(self) -> Iterator[int]:
+        """Yield the numbers of the iterations, from 1, each when it begins."""
+        for iteration in range(1, self._total + 1):
+            if self._pace is not None:
+                if iteration > self._pace.last:
+                    return
+                self._pace.begins(iteration)
+            yield iteration
+            if self._pace is not None:
+                self._pace.ends(self._comm.rank)
+                if not self.is_last(iteration):
+                    self._marks[1:] = [self._now()]
+            if self._progress is not None:
+                self._progress(iteration, self._total)
+
+    def is_last(self, iteration: int) -> bool:
+        """Whether no further iteration is run."""
+        return iteration == (self._total if self._pace is None else self._pace.last)
+
+    def stop(self) -> None:
+        """The timed part has ended."""
+        self._end = self._now()
+
+    def result(self) -> Timed:
+        """What has been measured, as if all iterations had been run."""
+        elapsed, *sent = (end - begin for begin, end in zip(self._begin, self._end, strict=True))
+        seconds = elapsed / 1e12
+        if self._pace is not None and self._pace.last < self._total:
+            seconds += self._pace.left_out_ps() / 1e12
+            left_out, steps = self._total - self._pace.last, self._pace.last - 2
+            for place, (first, behind) in enumerate(zip(*self._marks, strict=True)):
+                if place:
+                    sent[place - 1] += round(left_out * (behind - first) / steps)
+        return Timed(seconds, *sent)
+
+    def _now(self) -> list[int]:
+        process = self._comm.process
+        others = process.connections.values()
+        return [
+            process.sim.now,
+            sum(one.messages for one in others),
+            sum(one.sent_bytes for one in others),
+            process.itself.messages,
+            process.itself.sent_bytes,
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +138,27 @@ class Kernel:
 
     Attributes:
         name: as in the sources, in small letters.
-        title: what it computes.
         sizes: by class.
-        faults: what is wrong with a number of processes, by size and number.
+        most: processes on which a size can be run, and why no more.
         total: operations of the timed part, by size.
         run: what a process does: with size, seconds of computing in the timed part, and what
             measures that part.
     """
 
     name: str
-    title: str
     sizes: Mapping[str, Size]
-    faults: Callable[[Size, int], list[str]]
+    most: Callable[[Size], tuple[int, str]]
     total: Callable[[Size], float]
-    run: Callable[[Comm, Size, float, Stopwatch], Run]
+    run: Callable[[Comm, Size, float, Stopwatch], Steps]
 
     def processes(self, class_: str, n: int) -> list[str]:
         """Why a class cannot be run on so many processes; nothing if it can."""
-        size = self._size(class_)
+        most, why = self.most(self._size(class_))
         if n < 1 or n & (n - 1):
             return [f"{self.name}: found {n} processes; allowed: a power of two"]
-        return [f"{self.name}, class {class_}: {fault}" for fault in self.faults(size, n)]
+        if n <= most:
+            return []
+        return [f"{self.name}, class {class_}: found {n} processes; allowed: at most {most}, {why}"]
 
     def operations(self, class_: str) -> float:
         """Operations of the timed part, as NPB counts them for its Mop/s."""
@@ -78,22 +193,49 @@ class Kernel:
             raise CatalogError([f"{self.name}: rate: found {rate}; {allowed}"])
         seconds = self.total(size) / rate
 
-        def main(comm: Comm) -> Run:
+        def main(comm: Comm) -> Generator[Event, object, Timed]:
             if wrong := self.processes(class_, comm.size):
                 raise MPIError("MPI_ERR_ARG", "; ".join(wrong))
             watch = Stopwatch(comm, size.iterations, progress, pace)
-            return self.run(comm, size, seconds / comm.size, watch)
+            yield from self.run(comm, size, seconds / comm.size, watch)
+            return watch.result()
 
         return main
 
     def _size(self, class_: str) -> Size:
         if class_ not in self.sizes:
-            hint = nearest(class_, self.sizes)
-            allowed = f"allowed: {one_of(tuple(self.sizes))}{hint}"
+            allowed = f"allowed: {one_of(tuple(self.sizes))}{nearest(class_, self.sizes)}"
             raise CatalogError([f"{self.name}: class: found {class_!r}; {allowed}"])
         return self.sizes[class_]
 
 
-def at_most(n: int, most: int, why: str) -> list[str]:
-    """The fault of too many processes, if they are."""
-    return [f"found {n} processes; allowed: at most {most}, {why}"] if n > most else []
+def grid(n: int) -> tuple[int, int]:
+    """Processes along two axes, for a power of two: as many, or twice as many along the second."""
+    log2 = n.bit_length() - 1
+    return 1 << log2 // 2, 1 << (log2 + 1) // 2
+
+
+def most_along(longest: int) -> int:
+    """The most processes, of which no more than this are along the second axis of their grid."""
+    most = 1
+    while grid(2 * most)[1] <= longest:
+        most *= 2
+    return most
+
+
+def share(number: int, parts: int, place: int) -> tuple[int, int]:
+    """First element and number of elements, of which the first parts may have one more."""
+    each, more = divmod(number, parts)
+    return place * each + min(place, more), each + (place < more)
+
+
+def shift(
+    comm: Comm, incoming: Memory, source: int, outgoing: Memory, dest: int, tag: int
+) -> Steps:
+    """Receive from one process while sending to another; there is none below 0."""
+    if source >= 0:
+        request = yield from comm.irecv(incoming, source, tag)
+    if dest >= 0:
+        yield from comm.send(outgoing, dest, tag)
+    if source >= 0:
+        yield from comm.wait(request)

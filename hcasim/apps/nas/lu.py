@@ -3,18 +3,15 @@
 The sweeps are pipelines: a process goes on with a plane when its neighbours on two sides have done
 theirs, and tells those on the other sides by two short messages.
 
-Source: NPB 3.3.1, LU/ssor.f, blts.f, buts.f, exchange_1.f, exchange_3.f and rhs.f.
+Source: NPB 3.3.1, LU/ssor.f, blts.f, buts.f, exchange_1.f, exchange_3.f and rhs.f, and
+sys/setparams.c.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from hcasim.apps.nas import classes
-from hcasim.apps.nas.classes import LuSize
-from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Stopwatch
+from hcasim.apps.nas.kernel import Kernel, Stopwatch, grid, most_along, share, shift
 from hcasim.mpi import Comm
 from hcasim.mpi.message import Steps
 
@@ -35,34 +32,25 @@ _STEP: Final = 2 * (_JACOBIAN + _SOLVE) + _SCALE + _UPDATE + _FLUX_X + _FLUX_YZ
 _SOUTH, _NORTH, _EAST, _WEST = 1, 2, 3, 4
 
 
-def grid(n: int) -> tuple[int, int]:
-    """Processes from north to south and from west to east, for a power of two."""
-    log2 = n.bit_length() - 1
-    return 1 << (log2 + 1) // 2, 1 << log2 // 2
+class Size(NamedTuple):
+    """A cubic grid, whose edge has ``edge`` points; the iterations are time steps."""
+
+    edge: int
+    iterations: int
 
 
-def _faults(size: LuSize, n: int) -> list[str]:
-    most = 1
-    while size.edge // grid(2 * most)[0] >= 3:
-        most *= 2
-    return at_most(n, most, "for three points on each side")
-
-
-def _operations(size: LuSize) -> float:
+def _operations(size: Size) -> float:
     n = size.edge
     return size.iterations * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """The part of the grid that a process has.
 
     Attributes:
         nx: points from north to south.
         ny: points from west to east.
         north: the neighbour on this side, or -1 at the border; like it the others.
-        inner_x: points from north to south without those of the border, which are not solved for.
-        inner_y: from west to east likewise.
     """
 
     nx: int
@@ -74,20 +62,22 @@ class Part:
 
     @property
     def inner_x(self) -> int:
+        """Points from north to south without those of the border, which are not solved for."""
         return self.nx - (self.north < 0) - (self.south < 0)
 
     @property
     def inner_y(self) -> int:
+        """From west to east likewise."""
         return self.ny - (self.west < 0) - (self.east < 0)
 
 
-def part(size: LuSize, rank: int, n: int) -> Part:
+def part(size: Size, rank: int, n: int) -> Part:
     """What a process has."""
-    rows, columns = grid(n)
-    row, column = rank % rows, rank // rows
+    columns, rows = grid(n)
+    column, row = divmod(rank, rows)
     return Part(
-        nx=size.edge // rows + (row < size.edge % rows),
-        ny=size.edge // columns + (column < size.edge % columns),
+        nx=share(size.edge, rows, row)[1],
+        ny=share(size.edge, columns, column)[1],
         north=rank - 1 if row > 0 else -1,
         south=rank + 1 if row < rows - 1 else -1,
         west=rank - rows if column > 0 else -1,
@@ -102,26 +92,24 @@ class _Solver:
         seconds: of computing in the timed part.
     """
 
-    def __init__(self, comm: Comm, size: LuSize, seconds: float) -> None:
+    def __init__(self, comm: Comm, size: Size, seconds: float) -> None:
         self._comm = comm
         self._part = own = part(size, comm.rank, comm.size)
         self._planes = size.edge - 2
         self._step = seconds / size.iterations / _STEP
-        rows, columns = grid(comm.size)
+        columns, rows = grid(comm.size)
         most_x, most_y = -(-size.edge // rows), -(-size.edge // columns)
         heap = comm.process.heap
         # Sweeps and exchanges of whole sides have a buffer each to send from and to receive into.
         line = POINT_BYTES * (most_x + most_y)
         sending, receiving = heap.allocate(line), heap.allocate(line)
-        begin_y, begin_x = (POINT_BYTES * (side < 0) for side in (own.west, own.north))
-        size_y, size_x = POINT_BYTES * own.inner_y, POINT_BYTES * own.inner_x
-        self._send_y, self._send_x = sending.part(begin_y, size_y), sending.part(begin_x, size_x)
-        self._recv_y = receiving.part(begin_y, size_y)
-        self._recv_x = receiving.part(begin_x, size_x)
+        y = POINT_BYTES * (own.west < 0), POINT_BYTES * own.inner_y
+        x = POINT_BYTES * (own.north < 0), POINT_BYTES * own.inner_x
+        self._send_y, self._send_x = sending.part(*y), sending.part(*x)
+        self._recv_y, self._recv_x = receiving.part(*y), receiving.part(*x)
         room = 2 * POINT_BYTES * size.edge * max(most_x, most_y)
         self._sending, self._receiving = heap.allocate(room), heap.allocate(room)
-        self._side_y = 2 * POINT_BYTES * own.ny * size.edge
-        self._side_x = 2 * POINT_BYTES * own.nx * size.edge
+        self._side = 2 * POINT_BYTES * size.edge
 
     def step(self) -> Steps:
         """One time step, but for the residuals behind it."""
@@ -162,33 +150,27 @@ class _Solver:
     def exchange_x(self) -> Steps:
         """Two layers of points from and to north and south."""
         own = self._part
-        yield from self._shift(own.north, own.south, _NORTH, self._side_y)
-        yield from self._shift(own.south, own.north, _SOUTH, self._side_y)
+        yield from self._shift(own.north, own.south, _NORTH, own.ny)
+        yield from self._shift(own.south, own.north, _SOUTH, own.ny)
 
     def exchange_y(self) -> Steps:
         """Two layers of points from and to west and east."""
         own = self._part
-        yield from self._shift(own.west, own.east, _WEST, self._side_x)
-        yield from self._shift(own.east, own.west, _EAST, self._side_x)
+        yield from self._shift(own.west, own.east, _WEST, own.nx)
+        yield from self._shift(own.east, own.west, _EAST, own.nx)
 
-    def _shift(self, source: int, dest: int, tag: int, size: int) -> Steps:
-        comm = self._comm
-        if source >= 0:
-            request = yield from comm.irecv(self._receiving.part(0, size), source, tag)
-        if dest >= 0:
-            yield from comm.send(self._sending.part(0, size), dest, tag)
-        if source >= 0:
-            yield from comm.wait(request)
+    def _shift(self, source: int, dest: int, tag: int, points: int) -> Steps:
+        size = self._side * points
+        incoming, outgoing = self._receiving.part(0, size), self._sending.part(0, size)
+        yield from shift(self._comm, incoming, source, outgoing, dest, tag)
 
     def norm(self) -> Steps:
         """The norms of five residuals."""
         yield from self._comm.allreduce(POINT_BYTES, POINT_BYTES)
 
 
-def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch) -> Run:
+def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
     """What a process does; see `Kernel.run`."""
-    from numpy import maximum
-
     solver = _Solver(comm, size, seconds)
     for length in (4, 4, 4, 8, 8, 40, 4, 4, 4, 4):
         yield from comm.bcast(length)
@@ -201,7 +183,7 @@ def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch) -> Run:
     yield from comm.barrier()
     yield from solver.step()
     yield from solver.residuals()
-    yield from comm.allreduce(REAL_BYTES, REAL_BYTES, maximum)
+    yield from comm.allreduce(REAL_BYTES, REAL_BYTES)
     yield from solver.residuals()
     yield from solver.norm()
     yield from comm.barrier()
@@ -214,15 +196,19 @@ def run(comm: Comm, size: LuSize, seconds: float, watch: Stopwatch) -> Run:
         if watch.is_last(step):
             yield from solver.norm()
     watch.stop()
-    yield from comm.allreduce(REAL_BYTES, REAL_BYTES, maximum)
-    return watch.result()
+    yield from comm.allreduce(REAL_BYTES, REAL_BYTES)
 
 
 KERNEL: Final = Kernel(
     name="lu",
-    title="lower-upper symmetric Gauss-Seidel",
-    sizes=classes.LU,
-    faults=_faults,
+    sizes={
+        "S": Size(12, 50),
+        "W": Size(33, 300),
+        "A": Size(64, 250),
+        "B": Size(102, 250),
+        "C": Size(162, 250),
+    },
+    most=lambda size: (most_along(size.edge // 3), "for three points on each side"),
     total=_operations,
     run=run,
 )

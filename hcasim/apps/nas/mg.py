@@ -1,18 +1,15 @@
 """MG: Poisson's equation is solved by a multigrid method.
 
-Source: NPB 3.3.1, MG/mg.f; of the grids, setup.
+Source: NPB 3.3.1, MG/mg.f, of the grids setup, and sys/setparams.c.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import prod
 from typing import Final, NamedTuple
 
-from hcasim.apps.nas import classes
-from hcasim.apps.nas.classes import MgSize
-from hcasim.apps.nas.kernel import Kernel, Run, at_most
-from hcasim.apps.nas.timing import Stopwatch
-from hcasim.mpi import Buffer, Comm
+from hcasim.apps.nas.kernel import Kernel, Stopwatch
+from hcasim.mpi import Comm
 from hcasim.mpi.message import Steps
 
 REAL_BYTES: Final = 8
@@ -26,48 +23,52 @@ _INTERPOLATE: Final = 20
 _NORM: Final = 2
 
 
-def _faults(size: MgSize, n: int) -> list[str]:
-    return at_most(n, 1 << 3 * size.levels, "one for each point")
+class Size(NamedTuple):
+    """A cubic grid, whose edge has two to the power of ``levels`` points."""
+
+    levels: int
+    iterations: int
 
 
-def _operations(size: MgSize) -> float:
-    return 58.0 * size.iterations * (1 << 3 * size.levels)
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """What a process has of the grid of one level.
+class Axis(NamedTuple):
+    """What a process has of the grid of one level, along one axis.
 
     Attributes:
-        shape: points along each axis, with the ghosts on both sides.
-        idle: whether it has no points of its own.
-        neighbours: by axis, the process before it and the one behind it.
-        takes: by axis, whether it has points again that it does not have on the next coarser
-            level, and is given their surroundings.
-        gives: by axis, whether it gives them to others.
+        points: of its own.
+        before: the process before it.
+        behind: and the one behind it.
+        takes: whether it has points again that it does not have on the next coarser level, and is
+            given their surroundings.
+        gives: whether it gives them to others.
     """
 
-    shape: tuple[int, int, int]
-    idle: bool
-    neighbours: tuple[tuple[int, int], ...]
-    takes: tuple[bool, ...]
-    gives: tuple[bool, ...]
+    points: int
+    before: int
+    behind: int
+    takes: bool
+    gives: bool
+
+
+class Level(tuple[Axis, ...]):
+    """What a process has of the grid of one level, by axis."""
+
+    __slots__ = ()
 
     @property
     def points(self) -> int:
-        """Of the process itself."""
-        n1, n2, n3 = self.shape
-        return (n1 - 2) * (n2 - 2) * (n3 - 2)
+        """Of the process itself; none if it is idle."""
+        return prod(axis.points for axis in self)
 
-    def face(self, axis: int) -> int:
-        """Points of a side that are sent, the ghosts of axes before with them."""
-        n1, n2, n3 = self.shape
-        return ((n2 - 2) * (n3 - 2), n1 * (n3 - 2), n1 * n2)[axis]
+    def face(self, number: int, whole: bool = False) -> int:
+        """Points of a side that are sent.
 
-    def whole_face(self, axis: int) -> int:
-        """Points of a side, with all ghosts."""
-        n1, n2, n3 = self.shape
-        return (n2 * n3, n1 * n3, n1 * n2)[axis]
+        Parameters:
+            whole: with all ghosts, rather than those of axes before.
+        """
+        sides = enumerate(self)
+        return prod(
+            axis.points + 2 * (whole or place < number) for place, axis in sides if place != number
+        )
 
 
 def processes_by_axis(n: int) -> tuple[int, int, int]:
@@ -78,60 +79,37 @@ def processes_by_axis(n: int) -> tuple[int, int, int]:
     return 1 << first, 1 << second, 1 << (log2 - first - second)
 
 
-def levels(size: MgSize, rank: int, n: int) -> dict[int, Level]:
-    """The levels of a process, from the finest to level 1."""
-    grid = processes_by_axis(n)
-    strides = (1, grid[0], grid[0] * grid[1])
-    place = tuple(rank // stride % along for stride, along in zip(strides, grid, strict=True))
-    step = [1, 1, 1]
-    shapes: dict[int, tuple[int, int, int]] = {}
-    gives: dict[int, list[bool]] = {size.levels: [False] * 3}
-    takes: dict[int, list[bool]] = {size.levels: [False] * 3}
-    steps: dict[int, tuple[int, ...]] = {}
-    for level in range(size.levels, 0, -1):
-        takes[level - 1], gives[level - 1] = [False] * 3, [False] * 3
-        own = [0, 0, 0]
-        for axis in range(3):
-            own[axis] = _share(level, place[axis], grid[axis])
-            other = _share(level, place[axis] + step[axis], grid[axis])
-            if 0 in (own[axis], other):
-                step[axis] *= 2
-            if level < size.levels:
-                gives[level + 1][axis] = (own[axis], other) == (1, 0)
-                takes[level + 1][axis] = (own[axis], other) == (0, 1)
-        shapes[level] = (own[0] + 2, own[1] + 2, own[2] + 2)
-        steps[level] = tuple(step)
-    found = {}
-    for level, shape in shapes.items():
-        neighbours = []
-        for axis in range(3):
-            stride, along = strides[axis], grid[axis]
-            rest = rank - place[axis] * stride
-            before, behind = (
-                rest + (place[axis] + way * steps[level][axis]) % along * stride for way in (-1, 1)
-            )
-            neighbours.append((before, behind))
-        found[level] = Level(
-            shape, 2 in shape, tuple(neighbours), tuple(takes[level]), tuple(gives[level])
-        )
+def _axis(top: int, rank: int, stride: int, along: int) -> dict[int, Axis]:
+    """One axis of all levels.
+
+    Parameters:
+        stride: between the ranks of two neighbours.
+        along: number of processes.
+    """
+
+    def share(level: int, place: int) -> int:
+        return ((place + 1) << level) // along - (place << level) // along
+
+    place, step = rank // stride % along, 1
+    first = rank - place * stride
+    found: dict[int, Axis] = {}
+    for level in range(top, 0, -1):
+        pair = share(level, place), share(level, place + step)
+        step *= 1 + (0 in pair)
+        before, behind = (first + (place + way * step) % along * stride for way in (-1, 1))
+        found[level] = Axis(pair[0], before, behind, False, False)
+        if level < top:
+            finer = found[level + 1]
+            found[level + 1] = finer._replace(takes=pair == (0, 1), gives=pair == (1, 0))
     return found
 
 
-def _share(level: int, place: int, along: int) -> int:
-    """Points of one of the processes along an axis."""
-    return ((place + 1) << level) // along - (place << level) // along
-
-
-class _Side(NamedTuple):
-    """One axis of one level: whom a process tells of its points there, and how much.
-
-    Attributes:
-        before: the neighbour, the tag of messages to it, and what is sent.
-        behind: likewise.
-    """
-
-    before: tuple[int, int, Buffer]
-    behind: tuple[int, int, Buffer]
+def levels(size: Size, rank: int, n: int) -> dict[int, Level]:
+    """The levels of a process, from the finest to level 1."""
+    grid = processes_by_axis(n)
+    strides = 1, grid[0], grid[0] * grid[1]
+    axes = [_axis(size.levels, rank, *one) for one in zip(strides, grid, strict=True)]
+    return {level: Level(axis[level] for axis in axes) for level in range(size.levels, 0, -1)}
 
 
 class _Solver:
@@ -141,44 +119,23 @@ class _Solver:
         seconds: of computing in the timed part.
     """
 
-    def __init__(self, comm: Comm, size: MgSize, seconds: float) -> None:
-        self._comm = comm
-        self._top = size.levels
+    def __init__(self, comm: Comm, size: Size, seconds: float) -> None:
+        self._comm, self._top = comm, size.levels
         self._levels = levels(size, comm.rank, comm.size)
         edge = 2 + max(2**size.levels // along for along in processes_by_axis(comm.size))
         column = REAL_BYTES * 2 * edge**2
         room = comm.process.heap.allocate(4 * column)
         # In the order of the source: to before, from behind, to behind, from before.
-        to_before, self._from_behind, to_behind, self._from_before = (
-            room.part(number * column, column) for number in range(4)
-        )
-
-        def sides(level: Level, whole: bool) -> list[_Side]:
-            found = []
-            for axis, (before, behind) in enumerate(level.neighbours):
-                size = REAL_BYTES * (level.whole_face if whole else level.face)(axis)
-                outgoing = to_before.part(0, size), to_behind.part(0, (1 + whole) * size)
-                tag = 1000 * (axis + 1)
-                found.append(
-                    _Side((before, tag + 100, outgoing[0]), (behind, tag + 300, outgoing[1]))
-                )
-            return found
-
-        self._sides = {number: sides(level, False) for number, level in self._levels.items()}
-        self._gifts = {number: sides(level, True) for number, level in self._levels.items()}
-        self._points = {number: level.points for number, level in self._levels.items()}
-        self._each = seconds / self._weight(size.iterations)
-
-    def _weight(self, iterations: int) -> int:
-        """Operations of the process in the timed part."""
-        points, top = self._points, self._top
+        self._columns = [room.part(number * column, column) for number in range(4)]
+        self._points = points = {number: level.points for number, level in self._levels.items()}
+        # Operations of the process in the timed part.
+        top = size.levels
         fine = sum(points[level] for level in range(2, top + 1))
         coarse = sum(points[level] for level in range(1, top))
         cycle = _RESIDUAL * fine + _SMOOTH * (fine + points[1])
         cycle += (_RESTRICT + _INTERPOLATE) * coarse
-        return (
-            iterations * (cycle + _RESIDUAL * points[top]) + (_RESIDUAL + 2 * _NORM) * points[top]
-        )
+        weight = size.iterations * (cycle + _RESIDUAL * points[top])
+        self._each = seconds / (weight + (_RESIDUAL + 2 * _NORM) * points[top])
 
     def _compute(self, operations: int, level: int) -> Steps:
         yield from self._comm.compute(operations * self._points[level] * self._each)
@@ -223,34 +180,37 @@ class _Solver:
 
     def exchange(self, level: int) -> Steps:
         """Tell the neighbours of the outer points (comm3); alone on an axis, also itself."""
-        if not self._levels[level].idle and self._comm.size > 1:
-            for side in self._sides[level]:
-                yield from self._tell(side, True, True)
+        if self._points[level] and self._comm.size > 1:
+            for number in range(3):
+                yield from self._tell(level, number, False, True, True)
 
     def _extend(self, level: int) -> Steps:
         """Tell those of the points around them that have had none before (comm3_ex)."""
-        own = self._levels[level]
         if self._comm.size > 1:
-            for side, gives, takes in zip(self._gifts[level], own.gives, own.takes, strict=True):
-                yield from self._tell(side, gives, takes)
+            for number, axis in enumerate(self._levels[level]):
+                yield from self._tell(level, number, True, axis.gives, axis.takes)
 
-    def _tell(self, side: _Side, gives: bool, takes: bool) -> Steps:
-        comm, (before, to_before, first), (behind, to_behind, last) = self._comm, *side
+    def _tell(self, level: int, number: int, whole: bool, gives: bool, takes: bool) -> Steps:
+        if not gives and not takes:
+            return
+        comm, axis = self._comm, self._levels[level][number]
+        to_before, from_behind, to_behind, from_before = self._columns
+        size = REAL_BYTES * self._levels[level].face(number, whole)
+        tag = 1000 * (number + 1)
         if takes:
-            one = yield from comm.irecv(self._from_behind, behind, to_before)
-            two = yield from comm.irecv(self._from_before, before, to_behind)
+            one = yield from comm.irecv(from_behind, axis.behind, tag + 100)
+            two = yield from comm.irecv(from_before, axis.before, tag + 300)
         if gives:
-            yield from comm.send(last, behind, to_behind)
-            yield from comm.send(first, before, to_before)
+            last, first = to_behind.part(0, (1 + whole) * size), to_before.part(0, size)
+            yield from comm.send(last, axis.behind, tag + 300)
+            yield from comm.send(first, axis.before, tag + 100)
         if takes:
             yield from comm.wait(one)
             yield from comm.wait(two)
 
 
-def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch) -> Run:
+def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
     """What a process does; see `Kernel.run`."""
-    from numpy import maximum
-
     solver, top = _Solver(comm, size, seconds), size.levels
     yield from comm.barrier()
     for length in (4, 4, 4, 4, 4, 32, 4):
@@ -271,15 +231,13 @@ def run(comm: Comm, size: MgSize, seconds: float, watch: Stopwatch) -> Run:
         yield from solver.residual(top)
     yield from solver.norm()
     watch.stop()
-    yield from comm.reduce(REAL_BYTES, REAL_BYTES, maximum)
-    return watch.result()
+    yield from comm.reduce(REAL_BYTES, REAL_BYTES)
 
 
 KERNEL: Final = Kernel(
     name="mg",
-    title="multigrid",
-    sizes=classes.MG,
-    faults=_faults,
-    total=_operations,
+    sizes={"S": Size(5, 4), "W": Size(7, 4), "A": Size(8, 4), "B": Size(8, 20), "C": Size(9, 20)},
+    most=lambda size: (1 << 3 * size.levels, "one for each point"),
+    total=lambda size: 58.0 * size.iterations * (1 << 3 * size.levels),
     run=run,
 )

@@ -30,7 +30,6 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import nearest
 from hcasim.ground.faults import shown
-from hcasim.ground.writing import written_atomically
 from hcasim.mpi.messages import MAX_SECONDS
 
 _PS_PER_NS: Final = 1000
@@ -179,17 +178,6 @@ class _Reader:
             self._ranks[self._rank].require(self._labels[later], self._labels[earlier], begun)
         self._rank, self._is_open = None, False
         self._labels, self._required = {}, []
-
-
-def write_goal(ranks: Ranks, file: Path) -> None:
-    """Write a schedule line by line: whole, or not at all.
-
-    Raises:
-        CatalogError: it cannot be written.
-    """
-    with written_atomically(file) as stream:
-        for line in goal_lines(ranks):
-            stream.write(f"{line}\n".encode())
 
 
 def goal_lines(ranks: Ranks) -> Iterator[str]:

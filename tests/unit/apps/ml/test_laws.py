@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hcasim as hc
 from hcasim.apps.ml import MODELS, experts, pipeline
-from hcasim.apps.ml.model import Transformer
+from hcasim.apps.ml.models import Transformer
 from hcasim.runs.application import Application
 
 MIXTRAL: Any = MODELS["mixtral-8x7b"]

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from hcasim.apps.nas.timing import Timed
+from hcasim.apps.nas import Timed
 from hcasim.mpi import Buffer
 
 
-class Ends:
-    """Counts what is sent one way."""
+def process() -> Any:
+    """What a program asks of a process; memory that nobody writes to, and a clock."""
 
-    def __init__(self) -> None:
-        self.messages = self.sent_bytes = 0
+    def ends() -> SimpleNamespace:
+        return SimpleNamespace(messages=0, sent_bytes=0)
 
-
-class Heap:
-    """Memory that nobody writes to."""
-
-    def allocate(self, size: int) -> Buffer:
-        return Buffer(0, size)
-
-
-@dataclass
-class Process:
-    """What a program asks of a process."""
-
-    connections: defaultdict[int, Ends] = field(default_factory=lambda: defaultdict(Ends))
-    itself: Ends = field(default_factory=Ends)
-    heap: Heap = field(default_factory=Heap)
-    sim: Any = field(default_factory=lambda: SimpleNamespace(now=0))
+    return SimpleNamespace(
+        connections=defaultdict(ends),
+        itself=ends(),
+        heap=SimpleNamespace(allocate=lambda size: Buffer(0, size)),
+        sim=SimpleNamespace(now=0),
+    )
 
 
 def bytes_of(memory: Any) -> int:
@@ -53,7 +42,7 @@ class Counting:
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size = rank, size
-        self.process = Process()
+        self.process = process()
         self.sizes: Counter[tuple[int, int]] = Counter()
         self.calls: Counter[tuple[str, int]] = Counter()
         self.exchanged: list[tuple[list[int], list[int]]] = []

@@ -1,12 +1,11 @@
-"""IS sends what its keys say, and sorts them."""
+"""IS sends what its keys say."""
 
+import numpy as np
 import pytest
 
-from hcasim.apps.nas import KERNELS, is_
-from hcasim.apps.nas.classes import IS
-from hcasim.apps.nas.is_keys import counts
+from hcasim.apps.nas import KERNELS
+from hcasim.apps.nas.is_ import all_keys, counts
 from tests.mpi_jobs import job
-from tests.unit.apps.nas.contents import RANKS, Keys
 from tests.unit.apps.nas.stand_in import count_all
 
 KERNEL = KERNELS["is"]
@@ -67,39 +66,41 @@ def test_blocks_are_those_of_the_keys(
 
 @pytest.mark.parametrize("n", [1, 2, 32, 128])
 def test_no_key_is_lost(n: int) -> None:
-    for found in counts(IS["S"], n):
+    for found in counts(KERNEL.sizes["S"], n):
         assert found.sum(1).tolist() == [2**16 // n] * n
 
 
-@pytest.fixture
-def with_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(is_, "Keys", Keys)
-    monkeypatch.setattr(Keys, "made", [])
-
-
-@pytest.mark.pure
 @pytest.mark.parametrize(
-    ("class_", "nodes", "per_node"),
-    [("S", 1, 1), ("S", 4, 2), pytest.param("W", 4, 1, marks=pytest.mark.check)],
+    ("class_", "places", "ranks", "moves"),
+    [
+        (
+            "S",
+            [48427, 17148, 23627, 62548, 4431],
+            [0, 18, 346, 64917, 65463],
+            [(1, 0), (1, 0), (1, 0), (-1, 0), (-1, 0)],
+        ),
+        (
+            "W",
+            [357773, 934767, 875723, 898999, 404505],
+            [1249, 11698, 1039987, 1043896, 1048018],
+            [(1, -2), (1, -2), (-1, 0), (-1, 0), (-1, 0)],
+        ),
+    ],
 )
-def test_keys_are_ranked_as_npb_says(
-    class_: str, nodes: int, per_node: int, request: pytest.FixtureRequest
+def test_keys_have_the_ranks_that_npb_checks(
+    class_: str, places: list[int], ranks: list[int], moves: list[tuple[int, int]]
 ) -> None:
-    # What is only counted sends the same.
-    alike = job(nodes, per_node).run(KERNEL.program(class_, 1e8))
-    request.getfixturevalue("with_keys")
-    found = job(nodes, per_node).run(KERNEL.program(class_, 1e8))
-    assert [one.verified() for one in Keys.made] == [True] * nodes * per_node
-    assert [one.sent_bytes for one in alike] == [one.sent_bytes for one in found]
-    assert [one.messages for one in alike] == [one.messages for one in found]
-
-
-@pytest.mark.pure
-def test_a_wrong_rank_is_found(monkeypatch: pytest.MonkeyPatch, with_keys: None) -> None:
-    places, ranks, moves = RANKS[16]
-    monkeypatch.setitem(RANKS, 16, (places, (*ranks[:4], 65464), moves))
-    job(2).run(KERNEL.program("S", 1e8))
-    assert [one.verified() for one in Keys.made] == [False, False]
+    """Moves are the factor of the iteration and the constant that are added to a rank."""
+    size = KERNEL.sizes[class_]
+    keys = np.concatenate([*all_keys(size)])
+    for iteration in range(1, size.iterations + 1):
+        keys[iteration], keys[iteration + size.iterations] = (
+            iteration,
+            (1 << size.max_key_log2) - iteration,
+        )
+        found = [int((keys < keys[place]).sum()) for place in places]
+        wanted = zip(ranks, moves, strict=True)
+        assert found == [rank + factor * iteration + more for rank, (factor, more) in wanted]
 
 
 def test_collectives_send_keys_and_little_else() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from hcasim.apps.nas import KERNELS
-from hcasim.apps.nas.classes import CLASSES
 from hcasim.ground.errors import CatalogError
 from hcasim.mpi import Comm, MPIError
 from tests.mpi_jobs import job
@@ -115,7 +114,7 @@ def test_progress_is_told_by_one_process(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_that_are_not_allowed_are_refused(name: str) -> None:
     kernel = KERNELS[name]
-    for class_ in CLASSES:
+    for class_ in kernel.sizes:
         assert kernel.processes(class_, 1) == kernel.processes(class_, 8) == []
         for n in (-4, 0, 3, 6):
             assert kernel.processes(class_, n) == [

@@ -3,7 +3,6 @@
 import pytest
 
 from hcasim.apps.nas import KERNELS
-from hcasim.apps.nas.classes import LU, MG
 from hcasim.apps.nas.lu import part
 from hcasim.apps.nas.mg import levels
 from tests.unit.apps.nas.stand_in import count, count_all
@@ -60,10 +59,10 @@ FACES = {
 @pytest.mark.parametrize("n", [4, 8])
 def test_mg_has_these_faces(n: int) -> None:
     for rank in range(n):
-        found = levels(MG["A"], rank, n)
+        found = levels(KERNELS["mg"].sizes["A"], rank, n)
         for level, faces in FACES[n].items():
             assert tuple(8 * found[level].face(axis) for axis in range(3)) == faces
-            assert not any(found[level].takes + found[level].gives)
+            assert not any(one.takes or one.gives for one in found[level])
 
 
 @pytest.mark.parametrize(
@@ -73,7 +72,7 @@ def test_mg_has_these_faces(n: int) -> None:
 def test_mg_exchanges_faces(class_: str, n: int, megabytes: float) -> None:
     each = {4: (5_341_984, 4_293_440, 46), 8: (3_220_448, 3_220_448, 0)}
     whole, others, to_itself = each[n]
-    iterations = MG[class_].iterations
+    iterations = KERNELS["mg"].iterations(class_)
     ran = count_all(KERNELS["mg"].program(class_, 1e9), n)
     top = FACES[n][8]
     for _, timed in ran:
@@ -93,16 +92,21 @@ def test_mg_exchanges_faces(class_: str, n: int, megabytes: float) -> None:
 
 def test_mg_gives_points_to_processes_that_had_none() -> None:
     """32 processes are 2 x 4 x 4: on level 1 every other one along two axes has points."""
-    found = [levels(MG["S"], rank, 32) for rank in range(32)]
-    assert [sum(not one[level].idle for one in found) for level in (5, 3, 2, 1)] == [32, 32, 32, 8]
+    found = [levels(KERNELS["mg"].sizes["S"], rank, 32) for rank in range(32)]
+    assert [sum(one[level].points > 0 for one in found) for level in (5, 3, 2, 1)] == [
+        32,
+        32,
+        32,
+        8,
+    ]
     assert [sum(one[1].points for one in found), sum(one[2].points for one in found)] == [8, 64]
     # On each axis half of them give to the other half.
-    assert [sum(one[2].gives[axis] for one in found) for axis in range(3)] == [0, 16, 16]
-    assert [sum(one[2].takes[axis] for one in found) for axis in range(3)] == [0, 16, 16]
+    assert [sum(one[2][axis].gives for one in found) for axis in range(3)] == [0, 16, 16]
+    assert [sum(one[2][axis].takes for one in found) for axis in range(3)] == [0, 16, 16]
     for rank, one in enumerate(found):
-        for axis, (before, behind) in enumerate(one[2].neighbours):
-            assert found[behind][2].neighbours[axis][0] == rank
-            assert found[before][2].neighbours[axis][1] == rank
+        for number, axis in enumerate(one[2]):
+            assert found[axis.behind][2][number].before == rank
+            assert found[axis.before][2][number].behind == rank
 
 
 # By class and processes: messages and bytes of sweeps and of the exchanges for the residuals, of a
@@ -143,11 +147,16 @@ def test_lu_sends_lines_and_sides(
 
 
 def test_lu_divides_the_grid() -> None:
-    parts = [part(LU["B"], rank, 8) for rank in range(8)]
+    parts = [part(KERNELS["lu"].sizes["B"], rank, 8) for rank in range(8)]
     assert [one.nx for one in parts[:4]] == [26, 26, 25, 25]
     assert {one.ny for one in parts} == {51}
     assert [40 * one.inner_x for one in parts[:4]] == [1000, 1040, 1000, 960]
     assert {40 * one.inner_y for one in parts} == {2000}
-    assert [40 * part(LU["A"], rank, 8).inner_x for rank in range(4)] == [600, 640, 640, 600]
+    assert [40 * part(KERNELS["lu"].sizes["A"], rank, 8).inner_x for rank in range(4)] == [
+        600,
+        640,
+        640,
+        600,
+    ]
     comm, _ = count(KERNELS["lu"].program("B", 1e9), 0, 8)
     assert set(comm.sizes) == {(1, 2000), (4, 1000), (1, 416_160), (4, 212_160)}
