@@ -421,4 +421,4 @@ def _banded(plain: Comparison, asked: Sequence[Experiment], count: int, run: Run
             base = pair.ratio(name)
             if base is not None and len(ratios) > 1:
                 bands.setdefault(key, {})[name] = band(ratios, base)
-    return Comparison(a, b, bands, drawn.paths, samples=len(drawn.points))
+    return Comparison(a, b, bands, tuple(drawn.factors), samples=len(drawn.points))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
-from hcasim.runs.point import Point
-from hcasim.study.sensitivity.factor import Factor, Found, settings_of, within
+from hcasim.study.sensitivity.factor import Factor, Found, settings_of
 from hcasim.study.sensitivity.subject import Case, Output, Reading, Run, Subject
 
 Values = Mapping[str, int]
@@ -29,10 +28,10 @@ class Evaluator:
         self.simulated = 0
         self._subject, self._factors, self._run = subject, factors, run
 
-    def fault(self, values: Values) -> str:
-        """Say why no machine can have values; empty if one can."""
+    def fault(self, path: str, value: int) -> str:
+        """Say why no machine can have a value; empty if one can."""
         try:
-            self._case(values)
+            self._case({path: value})
         except CatalogError as error:
             return error.faults[0]
         return ""
@@ -41,8 +40,7 @@ class Evaluator:
         """Return the readings of each output at each of some values."""
         with each_file_once():
             cases = [self._case(values) for values in every]
-        wanted: dict[Point, None] = dict.fromkeys(job for one in cases for job in one.points)
-        found = self._run(wanted)
+        found = self._run(dict.fromkeys(job for one in cases for job in one.points))
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
@@ -61,6 +59,7 @@ class Effect:
         low: with the parameter at its lower end.
         high: with it at its upper end.
         turns: the value at which a claim changes from held to missed or back, or None.
+        indices: Sobol's, by name (`hcasim.study.sensitivity.sampling.Indices`); empty of a tornado.
     """
 
     factor: Factor
@@ -69,6 +68,7 @@ class Effect:
     low: Reading
     high: Reading
     turns: int | None = None
+    indices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def swing(self) -> float:
@@ -88,14 +88,10 @@ class Effect:
 
 def usable(found: Found, evaluator: Evaluator) -> dict[str, Factor]:
     """Return the factors of which the machine can have an end; note the others as fixed."""
-
-    def fault(path: str, end: int) -> str:
-        return evaluator.fault({path: end})
-
     factors = {}
     with each_file_once():
         for path, one in found.factors.items():
-            kept, faults = within(one, partial(fault, path))
+            kept, faults = one.within(partial(evaluator.fault, path))
             if kept.low == kept.high:
                 found.fixed[path] = faults[0]
             else:
@@ -118,11 +114,8 @@ def tornado(
     for number, output in enumerate(subject.outputs):
         own = [
             Effect(
-                factor,
-                output,
-                base[number],
-                at.get((path, factor.low), base)[number],
-                at.get((path, factor.high), base)[number],
+                *(factor, output, base[number]),
+                *(at.get((path, end), base)[number] for end in (factor.low, factor.high)),
             )
             for path, factor in factors.items()
         ]
@@ -158,7 +151,4 @@ def _with_turns(subject: Subject, effects: Sequence[Effect], evaluate: Evaluator
 
 
 def _middle(factor: Factor, one: int, other: int) -> int:
-    if not factor.continuous:
-        return one
-    step = factor.leaf.step or 1
-    return step * round((one + other) / 2 / step)
+    return replace(factor, low=one, high=other).at(0.5) if factor.continuous else one
