@@ -150,10 +150,15 @@ def _number(text: str) -> Any:
 
 
 def _print(found: Sensitivity, top: int) -> None:
+    seen: list[Effect] = []
     for output in found.base:
         if moving := [one for one in found.of(output) if _is_seen(one)][:top]:
             _print_table(found, output, moving)
             click.echo()
+            seen += moving
+    for title, head, lines in found.meanings(seen):
+        print_table(title, head, lines)
+        click.echo()
     for line in found.words():
         print_line(line)
     varied = f"Parameters varied: {len(found.factors)}; left as they are: {len(found.fixed)}"

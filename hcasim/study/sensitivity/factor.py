@@ -18,6 +18,7 @@ from hcasim.catalog.link import MTUS
 from hcasim.catalog.provenance import UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
+from hcasim.study.meaning import meaning_of
 
 Origin = Literal["interval", "spread", "range"]
 VARIED = ("fitted", "chosen", "assumed")
@@ -42,6 +43,7 @@ class Factor:
         evidence: where the base value comes from.
         origin: of the ends: the interval of a fit, the usual spread, or a range that was given.
         paths: all that it sets: its own and those tied to it.
+        meaning: as its description has it; empty if that says nothing.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Factor:
     evidence: Evidence
     origin: Origin
     paths: tuple[str, ...] = ()
+    meaning: str = ""
 
     @property
     def continuous(self) -> bool:
@@ -161,9 +164,9 @@ def find_factors(
         base = parameter.value
         assert isinstance(base, int)
         low, high = ends
-        found.factors[path] = Factor(
-            path, name, low, base, high, leaf, parameter.evidence, origin, (path, *tied)
-        )
+        about = (path, name, low, base, high, leaf, parameter.evidence, origin)
+        meaning = meaning_of(machines, parameter.path)
+        found.factors[path] = Factor(*about, (path, *tied), meaning)
     return found
 
 

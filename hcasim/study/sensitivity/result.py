@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,9 +12,10 @@ from hcasim.catalog import Value
 from hcasim.catalog.provenance import Evidence
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import number
-from hcasim.ground.text import brief
+from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
+from hcasim.study.meaning import Part, meanings
 from hcasim.study.sensitivity.factor import Factor, Origin
 from hcasim.study.sensitivity.sampling import Spread
 from hcasim.study.sensitivity.subject import Output, Reading
@@ -44,6 +45,7 @@ class VariedParameter(Form):
     unit: str = Field(description="base unit; empty of a plain number")
     evidence: Evidence
     origin: Origin = Field(description="of the ends")
+    meaning: str = Field(description="as its description has it; empty if that says nothing")
 
 
 class StudiedOutput(Form):
@@ -188,6 +190,15 @@ class Sensitivity(Table):
 
         charts = [(one, self.base[one].value, self.matter(one)) for one in self.base]
         return draw(self.title, charts)
+
+    def meanings(self, effects: Iterable[Effect]) -> list[Part]:
+        """Return a table of what the parameters of effects mean, if any is known."""
+        return meanings({one.factor.name: one.factor.meaning for one in effects})
+
+    def to_html(self) -> str:
+        """Return all tables as HTML, as notebooks show them."""
+        told = self.meanings(one for one in self.effects if one.swing)
+        return super().to_html() + "".join(html_table(h, lines, title) for title, h, lines in told)
 
     def words(self) -> list[str]:
         """Return the answer: on which parameters each output rests."""

@@ -90,6 +90,7 @@ def sensitivity(
     patterns: Any = [only] if isinstance(only, str) else only
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
     width: Any = spread
+    texts: Any = ranges if isinstance(ranges, Mapping) else {}
     above = isinstance(width, int | float) and 1 < width < float("inf")
     drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     fit = calibration is None or isinstance(calibration, Calibration)
@@ -99,7 +100,7 @@ def sensitivity(
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
         *(
             f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
-            for path, given in (ranges.items() if isinstance(ranges, Mapping) else ())
+            for path, given in texts.items()
             if not isinstance(given, str)
         ),
         ""

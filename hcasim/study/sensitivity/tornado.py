@@ -114,8 +114,11 @@ def tornado(
     for number, output in enumerate(subject.outputs):
         own = [
             Effect(
-                *(factor, output, base[number]),
-                *(at.get((path, end), base)[number] for end in (factor.low, factor.high)),
+                factor,
+                output,
+                base[number],
+                at.get((path, factor.low), base)[number],
+                at.get((path, factor.high), base)[number],
             )
             for path, factor in factors.items()
         ]

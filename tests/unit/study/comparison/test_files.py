@@ -1,13 +1,16 @@
 """Results in files of bench, run and sweep are compared like machines."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
+from hcasim.runs.foreign import printed, to_trace
 from hcasim.study.comparison.files import is_result, read_result
+from hcasim.traces import render
 
 SIZES = {"size": "8,1K", "jobs": 1}
 
@@ -67,7 +70,7 @@ def test_other_tables_are_refused_as_results(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_text("size,latency_us\n8,1\n")
     assert is_result(file)
-    with pytest.raises(CatalogError, match=r"allowed: a testbed by id or file, or a \.json file"):
+    with pytest.raises(CatalogError, match=r"allowed: a testbed by id or file, a \.json file"):
         hc.compare(file, "liu2004")
 
 
@@ -76,7 +79,7 @@ def test_series_of_a_scenario_are_compared(tmp_path: Path) -> None:
     ran.write_text(json.dumps(hc.run("liu2004/fig03", jobs=1).to_dict()))
     found = hc.compare(f"{ran}#pcix", f"{ran}#pcie")
     assert found.labels == ("A: mt23108", "B: mt25208")
-    ratios = {pair.at["size"]: pair.ratio("latency_us") for pair in found.pairs}
+    ratios = {pair.at["size"]: pair.ratio["latency_us"] for pair in found.pairs}
     assert 0.7 < ratios[8] < 0.9
     for which in ("", "#pci"):
         with pytest.raises(CatalogError, match="allowed: FILE#NAME with pcie or pcix"):
@@ -106,7 +109,7 @@ def test_a_machine_beside_a_result_is_measured_where_that_was(tmp_path: Path) ->
     file.write_text(json.dumps(found.to_dict()))
     every = hc.compare(str(file), "liu2004", jobs=1).pairs
     assert [one.at["size"] for one in every] == [8, 64]
-    assert all(one.ratio("latency_us") == 1 for one in every)
+    assert all(one.ratio["latency_us"] == 1 for one in every)
     (chosen,) = (
         one for one in hc.compare(str(file), "liu2004", size=64, jobs=1).pairs if one.a and one.b
     )
@@ -117,3 +120,35 @@ def test_settings_beside_two_results_are_refused(tmp_path: Path) -> None:
     found = hc.bench("write_lat", "liu2004", size=8, jobs=1)
     with pytest.raises(hc.CatalogError, match="size: found with two results, which were measured"):
         hc.compare(found, found, size=8)
+
+
+@pytest.mark.parametrize("form", ["txt", "jsonl"])
+def test_what_a_tool_printed_is_compared_with_the_model_at_its_points(
+    tmp_path: Path, form: str
+) -> None:
+    was = hc.bench("write_bw", "liu2004", size=[64, 4096], qps=2, tx_depth=16, jobs=1)
+    file = tmp_path / f"ib_write_bw.{form}"
+    file.write_text(printed(was, "perftest") if form == "txt" else render(to_trace(was)))
+    found = hc.compare(file, "liu2004", jobs=1)
+    assert found.labels == (f"A: {found.a.tool}", "B: liu2004, mt25208")
+    assert [pair.at for pair in found.pairs] == [{"size": 64}, {"size": 4096}]
+    for pair, row in zip(found.pairs, was.rows, strict=True):
+        assert pair.b["bandwidth_MBps"] == row["bandwidth_MBps"]
+        assert pair.ratio["bandwidth_MBps"] == pytest.approx(1, rel=0.01)
+    assert found.parts == {}
+    assert found.to_dict()["differences"] == []
+    assert found.a.tool in found.to_html()
+    slower = hc.compare(file, "liu2004", with_b={"adapter": "mt23108"}, jobs=1)
+    assert slower.labels[1] == "B: liu2004, mt23108"
+    assert slower.pairs[1].ratio["bandwidth_MBps"] < 0.9
+
+
+def test_of_several_measured_workloads_one_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "both.jsonl"
+    both = [hc.bench(name, "liu2004", size=8, jobs=1) for name in ("write_lat", "send_lat")]
+    traces = [to_trace(one) for one in both]
+    file.write_text(render(replace(traces[0], points=traces[0].points + traces[1].points)))
+    found = hc.compare(f"{file}#send_lat", f"{file}#send_lat")
+    assert found.pairs[0].ratio == {"latency_us": 1}
+    with pytest.raises(CatalogError, match="allowed: FILE#NAME with send_lat or write_lat"):
+        read_result(file)
