@@ -38,11 +38,10 @@ def command(
 ) -> None:
     """Compare two machines or results: what differs, and what that does.
 
-    A and B are testbeds by id or file, .json files that bench, run or sweep has written, or
-    measurements: traces, or what perftest, OSU, IMB or NetPIPE printed. Of a file with several
-    series or workloads it is FILE#NAME, with several machines FILE#COLUMN=VALUE. With a WORKLOAD,
-    or a result on one side, both are measured. The usual options are those of both sides, --a and
-    --b those of one.
+    A and B are testbeds by id or file, .json files that bench or run has written, or measurements:
+    traces, or what perftest, OSU, IMB or NetPIPE printed. Of a file with several series or
+    workloads it is FILE#NAME. With a WORKLOAD, or a result on one side, both are measured. The
+    usual options are those of both sides, --a and --b those of one.
     """
     from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.files import is_result

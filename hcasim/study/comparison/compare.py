@@ -307,9 +307,8 @@ def compare(
 
     Parameters:
         a: a testbed by id or file, a machine, what `hcasim.bench` returned, a JSON file that
-            `hcasim bench`, `run` or `sweep` has written, or a measurement: a trace or what
-            perftest, OSU, IMB or NetPIPE printed. "FILE#NAME" is one of several series or measured
-            workloads, "FILE#COLUMN=VALUE,..." one of several machines.
+            `hcasim bench` or `run` has written, or a measurement: a trace or what perftest, OSU,
+            IMB or NetPIPE printed. "FILE#NAME" is one of several series or measured workloads.
         b: the same.
         workload: the benchmark to run on both; without it, or with results, none is run.
         with_a: settings of the first side only, by name or by path of --set.

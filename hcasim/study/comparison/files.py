@@ -12,28 +12,25 @@ from pydantic import ValidationError
 
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import display, nearest, one_of
-from hcasim.ground.quantities import QUANTITIES, traced
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.papers.replay import RunDocument
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.document import BenchmarkDocument, Setup
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
+from hcasim.study.agreement.published import trace_rows
 from hcasim.study.comparison.sides import Side
-from hcasim.study.sweep.table import ERROR, SweepDocument
-from hcasim.study.sweep.values import column_unit
 from hcasim.traces import Source, Trace, import_trace
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES
 
 ALLOWED = (
-    "a testbed by id or file, a .json file that bench -o, run -o or sweep -o has written, or a "
+    "a testbed by id or file, a .json file that bench -o or run -o has written, or a "
     "measurement: a trace, or what perftest, OSU, IMB or NetPIPE printed"
 )
-_KINDS: dict[str, type[BenchmarkDocument | RunDocument | SweepDocument]] = {
+_KINDS: dict[str, type[BenchmarkDocument | RunDocument]] = {
     "hcasim-bench": BenchmarkDocument,
     "hcasim-run": RunDocument,
-    "hcasim-sweep": SweepDocument,
 }
 _WHICH = "#"
 _WRITTEN = (".json", ".csv", ".jsonl", ".parquet")
@@ -57,12 +54,11 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
     """Return a result as a side.
 
     Parameters:
-        given: a benchmark; a file that `hcasim bench`, `run` or `sweep` has written as JSON; or a
-            measurement. "FILE#NAME" is one of several series or measured workloads,
-            "FILE#COLUMN=VALUE,..." one of several machines of a sweep.
+        given: a benchmark; a file that `hcasim bench` or `run` has written as JSON; or a
+            measurement. "FILE#NAME" is one of several series or measured workloads.
 
     Raises:
-        CatalogError: the file holds none, or of several machines, or one that is not known here.
+        CatalogError: the file holds none, or several, or one of a machine that is not known here.
     """
     if isinstance(given, Benchmark):
         return Side(given.machine, given.workload, given.curve.rows)
@@ -90,10 +86,8 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
             names = [one.name for one in found.series]
             series = found.series[names.index(_one(names, which, "series"))]
             return _of_setup(series, series.rows)
-        if isinstance(found, SweepDocument):
-            return _of_sweep(found, which)
         if which:
-            raise CatalogError([f"found {_WHICH}{which}; allowed: a file of run or sweep with it"])
+            raise CatalogError([f"found {_WHICH}{which}; allowed: a file of run with it"])
         return _of_setup(found, found.rows)
     except CatalogError as error:
         raise CatalogError([f"{where}: {fault}" for fault in error.faults]) from None
@@ -124,88 +118,30 @@ def _of_trace(found: Trace, which: str) -> Side:
     workload = find_workload(name)
     assert workload is not None
     points = [one for one in found.points if one.workload == name]
-    rows = []
-    for point in points:
-        row: dict[str, Any] = {n: one for n, one in point.options.items() if n in AXES}
-        for field in workload.fields:
-            quantity = traced(field)
-            for one in point.measured:
-                if (one.quantity, one.name) == quantity and one.typical is not None:
-                    factor = QUANTITIES[one.quantity].trace
-                    row[field] = one.typical / (factor[1] if factor else 1.0)
-        rows.append(row)
     options = {
         name: one
         for name, one in points[0].options.items()
         if name in {*workload.options, "mtu"} - {*AXES, "iters", "warmup"}
         and all(point.options.get(name) == one for point in points)
     }
-    return Side(None, name, tuple(rows), found.header.tool.name, options)
+    rows = tuple(trace_rows(found, name, workload.fields))
+    return Side(None, name, rows, found.header.tool.name, options)
 
 
 def _of_setup(found: Setup, rows: Sequence[Mapping[str, Any]]) -> Side:
-    asked = {name: one for name, one in found.options.items() if name in CHOICES}
-    asked |= {"adapter": found.adapter}
-    asked |= {"firmware_mode": found.firmware_mode} if found.firmware_mode else {}
-    return _side(found.workload, found.testbed, asked, found.overrides, rows)
-
-
-def _side(
-    workload: str,
-    testbed: str,
-    asked: Mapping[str, Any],
-    overrides: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-) -> Side:
     """Put together again what was simulated."""
-    others = {n: one for n, one in asked.items() if n != "switch" and n not in overrides}
-    switch = asked.get("switch", True)
-    first = others if switch else {**others, "switch": False}
+    chosen = {n: one for n, one in found.options.items() if n in {*CHOICES} - {*found.overrides}}
+    chosen |= {"adapter": found.adapter}
+    chosen |= {"firmware_mode": found.firmware_mode} if found.firmware_mode else {}
+    switch = chosen.pop("switch", True)
+    if not switch:
+        chosen["switch"] = False
+    asked = Experiment(found.workload, found.testbed, chosen, found.overrides)
     try:
-        machine = Experiment(workload, testbed, first, overrides).machine()
+        machine = asked.machine()
         if isinstance(switch, str) and switch != machine.switch_id:
             # Named where it is another one only: a network may have several models.
-            chosen = {**others, "switch": switch}
-            machine = Experiment(workload, testbed, chosen, overrides).machine()
+            machine = asked.with_(switch=switch).machine()
     except CatalogError as error:
         raise CatalogError([*error.faults, _KEPT]) from None
-    return Side(machine, workload, tuple(dict(row) for row in rows))
-
-
-def _of_sweep(found: SweepDocument, which: str) -> Side:
-    """Return the points of one machine and benchmark of a sweep."""
-    rows: Sequence[Mapping[str, Any]] = found.rows
-    for word in which.split(",") if which else ():
-        column, equals, value = (part.strip() for part in word.partition("="))
-        values = dict.fromkeys(str(row[column]) for row in rows if column in row)
-        if not equals or value not in values:
-            columns = [*dict.fromkeys(name for row in found.rows for name in row)]
-            allowed = f"{column}={one_of(list(values))}" if values else "COLUMN=VALUE"
-            close = nearest(value, list(values)) if values else nearest(column, columns)
-            raise CatalogError([f"found {word!r}; allowed: {allowed}{close}"])
-        rows = [row for row in rows if str(row.get(column)) == value]
-    rows = [row for row in rows if ERROR not in row]
-    if not rows:
-        raise CatalogError(["found no point that was simulated; allowed: one or more"])
-    names = dict.fromkeys(name for row in rows for name in row if _is_of_machine(name))
-    several = {n: dict.fromkeys(str(row.get(n, "")) for row in rows) for n in names}
-    several = {name: values for name, values in several.items() if len(values) > 1}
-    if several:
-        told = "; ".join(f"{name} is {one_of(list(values))}" for name, values in several.items())
-        example = ",".join(f"{name}={next(iter(values))}" for name, values in several.items())
-        said = f"one, as FILE{_WHICH}{example}"
-        raise CatalogError([f"found points of several machines: {told}; allowed: {said}"])
-    first = rows[0]
-    missing = [n for n in ("testbed", "workload") if not isinstance(first.get(n), str)]
-    if missing:
-        raise CatalogError([f"found no column {name}; allowed: a sweep" for name in missing])
-    asked = {name: first[name] for name in CHOICES if name in first}
-    overrides = {}
-    for column in (name for name in first if "." in name):
-        path, unit = column_unit(column)
-        overrides[path] = f"{first[column]} {unit}".rstrip()
-    return _side(str(first["workload"]), first["testbed"], asked, overrides, rows)
-
-
-def _is_of_machine(column: str) -> bool:
-    return column in ("testbed", "workload", *CHOICES) or "." in column
+    return Side(machine, found.workload, tuple(dict(row) for row in rows))

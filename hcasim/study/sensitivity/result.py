@@ -76,7 +76,7 @@ class StudiedEffect(Form):
         description="by how many percent the output changes with one percent of the parameter"
     )
     turns: Value | None = Field(
-        description="value at which a claim changes from held to missed or back, in base units"
+        description="end at which a claim changes from held to missed or back, in base units"
     )
     indices: dict[str, float] | None = Field(
         default=None, description="of Sobol, with half widths of intervals of 95 %"
@@ -265,9 +265,9 @@ def _cell(value: object) -> str:
 
 
 def _turn(one: Effect) -> str:
-    assert one.turns is not None
-    way = "falls" if one.turns < one.factor.base else "rises"
-    return f"{one.factor.name} {way} to {one.factor.text(one.turns)}"
+    factor = one.factor
+    end = factor.base if one.turns is None else one.turns
+    return f"{factor.name} {'falls' if end < factor.base else 'rises'} to {factor.text(end)}"
 
 
 def _named(one: Effect) -> str:

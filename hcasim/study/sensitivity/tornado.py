@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from hcasim.catalog import CatalogError
@@ -13,8 +13,6 @@ from hcasim.study.sensitivity.subject import Case, Output, Reading, Run, Subject
 
 Values = Mapping[str, int]
 """Of some factors, by path; the others stay as they are."""
-ROUNDS = 6
-"""Halvings of the way to where a claim no longer holds: to 1/64 of it."""
 
 
 class Evaluator:
@@ -58,7 +56,6 @@ class Effect:
         base: with the values of the machine.
         low: with the parameter at its lower end.
         high: with it at its upper end.
-        turns: the value at which a claim changes from held to missed or back, or None.
         indices: Sobol's, by name (`hcasim.study.sensitivity.sampling.Indices`); empty of a tornado.
     """
 
@@ -67,7 +64,6 @@ class Effect:
     base: Reading
     low: Reading
     high: Reading
-    turns: int | None = None
     indices: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -75,6 +71,14 @@ class Effect:
         """How far the output moves, in its unit."""
         values = (self.base.value, self.low.value, self.high.value)
         return max(values) - min(values)
+
+    @property
+    def turns(self) -> int | None:
+        """The end at which a claim that is held is missed, or the other way round, if there is."""
+        for reading, end in ((self.low, self.factor.low), (self.high, self.factor.high)):
+            if reading.holds != self.base.holds:
+                return end
+        return None
 
     @property
     def elasticity(self) -> float | None:
@@ -123,35 +127,4 @@ def tornado(
             for path, factor in factors.items()
         ]
         effects += sorted(own, key=lambda one: (-one.swing, one.factor.path))
-    return base, _with_turns(subject, effects, evaluate)
-
-
-def _with_turns(subject: Subject, effects: Sequence[Effect], evaluate: Evaluator) -> list[Effect]:
-    """Find the value at which a claim changes, of each effect in which it does."""
-    # The nearest value that is like the base, and the nearest that is not.
-    between: dict[int, tuple[int, int]] = {}
-    for place, one in enumerate(effects):
-        for reading, end in ((one.low, one.factor.low), (one.high, one.factor.high)):
-            if reading.holds != one.base.holds:
-                between.setdefault(place, (one.factor.base, end))
-    for _ in range(ROUNDS):
-        asked = {
-            place: middle
-            for place, (same, other) in between.items()
-            if (middle := _middle(effects[place].factor, same, other)) not in (same, other)
-        }
-        if not asked:
-            break
-        answers = evaluate([{effects[place].factor.path: one} for place, one in asked.items()])
-        for (place, middle), readings in zip(asked.items(), answers, strict=True):
-            one, (same, other) = effects[place], between[place]
-            alike = readings[subject.outputs.index(one.output)].holds == one.base.holds
-            between[place] = (middle, other) if alike else (same, middle)
-    return [
-        replace(one, turns=between[place][1]) if place in between else one
-        for place, one in enumerate(effects)
-    ]
-
-
-def _middle(factor: Factor, one: int, other: int) -> int:
-    return replace(factor, low=one, high=other).at(0.5) if factor.continuous else one
+    return base, effects

@@ -1,4 +1,4 @@
-"""Results in files of bench, run and sweep are compared like machines."""
+"""Results in files of bench and run, and measurements, are compared like machines."""
 
 import json
 from dataclasses import replace
@@ -13,56 +13,6 @@ from hcasim.study.comparison.files import is_result, read_result
 from hcasim.traces import render
 
 SIZES = {"size": "8,1K", "jobs": 1}
-
-
-@pytest.fixture
-def swept(tmp_path: Path) -> Path:
-    found = hc.sweep(
-        "write_lat",
-        testbed="liu2004",
-        adapter=["mt23108", "mt25208"],
-        size="8,1K",
-        overrides={"host.memory.read_latency": "1.5 us"},
-        jobs=1,
-    )
-    file = tmp_path / "sweep.json"
-    file.write_text(json.dumps(found.to_dict()))
-    return file
-
-
-def test_points_of_a_sweep_are_those_of_bench_on_the_same_machine(swept: Path) -> None:
-    found = hc.compare(f"{swept}#adapter=mt23108", f"{swept}#adapter=mt25208")
-    for side, adapter in ((found.a, "mt23108"), (found.b, "mt25208")):
-        alone = hc.bench(
-            "write_lat",
-            "liu2004",
-            adapter=adapter,
-            overrides={"host.memory.read_latency": "1.5 us"},
-            **SIZES,
-        )
-        assert side.machine.digest == alone.machine.digest
-        assert [row["latency_us"] for row in side.rows] == [
-            row["latency_us"] for row in alone.curve.rows
-        ]
-    assert [pair.at for pair in found.pairs] == [{"size": 8}, {"size": 1024}]
-    assert all(pair.a and pair.b for pair in found.pairs)
-
-
-@pytest.mark.parametrize(
-    ("which", "fault"),
-    [
-        ("", "adapter is mt23108 or mt25208; allowed: one, as FILE#adapter=mt23108"),
-        ("adapter=mt2520", "did you mean 'mt25208'?"),
-        ("adaptr=mt25208", "did you mean 'adapter'?"),
-        ("adapter", "found 'adapter'; allowed: adapter=mt23108 or mt25208"),
-        ("=", "found '='; allowed: COLUMN=VALUE"),
-        ("adapter=mt23108,adapter=mt25208", "allowed: adapter=mt23108"),
-    ],
-)
-def test_what_a_sweep_does_not_have_is_refused(swept: Path, which: str, fault: str) -> None:
-    with pytest.raises(CatalogError) as found:
-        read_result(f"{swept}#{which}".rstrip("#"))
-    assert fault in str(found.value)
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
@@ -90,17 +40,8 @@ def test_a_part_of_a_file_of_bench_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     file.write_text(json.dumps(hc.bench("write_lat", "liu2004", **SIZES).to_dict()))
     assert read_result(file).workload == "write_lat"
-    with pytest.raises(CatalogError, match="allowed: a file of run or sweep with it"):
+    with pytest.raises(CatalogError, match="allowed: a file of run with it"):
         read_result(f"{file}#x")
-
-
-@pytest.mark.parametrize("row", [{}, {"testbed": 5, "workload": "write_lat"}, {"testbed": "x"}])
-def test_a_sweep_without_a_machine_is_refused(tmp_path: Path, row: dict[str, object]) -> None:
-    file = tmp_path / "sweep.json"
-    table = {"axes": [], "fields": [], "rows": [row], "drawn": [], "samples": 0}
-    file.write_text(json.dumps({"schema": "hcasim-sweep", "version": 1, "hcasim": "0", **table}))
-    with pytest.raises(CatalogError, match="found no column"):
-        read_result(file)
 
 
 def test_a_machine_beside_a_result_is_measured_where_that_was(tmp_path: Path) -> None:
