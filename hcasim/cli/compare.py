@@ -38,10 +38,10 @@ def command(
 ) -> None:
     """Compare two machines or results: what differs, and what that does.
 
-    A and B are testbeds by id or file, or .json files that bench, run or sweep has written: of a
-    file with several series FILE#NAME, of several machines FILE#COLUMN=VALUE. With a WORKLOAD, or a
-    result on one side, both are measured. The usual options are those of both sides, --a and --b
-    those of one.
+    A and B are testbeds by id or file, .json files that bench or run has written, or measurements:
+    traces, or what perftest, OSU, IMB or NetPIPE printed. Of a file with several series or
+    workloads it is FILE#NAME. With a WORKLOAD, or a result on one side, both are measured. The
+    usual options are those of both sides, --a and --b those of one.
     """
     from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.files import is_result
@@ -81,21 +81,27 @@ def _print(found: Comparison, sources: bool) -> None:
         if sources and count:
             told = ("What", "Side", "Value", "Evidence", "Source")
             print_table("Where the values come from", told, _sources(found), below=True)
-    else:
+    elif not (found.a.tool or found.b.tool):
         print_line("The descriptions of both machines are the same.")
+    # A measurement has no description to tell of.
+    below = not (found.a.tool or found.b.tool)
+    names = ("A", "B") if below else found.labels
     for name in found.measured:
-        banded = any(one.is_beyond(name) is not None for one in found.pairs)
+        banded = any(name in one.beyond for one in found.pairs)
         lines = []
         for one in found.pairs:
             at = [AXES[axis].label(one.at[axis]) if axis in one.at else "" for axis in found.axes]
-            ratio = one.ratio(name)
+            ratio = one.ratio[name]
             cells = [_measured(side, name) for side in (one.a, one.b)]
             cells.append("" if ratio is None else number(ratio) + _range(one.bands.get(name)))
-            beyond = [word(one.is_beyond(name))] if banded else []
+            beyond = [word(one.beyond.get(name))] if banded else []
             lines.append((*at, *cells, *beyond))
-        columns = (*(AXES[axis].title for axis in found.axes), "A", "B", "B/A")
+        columns = (*(AXES[axis].title for axis in found.axes), *names, "B/A")
         columns += ("Beyond bands",) if banded else ()
-        print_table(f"{found.a.workload}: {title(name)}", columns, lines, right=columns, below=True)
+        print_table(
+            f"{found.a.workload}: {title(name)}", columns, lines, right=columns, below=below
+        )
+        below = True
 
 
 def _measured(side: Mapping[str, float], name: str) -> str:

@@ -42,7 +42,7 @@ _PASSED_ON = ("method", "only", "quantity", "samples", "sampling_seed", "jobs")
     "--method",
     metavar="WORD",
     default="tornado",
-    help="tornado varies one at a time; morris or sobol all that matter at once (needs SALib).",
+    help="tornado varies one at a time; sobol all that matter at once.",
 )
 @click.option(
     "--range",
@@ -72,7 +72,7 @@ _PASSED_ON = ("method", "only", "quantity", "samples", "sampling_seed", "jobs")
     "--samples",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Trajectories of morris (default: 16), samples of sobol (default: 64).",
+    help="Samples of sobol (default: 64).",
 )
 @click.option(
     "--sampling-seed",
@@ -105,7 +105,7 @@ def command(
     What was fitted is varied over its interval, what was chosen or assumed by --spread; what is
     published stays unless --range names it. Of a scenario it asks for its claims: how each moves,
     and what would overturn it; --size then takes values of the figure's x axis, which is quicker.
-    With morris or sobol those parameters enter that move a result by half a percent or more by
+    With sobol those parameters enter that move a result by half a percent or more by
     themselves, 12 at most, or those that --only names.
     """
     from hcasim.catalog import CatalogError
@@ -150,10 +150,15 @@ def _number(text: str) -> Any:
 
 
 def _print(found: Sensitivity, top: int) -> None:
+    seen: list[Effect] = []
     for output in found.base:
         if moving := [one for one in found.of(output) if _is_seen(one)][:top]:
             _print_table(found, output, moving)
             click.echo()
+            seen += moving
+    for title, head, lines in found.meanings(seen):
+        print_table(title, head, lines)
+        click.echo()
     for line in found.words():
         print_line(line)
     varied = f"Parameters varied: {len(found.factors)}; left as they are: {len(found.fixed)}"
@@ -170,12 +175,11 @@ def _is_seen(one: Effect) -> bool:
 def _print_table(found: Sensitivity, output: Asked, moving: list[Effect]) -> None:
     from hcasim.ground.quantities import number
 
-    indices = {one.factor.path: one.numbers for one in found.indices if one.output == output}
-    names = list(next(iter(indices.values()), {}))
+    names = list(dict.fromkeys(name for one in moving for name in one.indices))
     head = ("Parameter", "Evidence", "From", "To", "Low", "High", "Elasticity", *map(_title, names))
     rows = []
     for one in moving:
-        factor, index = one.factor, indices.get(one.factor.path, {})
+        factor, index = one.factor, one.indices
         rows.append(
             (
                 *(factor.name, factor.evidence, factor.text(factor.low), factor.text(factor.high)),

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import (
-    WORDS,
-    jobs_option,
-    no_cache_option,
-    read_pairs,
-)
+from hcasim.cli.command import jobs_option, no_cache_option, read_pairs
 from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
 from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.outputs import output_faults
-from hcasim.cli.results import (
-    Wanted,
-    report_option,
-    report_output,
-    result_options,
-    told,
-    write_page,
-)
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
 from hcasim.ground.errors import refuse
@@ -61,7 +48,6 @@ if TYPE_CHECKING:
     "--where", metavar="EXPRESSION", help="Only combinations like this, such as 'qps <= window'."
 )
 @uncertainty_option
-@report_option
 @click.option("--x", metavar="COLUMN", help="What lines of --plot run over.")
 @click.option("--y", metavar="COLUMN", help="What --plot shows of what was measured.")
 @click.option("--series", metavar="COLUMN", help="What has a line for each value.")
@@ -77,7 +63,6 @@ def command(
     let: tuple[str, ...],
     where: str | None,
     uncertainty: str | None,
-    page: Path | None,
     no_cache: bool,
     jobs: int | None,
     **given: Any,
@@ -98,8 +83,8 @@ def command(
     wanted = Wanted.take(given)
     faults = [*wanted.faults()]
     facets = {name: given.pop(name) for name in ("x", "y", "series", "columns", "rows")}
-    if wanted.plot is None and page is None:
-        drawn = "says how to draw; allowed: with --plot or --report"
+    if wanted.plot is None:
+        drawn = "says how to draw; allowed: with --plot"
         faults += [f"--{name}: {drawn}" for name in facets if facets[name]]
     chosen = read_experiment(given, faults)
     overrides = chosen.pop("overrides")
@@ -125,7 +110,7 @@ def command(
     if not faults and "testbed" not in {**study, **chosen, **more}:
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
-    faults += output_faults([*wanted.outputs(), report_output(page)], read)
+    faults += output_faults(wanted.outputs(), read)
     refuse(*faults)
     merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
     paths = {name: one for name, one in more.items() if "." in name}
@@ -143,12 +128,6 @@ def command(
             cache=not no_cache,
             **{name: one for name, one in merged.items() if name != "where"},
         )
-    if page is not None:
-        from hcasim.study.report.sweeping import document
-
-        words = click.get_current_context().meta[WORDS]
-        shown = document(found, facets, told(["sweep", *words]), datetime.now(UTC))
-        write_page(shown, page)
     wanted.deliver(found, lambda: _show(found), lambda: found.plot(**facets))
     if samples:
         tell_bands(found.samples, samples, len(found.drawn))

@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--group",
-    metavar="BY",
-    multiple=True,
-    help="Causes that count as one: part (the adapter, the host and so on), section (blocks such as"
-    " adapter.bus), or what paths begin with. Repeatable.",
+    metavar="part",
+    help="Causes by part: the adapter, the host and so on, as a whole where both have another.",
 )
 @result_options()
 def command(
@@ -49,7 +47,7 @@ def command(
     workload: str,
     quantity: str | None,
     top: int,
-    group: tuple[str, ...],
+    group: str | None,
     **given: Any,
 ) -> None:
     """Say which parameters explain how two testbeds differ in a benchmark.
@@ -76,8 +74,11 @@ def _show(found: Why) -> None:
     for answer in found.answers:
         _print(answer)
         click.echo()
+    for title, head, lines in found.meanings():
+        print_table(title, head, lines)
+        click.echo()
     for answer in found.answers:
-        print_line(answer.words())
+        print_line(answer.words)
     if found.together:
         few = len(found.together)
         print_line(f"structure has {few} parameters with it that cannot be exchanged alone.")
@@ -92,7 +93,7 @@ def _print(answer: Answer) -> None:
         percent = answer.percent(one)
         values = [number(value) for value in (one.alone, one.last, one.share)]
         said = "" if percent is None else f"{percent:.1f}"
-        rows.append((one.cause.name, one.cause.a, one.cause.b, *values, said))
+        rows.append((one.cause, one.a, one.b, *values, said))
     ends = f"{number(answer.a)} to {number(answer.b, answer.unit)}"
     print_table(f"{answer.name}: {ends}", head, rows, right=head[3:])
     for title, columns, lines in answer.tables():

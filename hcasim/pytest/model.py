@@ -14,10 +14,8 @@ from hcasim.catalog.folders import is_path
 from hcasim.catalog.resolved import Machine
 from hcasim.ground.errors import display
 from hcasim.ground.text import brief
-from hcasim.runs.benchmark import Benchmark, run_benchmark
+from hcasim.runs.benchmark import Benchmark, bench
 from hcasim.runs.curve import Curve
-from hcasim.runs.experiment import Experiment
-from hcasim.runs.store import usual_store
 from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, checked, share
 from hcasim.study.agreement.checking import check, compared
 from hcasim.study.agreement.published import opened, read_published
@@ -63,17 +61,12 @@ class Model:
     def bench(
         self, workload: str, testbed: str | PathLike[str] | Machine, **options: Any
     ) -> Benchmark:
-        """Run a benchmark.
-
-        Parameters:
-            workload, testbed, options: those of `hcasim.bench`.
+        """Run a benchmark, as `hcasim.bench` does.
 
         Raises:
             CatalogError: every fault of the request.
         """
-        asked = Experiment.of(workload, self._seen(testbed), **self._located(options))
-        points = asked.benchmark()
-        return run_benchmark(points, jobs=processes(), store=usual_store())
+        return bench(workload, self._seen(testbed), jobs=processes(), **self._located(options))
 
     @told
     def agrees(
@@ -89,25 +82,16 @@ class Model:
 
         Parameters:
             found: what `bench`, or a series of `hcasim.run`, has found.
-            published: numbers, or ranges as (low, high), by the x axis, such as {8: 3.8, "1K": 6};
-                a table of pandas or a .csv file, whose columns are named as in rows, such as
-                "size" and "latency_us"; a trace, its file, or a file that perftest, OSU, IMB or
-                NetPIPE printed.
-            within: the relative error that is allowed, such as "5 %" or 0.05; without it the usual
-                tolerance of claims.
-            quantity: what is compared, such as "latency", if that is not clear.
-            unit: of `published`, such as "MiB/s", if it is not that of a row.
+            published, within, quantity, unit: as of `hcasim.check`.
 
         Raises:
             Disagreement: an AssertionError with a table of both.
             CatalogError: every fault of the request.
         """
         curve = found.curve if isinstance(found, Benchmark) else found
-        fields = found.fields
         name = curve.settings.get("workload", curve.name)
-        read = read_published(
-            opened(published, self.folder), name, curve.axis, fields, quantity, unit
-        )
+        data = opened(published, self.folder)
+        read = read_published(data, name, curve.axis, found.fields, quantity, unit)
         return checked(compared(curve, read, share(within, read.field)))
 
     @told
@@ -123,36 +107,16 @@ class Model:
         unit: str = "",
         **options: Any,
     ) -> Agreement:
-        """Simulate what was published, and compare both.
-
-        Parameters:
-            published: as of `agrees`; without `workload` a trace or a file of a tool.
-            testbed: id or file of the machine.
-            workload: the benchmark, such as "write_lat"; without it each point of the trace runs
-                with the workload and the options that the trace tells.
-            within, quantity, unit: as of `agrees`.
-            over: the name of the x axis, such as "qps".
-            options: of `hcasim.bench`; beside a trace adapter, host, stack, mtu, switch and
-                overrides, and allow_mismatch=True if it was taken on another adapter or link.
+        """Simulate what was published, and compare both; the parameters are those of
+        `hcasim.check`.
 
         Raises:
             Disagreement: an AssertionError with a table of both.
             CatalogError: every fault of the request.
         """
-        return checked(
-            check(
-                published,
-                self._seen(testbed),
-                workload,
-                within=within,
-                over=over,
-                quantity=quantity,
-                unit=unit,
-                folder=self.folder,
-                jobs=processes(),
-                **self._located(options),
-            )
-        )
+        how: dict[str, Any] = {"within": within, "over": over, "quantity": quantity, "unit": unit}
+        how |= {"folder": self.folder, "jobs": processes(), **self._located(options)}
+        return checked(check(published, self._seen(testbed), workload, **how))
 
     def _located(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Name files of descriptions as they are seen from the current folder."""

@@ -15,7 +15,7 @@ from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.executor import Progress, run_points
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
-from hcasim.study.sensitivity.factor import Factor, find_factors, settings_of, within
+from hcasim.study.sensitivity.factor import Factor, find_factors, settings_of
 
 USUAL = 50
 """Samples unless the user says otherwise."""
@@ -46,11 +46,6 @@ class Drawn:
     values: tuple[Mapping[str, int], ...]
     points: tuple[tuple[Points, ...], ...]
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """What was drawn."""
-        return tuple(self.factors)
-
 
 def samples_fault(found: object) -> str:
     """Say what is wrong with a number of samples, if anything is."""
@@ -61,11 +56,9 @@ def samples_fault(found: object) -> str:
 def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:
     """Draw what nobody has published, evenly over its interval or usual spread.
 
-    What was fitted is drawn from its interval, what was chosen or assumed between 1/1.5 and 1.5
-    times its value, as `hcasim sensitivity` varies them; all at once and independently, each in as
-    many equal parts of its range as there are samples (M. D. McKay, R. J. Beckman and
-    W. J. Conover, Technometrics 21, 1979). What the user has set stays. All machines have the same
-    values in the same sample.
+    The ranges are those of `hcasim sensitivity`; a sample is one of a Latin hypercube (M. D. McKay,
+    R. J. Beckman and W. J. Conover, Technometrics 21, 1979), the same for all machines. What the
+    user has set stays.
 
     Parameters:
         asked: whose values.
@@ -86,7 +79,7 @@ def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:
         for machine, one in zip(machines, asked, strict=True):
             every.setdefault((machine.parts, *one.settings, *one.overrides), (machine, one))
         kinds = [*every.values()]
-        found = find_factors([one for one, _ in kinds]).factors
+        found = find_factors([machine for machine, _ in kinds]).factors
         possible = [_possible(one, kinds) for one in found.values() if not _given(one, kinds)]
         factors = {one.path: one for one in possible if one.low < one.high}
         rows: Iterable[Any] = [()] * samples
@@ -132,19 +125,18 @@ def _possible(one: Factor, kinds: Iterable[tuple[Machine, Experiment]]) -> Facto
                     return str(error)
         return ""
 
-    return within(one, fault)[0]
+    return one.within(fault)[0]
 
 
 def band(values: Sequence[float], base: float) -> tuple[float, float]:
     """Return the quantiles of 5 and 95 % over samples, widened to what no sample was drawn for.
 
     Between them lie 90 % of all further samples on average (R. J. Hyndman and Y. Fan, Sample
-    Quantiles in Statistical Packages, 1996, definition 6); fewer than 19 samples are all between
-    them, and do not suffice.
+    Quantiles in Statistical Packages, 1996, definition 6), if there are 19 samples or more.
 
     Parameters:
         values: what the samples give.
-        base: what the values as they are give, which is allowed, too, even at the end of what is.
+        base: what the values as they are give.
     """
     import numpy as np
 
@@ -153,12 +145,7 @@ def band(values: Sequence[float], base: float) -> tuple[float, float]:
 
 
 def banded(row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a row in which the 5 and 95 % quantiles stand behind each number that was measured.
-
-    Parameters:
-        row: of the machine as it is described.
-        samples: rows of the same point on other machines; those that lack a number do not count.
-    """
+    """Return a row with the 5 and 95 % quantiles over samples behind each number."""
     fields = {*measured(row)} - {*_CERTAIN}
     found: dict[str, Any] = {}
     for name, value in row.items():
@@ -176,14 +163,8 @@ def with_bands(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Benchmark:
-    """Return a benchmark whose rows end with the `band` of each number over samples.
-
-    Parameters:
-        result: with the values as they are.
-        samples: of each sample the points of the benchmark, in its order.
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done.
-    """
+    """Return a benchmark whose rows end with the `band` of each number over samples, each of which
+    has the points of the benchmark in its order."""
     found = run_points((job for one in samples for job in one), workers=jobs, progress=progress)
     rows = []
     for number, row in enumerate(result.curve.rows):

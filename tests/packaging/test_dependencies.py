@@ -11,7 +11,7 @@ import pytest
 
 # Needed only by .to_pandas(), for clusters, samples and some traces, which say so when they are
 # absent; and pytest, by what only pytest loads.
-OPTIONAL = {"distributed", "google", "otf2", "pandas", "pyarrow", "pytest", "SALib", "xarray"}
+OPTIONAL = {"distributed", "google", "otf2", "pandas", "pyarrow", "pytest", "xarray"}
 # Documented parts of pydantic and Jinja, which require them themselves.
 WITH_OTHERS = {"annotated_types", "markupsafe", "pydantic_core"}
 HEAVY = {"distributed", "jinja2", "loky", "matplotlib", "numpy", "pandas", "rich", "scipy", "simpy"}

@@ -22,76 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
-_COLUMNS = ("published", "simulated", "error", "allowed")
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One published number beside the simulated one.
-
-    Parameters:
-        label: which point it is.
-        published: the number, or both ends of a range.
-        simulated: in the same unit.
-        unit: of both.
-        allowed: largest absolute relative error.
-        x: where on the axis of a figure.
-        curve: which it is on.
-    """
-
-    label: str
-    published: Number
-    simulated: float
-    unit: str
-    allowed: float
-    x: int = 0
-    curve: str = ""
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        """Both ends of the published range, or the number."""
-        return self.published if isinstance(self.published, tuple) else (self.published,)
-
-    @property
-    def error(self) -> float:
-        """By how much the simulated number is too large, relative to the published one."""
-        return relative_error(self.simulated, self.published)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the error is allowed; that of what is no number is not."""
-        return abs(self.error) <= self.allowed
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The line of a table."""
-        published = f"{' to '.join(f'{one:.6g}' for one in self.ends)} {self.unit}"
-        error = f"{100 * self.error:+.1f} %{'' if self.agrees else ' !'}"
-        return (
-            self.label,
-            published.strip(),
-            f"{self.simulated:.6g} {self.unit}".strip(),
-            error.ljust(len(error) + 2 * self.agrees),
-            f"{100 * self.allowed:g} %",
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the point for JSON."""
-        low, *high = self.ends
-        return {
-            "point": self.label,
-            "published": low,
-            **({"published_to": high[0]} if high else {}),
-            "simulated": self.simulated,
-            "unit": self.unit,
-            "error": self.error,
-            "allowed": self.allowed,
-            "agrees": self.agrees,
-        }
-
-
-class CheckedPoint(Form):
-    """A measured number beside the simulated one."""
+class Compared(Form):
+    """A published or measured number beside the simulated one."""
 
     point: str
     published: float
@@ -102,6 +36,43 @@ class CheckedPoint(Form):
     allowed: float = Field(description="largest absolute relative error")
     agrees: bool
 
+    @classmethod
+    def of(
+        cls, point: str, published: Number, simulated: float, unit: str, allowed: float
+    ) -> Compared:
+        """Compare a number, or a range, with the simulated one; what is no number never agrees."""
+        low, *high = published if isinstance(published, tuple) else (published,)
+        error = relative_error(simulated, published)
+        return cls(
+            point=point,
+            published=low,
+            **({"published_to": high[0]} if high else {}),
+            simulated=simulated,
+            unit=unit,
+            error=error,
+            allowed=allowed,
+            agrees=abs(error) <= allowed,
+        )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends of the published range; the number twice if it is none."""
+        high = self.published if self.published_to is None else self.published_to
+        return self.published, high
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line of a table."""
+        published = " to ".join(f"{one:.6g}" for one in dict.fromkeys(self.ends))
+        error = f"{100 * self.error:+.1f} %{'' if self.agrees else ' !'}"
+        return (
+            self.point,
+            f"{published} {self.unit}".strip(),
+            f"{self.simulated:.6g} {self.unit}".strip(),
+            error.ljust(len(error) + 2 * self.agrees),
+            f"{100 * self.allowed:g} %",
+        )
+
 
 class CheckDocument(Head):
     """What `hcasim check --json` prints."""
@@ -109,7 +80,7 @@ class CheckDocument(Head):
     schema_: Literal["hcasim-check"] = Field(alias="schema")
     title: str
     agrees: bool
-    points: tuple[CheckedPoint, ...]
+    points: tuple[Compared, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,11 +91,15 @@ class Agreement(Table):
         title: what was compared.
         axis: what tells the points apart.
         points: each point.
+        places: the curve that each is on, and its place on the axis of a figure.
     """
 
     title: str
     axis: str
     points: Sequence[Compared]
+    places: Sequence[tuple[str, int]] = ()
+
+    axes = ("point",)
 
     def __repr__(self) -> str:
         return brief(self, self.title, points=len(self.points), missed=len(self.missed))
@@ -144,44 +119,41 @@ class Agreement(Table):
         """A mapping for each point; errors are relative."""
         return [one.to_dict() for one in self.points]
 
-    axes = ("point",)
-
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each point as text."""
-        return [(self.axis, *_COLUMNS), *(one.cells for one in self.points)]
+        head = (self.axis, "published", "simulated", "error", "allowed")
+        return [head, *(one.cells for one in self.points)]
 
     def __str__(self) -> str:
         head, *lines = self.lines()
         return plain_table(self.heading, head, lines, right=head)
 
-    def to_text(self) -> str:
-        """Return it as aligned text."""
-        return str(self)
+    to_text = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
+        """Return it for JSON, in the form of the schema `check`."""
+        return CheckDocument(
             **CheckDocument.head(),
-            "title": self.title,
-            "agrees": not self.missed,
-            "points": self.rows,
-        }
+            title=self.title,
+            agrees=not self.missed,
+            points=tuple(self.points),
+        ).to_dict()
 
     def plot(self) -> Figure:
         """Draw each curve, as it was measured and as it is simulated."""
         from hcasim.runs.drawing import mark_axis, new_figure
         from hcasim.runs.drawing import plain as unmarked
 
-        curves: dict[tuple[str, str], list[Compared]] = {}
-        for one in self.points:
-            curves.setdefault((one.curve, one.unit), []).append(one)
+        curves: dict[tuple[str, str], list[tuple[int, Compared]]] = {}
+        for one, (curve, x) in zip(self.points, self.places, strict=True):
+            curves.setdefault((curve, one.unit), []).append((x, one))
         figure = new_figure(width=6.4 * len(curves))
         panels = figure.subplots(1, len(curves), squeeze=False)[0]
-        for panel, ((name, unit), points) in zip(panels, curves.items(), strict=True):
-            xs = [one.x for one in points]
-            ends = [(min(one.ends), max(one.ends)) for one in points]
-            middles = [sum(pair) / 2 for pair in ends]
-            reach = [(high - low) / 2 for low, high in ends]
+        for panel, ((name, unit), placed) in zip(panels, curves.items(), strict=True):
+            xs = [x for x, _ in placed]
+            points = [one for _, one in placed]
+            middles = [sum(one.ends) / 2 for one in points]
+            reach = [abs(one.ends[1] - one.ends[0]) / 2 for one in points]
             panel.errorbar(xs, middles, yerr=reach, fmt="o", color="black", label="measured")
             panel.plot(xs, [one.simulated for one in points], marker=".", label="simulated")
             panel.set_title(unmarked(name), fontsize=10)
@@ -201,11 +173,7 @@ class Disagreement(AssertionError):
 
 
 def checked(found: Agreement) -> Agreement:
-    """Return an agreement.
-
-    Raises:
-        Disagreement: one of its points is missed.
-    """
+    """Return an agreement; raise a Disagreement if one of its points is missed."""
     if found.missed:
         raise Disagreement(str(found))
     return found

@@ -25,8 +25,6 @@ from hcasim.traces import Trace
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES
 
-_BESIDE_A_TRACE = ("adapter", "host", "stack", "switch", "mtu", "overrides", "allow_mismatch")
-
 
 def check(
     published: object,
@@ -71,7 +69,18 @@ def check(
     data = opened(published, folder)
     store = usual_store() if cache else None
     if workload is None:
-        refuse(*_trace_faults(data, testbed, settings))
+        lone = ("adapter", "host", "stack", "switch", "mtu", "overrides", "allow_mismatch")
+        refuse(
+            *(
+                f"{name}: found beside a trace without workload; allowed: {', '.join(lone)}"
+                for name in settings
+                if name not in lone
+            ),
+            ""
+            if isinstance(data, Trace)
+            else "workload: missing; a curve that is no trace does not tell it",
+            name_fault("testbed", testbed),
+        )
         assert isinstance(data, Trace)
         return _repeated(data, Experiment("", testbed), within, settings, jobs, progress, store)
     known = find_workload(workload)
@@ -83,17 +92,6 @@ def check(
     asked = Experiment.of(workload, testbed, **{**settings, over: list(read.values)})
     found = run_benchmark(asked.benchmark(), jobs=jobs, progress=progress, store=store)
     return compared(found.curve, read, allowed, over)
-
-
-def _trace_faults(data: object, testbed: object, settings: Mapping[str, Any]) -> list[str]:
-    faults = [
-        f"{name}: found beside a trace without workload; allowed: {', '.join(_BESIDE_A_TRACE)}"
-        for name in settings
-        if name not in _BESIDE_A_TRACE
-    ]
-    if not isinstance(data, Trace):
-        faults.append("workload: missing; a curve that is no trace does not tell it")
-    return [*faults, name_fault("testbed", testbed)]
 
 
 def _repeated(
@@ -121,22 +119,13 @@ def _repeated(
         warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
     run = runner(jobs=jobs, progress=progress, store=store)
     simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
-    return Agreement(
-        f"{trace.header.tool.name} on {machine.id}, {machine.adapter.id}",
-        "point",
-        [
-            Compared(
-                one.id,
-                float(one.published),
-                value,
-                one.unit,
-                share(within, one.field),
-                one.size,
-                one.curve,
-            )
-            for one, value in zip(gathered.observations, simulated, strict=True)
-        ],
-    )
+    points = [
+        Compared.of(one.id, float(one.published), value, one.unit, share(within, one.field))
+        for one, value in zip(gathered.observations, simulated, strict=True)
+    ]
+    places = [(one.curve, one.size) for one in gathered.observations]
+    named = f"{trace.header.tool.name} on {machine.id}, {machine.adapter.id}"
+    return Agreement(named, "point", points, places)
 
 
 def compared(curve: Curve, published: Published, allowed: float, over: str = "") -> Agreement:
@@ -154,16 +143,10 @@ def compared(curve: Curve, published: Published, allowed: float, over: str = "")
         faults.append(f"published: has {axis.name} {', '.join(missing)}, which was not simulated")
     refuse(*faults)
     where = ", ".join(str(curve.settings[one]) for one in ("testbed", "adapter"))
-    points = [
-        Compared(
-            axis.label(x),
-            value,
-            published.factor * result(rows[x], published.field),
-            published.unit,
-            allowed,
-            x,
-        )
-        for x, value in published.values.items()
-    ]
+    points = []
+    for x, value in published.values.items():
+        simulated = published.factor * result(rows[x], published.field)
+        points.append(Compared.of(axis.label(x), value, simulated, published.unit, allowed))
     what = title(published.field).partition(" (")[0].lower()
-    return Agreement(f"{curve.name} on {where}, {what}", axis.title, points)
+    places = [("", x) for x in published.values]
+    return Agreement(f"{curve.name} on {where}, {what}", axis.title, points, places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from os import PathLike
@@ -89,11 +89,14 @@ def read_published(
         close = nearest(quantity, [*(_NAMES[one] for one in known if one in _NAMES), *known])
         refuse(f"quantity: found {quantity!r}; {workload} has {_named(known)}{close}")
     pairs: Iterable[tuple[Any, Any]]
-    if isinstance(published, Mapping | Trace):
+    if isinstance(published, Mapping):
         field = field or _only(fields, workload)
-        pairs = published.items() if isinstance(published, Mapping) else ()
-        if isinstance(published, Trace):
-            pairs = _traced(published, workload, axis, field)
+        pairs = published.items()
+    elif isinstance(published, Trace):
+        field = field or _only(fields, workload)
+        refuse("" if traced(field) else f"quantity: {field} is in no trace")
+        measured = trace_rows(published, workload, [field])
+        pairs = ((row.get(axis), row[field]) for row in measured if field in row)
     else:
         rows = _rows(published, axis)
         columns = list(rows[0]) if rows else []
@@ -104,6 +107,22 @@ def read_published(
         refuse("" if field in columns else f"{found}; {field} is missing")
         pairs = ((row[axis], row[field]) for row in rows)
     return Published(field, *_unit(field, unit), _values(pairs, axis))
+
+
+def trace_rows(trace: Trace, workload: str, fields: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the points of a workload in a trace as rows of a benchmark with these keys."""
+    wanted = {traced(field): field for field in fields}
+    rows = []
+    for point in trace.points:
+        if point.workload != workload:
+            continue
+        row: dict[str, Any] = {name: one for name, one in point.options.items() if name in AXES}
+        for one in point.measured:
+            key, quantity = wanted.get((one.quantity, one.name)), QUANTITIES.get(one.quantity)
+            if key and quantity and quantity.trace and one.typical is not None:
+                row[key] = one.typical / quantity.trace[1]
+        rows.append(row)
+    return rows
 
 
 def _rows(published: object, axis: str) -> Sequence[Mapping[str, Any]]:
@@ -128,19 +147,6 @@ def _only(fields: Sequence[str], owner: str, allowed: Sequence[str] = ()) -> str
 def _named(fields: Sequence[str]) -> str:
     """Name quantities as `quantity` does."""
     return one_of([_NAMES.get(field, field) for field in fields])
-
-
-def _traced(trace: Trace, workload: str, axis: str, field: str) -> Iterator[tuple[Any, Any]]:
-    """Yield the points of a workload in a trace, in the unit of a row."""
-    wanted = traced(field)
-    refuse("" if wanted else f"quantity: {field} is in no trace")
-    assert wanted is not None
-    quantity = QUANTITIES[wanted[0]]
-    assert quantity.trace is not None
-    for point in trace.points:
-        for one in point.measured if point.workload == workload else ():
-            if (one.quantity, one.name) == wanted and one.typical is not None:
-                yield point.options.get(axis), one.typical / quantity.trace[1]
 
 
 def _unit(field: str, unit: str) -> tuple[str, float]:

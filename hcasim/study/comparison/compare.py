@@ -26,10 +26,10 @@ from hcasim.study.comparison.files import ALLOWED, is_result, read_result
 from hcasim.study.comparison.sides import (
     Difference,
     Given,
-    Key,
     Side,
     differences,
     parts,
+    parts_of,
     requested,
 )
 from hcasim.study.sensitivity.subject import Run
@@ -38,6 +38,9 @@ from hcasim.workloads.options import AXES, varying
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Key = tuple[tuple[str, int], ...]
+"""What varies from row to row of any benchmark, such as their size, by name."""
 
 
 class ComparedPart(Form):
@@ -66,8 +69,8 @@ class ComparedParameter(Form):
     b: ComparedValue | None
 
 
-class ComparedPoint(Form):
-    """What both measured at a point, by quantity; empty where a side has no such point."""
+class Pair(Form):
+    """What both sides give at a point, by quantity; empty where a side has no such point."""
 
     at: dict[str, int] = Field(description="size and what else varies")
     a: dict[str, float]
@@ -80,6 +83,38 @@ class ComparedPoint(Form):
         description="whether the sides differ by more than bands allow, if there are any"
     )
 
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        at: Mapping[str, int],
+        a: Mapping[str, float],
+        b: Mapping[str, float],
+        bands: Mapping[str, tuple[float, float]],
+    ) -> Pair:
+        """Put both sides beside each other at a point, as to quantities by their names."""
+        ratio = {n: b[n] / a[n] if a.get(n) and n in b else None for n in names}
+        beyond = {n: told for n in names if (told := _is_beyond(n, a, b, bands)) is not None}
+        return cls(at=at, a=a, b=b, ratio=ratio, bands=bands, beyond=beyond)
+
+
+def _is_beyond(
+    name: str,
+    a: Mapping[str, float],
+    b: Mapping[str, float],
+    bands: Mapping[str, tuple[float, float]],
+) -> bool | None:
+    """Whether the sides differ by more than bands allow; None without bands.
+
+    On the same samples the ratio is 1 outside its band; otherwise both bands lie apart.
+    """
+    if name in bands:
+        return not bands[name][0] <= 1 <= bands[name][1]
+    low, high = band_fields(name)
+    if not all(end in side for end in (low, high) for side in (a, b)):
+        return None
+    return a[high] < b[low] or b[high] < a[low]
+
 
 class CompareDocument(Head):
     """Two machines or results side by side."""
@@ -88,45 +123,9 @@ class CompareDocument(Head):
     workload: str = Field(description="empty if nothing was measured")
     parts: tuple[ComparedPart, ...]
     differences: tuple[ComparedParameter, ...]
-    points: tuple[ComparedPoint, ...]
+    points: tuple[Pair, ...]
     drawn: tuple[str, ...] = Field(description="paths of what was drawn at random for bands")
     samples: int = Field(description="how many machines of each side bands are made of")
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What both sides give at one point.
-
-    Parameters:
-        at: where, such as {"size": 8}.
-        a: what the first side measured; empty where it has no such point.
-        b: the same of the second.
-        bands: of the ratio of each quantity, the 5 and 95 % quantiles over samples, if both were
-            measured on the same.
-    """
-
-    at: Mapping[str, int]
-    a: Mapping[str, float]
-    b: Mapping[str, float]
-    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def ratio(self, field: str) -> float | None:
-        """Return B's quantity over A's; None where either is missing or A's is 0."""
-        a, b = self.a.get(field), self.b.get(field)
-        return b / a if a and b is not None else None
-
-    def is_beyond(self, field: str) -> bool | None:
-        """Whether the sides differ by more than bands allow; None without bands.
-
-        On the same samples the ratio is 1 outside its band; otherwise both bands lie apart.
-        """
-        if field in self.bands:
-            least, most = self.bands[field]
-            return not least <= 1 <= most
-        low, high = band_fields(field)
-        if not all(name in side for name in (low, high) for side in (self.a, self.b)):
-            return None
-        return self.a[high] < self.b[low] or self.b[high] < self.a[low]
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,8 +133,7 @@ class Comparison(Table):
     """Two sides and what differs.
 
     Parameters:
-        a: the first side.
-        b: the second side.
+        a, b: the sides.
         bands: those of the ratios at points of both; empty without samples of both.
         drawn: paths of what was drawn at random for bands.
         samples: how many machines bands are made of, of each side.
@@ -148,7 +146,8 @@ class Comparison(Table):
     samples: int = 0
 
     def __repr__(self) -> str:
-        return brief(self, self.a.machine.id, self.b.machine.id, differences=len(self.differences))
+        names = (one.machine.id if one.machine else one.tool for one in (self.a, self.b))
+        return brief(self, *names, differences=len(self.differences))
 
     @property
     def differences(self) -> list[Difference]:
@@ -158,16 +157,24 @@ class Comparison(Table):
     @property
     def parts(self) -> dict[str, tuple[str, str]]:
         """What the machines are made of, where that differs."""
-        return parts(self.a.machine, self.b.machine)
+        a, b = self.a.machine, self.b.machine
+        return parts(a, b) if a is not None and b is not None else {}
 
     @property
     def labels(self) -> tuple[str, str]:
         """Names of the two sides, by what tells them apart."""
-        told = self.parts
-        if not told:
-            return "A", "B"
-        words = [[pair[side] for pair in told.values() if pair[side]] for side in (0, 1)]
-        return f"A: {', '.join(words[0])}", f"B: {', '.join(words[1])}"
+        words: list[list[str]] = [[], []]
+        for own, place in zip(words, (0, 1), strict=True):
+            side = (self.a, self.b)[place]
+            if side.tool:
+                own += [side.tool]
+            elif self.a.tool or self.b.tool:
+                known = parts_of(side.machine) if side.machine else {}
+                own += [known[name] for name in ("testbed", "adapter") if name in known]
+            else:
+                own += [pair[place] for pair in self.parts.values() if pair[place]]
+        a, b = (f"{n}: {', '.join(own)}" if own else n for n, own in zip("AB", words, strict=True))
+        return a, b
 
     @property
     def title(self) -> str:
@@ -177,11 +184,13 @@ class Comparison(Table):
     @property
     def measured(self) -> tuple[str, ...]:
         """What both have measured."""
-        if not (self.a.rows and self.b.rows):
-            return ()
         found = find_workload(self.a.workload)
-        about = found.fields if found is not None else ()
-        return tuple(name for name in about if name in self.a.rows[0] and name in self.b.rows[0])
+        sides = (self.a.rows, self.b.rows)
+        return tuple(
+            name
+            for name in (found.fields if found is not None else ())
+            if all(any(name in row for row in rows) for rows in sides)
+        )
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -190,17 +199,26 @@ class Comparison(Table):
         found = [one.name for one in varying(rows)] if len(rows) > 1 else []
         return tuple(found or [name for name in AXES if rows and name in rows[0]][:1])
 
+    def keyed(self, side: Side) -> dict[Key, Mapping[str, Any]]:
+        """Return the rows of a side by what varies, or tells them from those of the other."""
+        shared = [
+            name
+            for name in AXES
+            if name in self.axes or all(name in row for row in (*self.a.rows, *self.b.rows))
+        ]
+        return {tuple((n, row[n]) for n in shared if n in row): row for row in side.rows}
+
     @property
     def pairs(self) -> list[Pair]:
         """Both sides, point by point."""
-        sides = self.a.keyed, self.b.keyed
-        found = []
+        sides = self.keyed(self.a), self.keyed(self.b)
         names = [part for name in self.measured for part in (name, *band_fields(name))]
+        found = []
         for key in {**sides[0], **sides[1]}:
             at = {name: value for name, value in key if name in self.axes}
             rows = (side.get(key, {}) for side in sides)
             a, b = ({n: float(row[n]) for n in names if n in row} for row in rows)
-            found.append(Pair(at, a, b, self.bands.get(key, {})))
+            found.append(Pair.of(self.measured, at, a, b, self.bands.get(key, {})))
         return found
 
     @property
@@ -212,13 +230,13 @@ class Comparison(Table):
         row: dict[str, Any] = dict(one.at)
         for name in self.measured:
             row[f"{name}_a"], row[f"{name}_b"] = one.a.get(name), one.b.get(name)
-            row[f"{name}_ratio"] = one.ratio(name)
-            if (beyond := one.is_beyond(name)) is not None:
+            row[f"{name}_ratio"] = one.ratio[name]
+            if name in one.beyond:
                 ratios = one.bands.get(name, (None, None))
                 for end, ratio in zip(band_fields(name), ratios, strict=True):
                     row |= {f"{end}_a": one.a.get(end), f"{end}_b": one.b.get(end)}
                     row[f"{end}_ratio"] = ratio
-                row[f"{name}_beyond"] = beyond
+                row[f"{name}_beyond"] = one.beyond[name]
         return row
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,18 +246,10 @@ class Comparison(Table):
             workload=self.a.workload,
             parts=tuple(ComparedPart(name=n, a=a, b=b) for n, (a, b) in self.parts.items()),
             differences=tuple(map(_parameter, self.differences)),
-            points=tuple(self._point(one) for one in self.pairs),
+            points=tuple(self.pairs),
             drawn=self.drawn,
             samples=self.samples,
         ).to_dict()
-
-    def _point(self, one: Pair) -> ComparedPoint:
-        beyond = {name: one.is_beyond(name) for name in self.measured}
-        return ComparedPoint(
-            **{name: dict(part) for name, part in vars(one).items()},
-            ratio={name: one.ratio(name) for name in self.measured},
-            beyond={name: told for name, told in beyond.items() if told is not None},
-        )
 
     def plot(self) -> Figure:
         """Draw both curves over what varies.
@@ -262,6 +272,8 @@ class Comparison(Table):
 
     def to_html(self) -> str:
         """Return the parameters that differ as a table of HTML, as notebooks show it."""
+        if self.a.tool or self.b.tool:
+            return super().to_html()
         rows = [(one.path, *one.texts) for one in self.differences]
         return html_table(("parameter", *self.labels), rows, "Differences")
 
@@ -294,9 +306,9 @@ def compare(
     """Compare two machines, as in `compare("liu2004", "liu2004", with_b={"adapter": "mt23108"})`.
 
     Parameters:
-        a: a testbed by id or file, a machine, what `hcasim.bench` returned, or a JSON file that
-            `hcasim bench`, `run` or `sweep` has written: "FILE#NAME" is one of several series,
-            "FILE#COLUMN=VALUE,..." one of several machines.
+        a: a testbed by id or file, a machine, what `hcasim.bench` returned, a JSON file that
+            `hcasim bench` or `run` has written, or a measurement: a trace or what perftest, OSU,
+            IMB or NetPIPE printed. "FILE#NAME" is one of several series or measured workloads.
         b: the same.
         workload: the benchmark to run on both; without it, or with results, none is run.
         with_a: settings of the first side only, by name or by path of --set.
@@ -341,8 +353,7 @@ def compare(
         faults.append("explain: found with compare; allowed: with why, which explains both sides")
     if uncertainty and (workload is None or any(isinstance(one, Side) for one in asked)):
         faults.append("uncertainty: found without two testbeds and a workload; allowed: with them")
-    if faults:
-        raise CatalogError(dict.fromkeys(faults))
+    refuse(*faults)
     run = partial(
         run_points, workers=jobs, progress=progress, store=usual_store() if cache else None
     )
@@ -355,44 +366,42 @@ def compare(
         )
 
 
-def _places(side: Side, workload: str) -> dict[str, list[int]]:
-    """Return where a result was measured: the sizes and what else varies."""
-    known = find_workload(workload)
+def _places(side: Side) -> dict[str, Any]:
+    """Return where a result was measured: the sizes and what else varies, and its options."""
+    known = find_workload(side.workload)
     names = [name for name in AXES if known and name in known.options]
-    return {
+    at = {
         name: list(dict.fromkeys(row[name] for row in side.rows))
         for name in names
         if side.rows and all(name in row for row in side.rows)
     }
+    return {**at, **side.options}
 
 
 def _measured(asked: list[Experiment | Side], workload: str | None, run: Run) -> tuple[Side, Side]:
     """Return both sides as results; what was measured of one says what to measure of the other."""
-    faults: dict[str, None] = {}
+    sides = {n: one for n, one in enumerate(asked) if isinstance(one, Side)}
+    given = next((one for one in sides.values() if one.workload), Side(None))
+    name = workload or given.workload
     points = {}
-    sides: dict[int, Side] = {n: one for n, one in enumerate(asked) if isinstance(one, Side)}
-    workload = workload or next((one.workload for one in sides.values() if one.workload), None)
-    at = _places(next(iter(sides.values())), workload) if sides and workload else {}
+    faults: list[str] = []
     for number, one in enumerate(asked):
         if isinstance(one, Side):
             continue
         try:
-            if workload is None:
+            if not name:
                 sides[number] = Side(one.machine())
-            else:
-                missing = {name: every for name, every in at.items() if name not in one.options}
-                points[number] = replace(one, workload=workload).with_(**missing).benchmark()
+                continue
+            missing = {n: at for n, at in _places(given).items() if n not in one.settings}
+            points[number] = replace(one, workload=name).with_(**missing).benchmark()
         except CatalogError as error:
-            faults |= dict.fromkeys(error.faults)
-    if faults:
-        raise CatalogError(faults)
-    if points and workload is not None:
-        wanted = dict.fromkeys(point for every in points.values() for point in every)
-        found = run(wanted)
-        for number, every in points.items():
-            axes = [one.name for one in varying([vars(point.options) for point in every])]
-            rows = tuple(point.row(found[point], axes) for point in every)
-            sides[number] = Side(every[0].machine, workload, rows)
+            faults += error.faults
+    refuse(*faults)
+    found = run(dict.fromkeys(point for every in points.values() for point in every))
+    for number, every in points.items():
+        axes = [one.name for one in varying([vars(point.options) for point in every])]
+        rows = tuple(point.row(found[point], axes) for point in every)
+        sides[number] = Side(every[0].machine, name, rows)
     return sides[0], sides[1]
 
 
@@ -401,24 +410,23 @@ def _banded(plain: Comparison, asked: Sequence[Experiment], count: int, run: Run
     drawn = draw(asked, count)
     found = run(point for one in drawn.points for own in one for point in own)
     # Of each side by place the rows of all samples, which both sides have in the same order.
-    rows = [
+    samples = [
         [[found[point].row for point in every] for every in zip(*own, strict=True)]
         for own in zip(*drawn.points, strict=True)
     ]
     a, b = (
         replace(side, rows=tuple(map(banded, side.rows, own)))
-        for side, own in zip((plain.a, plain.b), rows, strict=True)
+        for side, own in zip((plain.a, plain.b), samples, strict=True)
     )
     ours, theirs = (
-        dict(zip(a.keyed, rows[0], strict=True)),
-        dict(zip(b.keyed, rows[1], strict=True)),
+        dict(zip(plain.keyed(side), own, strict=True))
+        for side, own in zip((plain.a, plain.b), samples, strict=True)
     )
     bands: dict[Key, dict[str, tuple[float, float]]] = {}
     for pair, key in zip(plain.pairs, ours, strict=False):
-        for name in plain.measured:
+        for name, base in pair.ratio.items():
             both = zip(ours[key], theirs.get(key, ()), strict=False)
             ratios = [other[name] / one[name] for one, other in both if one[name]]
-            base = pair.ratio(name)
             if base is not None and len(ratios) > 1:
                 bands.setdefault(key, {})[name] = band(ratios, base)
-    return Comparison(a, b, bands, drawn.paths, samples=len(drawn.points))
+    return Comparison(a, b, bands, tuple(drawn.factors), samples=len(drawn.points))

@@ -7,24 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import nearest
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side
 from hcasim.study.comparison.sides import differences
+from hcasim.study.meaning import meaning_of
 from hcasim.study.sensitivity.subject import Run, names_of
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import varying
 
 PART = "part"
-SECTION = "section"
-_PARTS = ("adapter", "host", "stack", "link")
-"""What each group of nodes has of its own."""
+"""What causes may be put together by: the adapter, the host and so on."""
 REST = "structure"
 """What no setting of a description says: which blocks there are, and how they are connected."""
-
 WHOLES = ("adapter", "host", "stack")
 """What may be another as a whole in a testbed."""
+_PARTS = (*WHOLES, "link")
+"""What each group of nodes has of its own."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,15 @@ class Cause:
     Parameters:
         name: a path, an option, "structure" or "others".
         members: the paths and options that change with it.
-        a: what the first machine has, in words.
-        b: what the second machine has.
+        a, b: what each machine has, in words.
+        meaning: of a parameter, as its description has it.
     """
 
     name: str
     members: tuple[str, ...]
     a: str = ""
     b: str = ""
+    meaning: str = ""
 
 
 def _whole(name: str, side: Experiment, machine: Machine) -> dict[str, Any]:
@@ -58,8 +58,8 @@ class Mixed:
     Parameters:
         a, b: the two sides.
         field: what is read of the rows of their benchmark.
-        groups: how causes are put together, as `grouped` takes it; with "part" a whole adapter,
-            host or stack is exchanged where both have others.
+        grouped: put causes together by parts; where both sides have another adapter, host or
+            stack, it is exchanged as a whole.
         run: simulates points.
 
     Attributes:
@@ -70,44 +70,40 @@ class Mixed:
         CatalogError: the sides do not measure the same points.
     """
 
-    def __init__(
-        self,
-        a: Experiment,
-        b: Experiment,
-        field: str,
-        groups: Sequence[str],
-        run: Run,
-    ) -> None:
+    def __init__(self, a: Experiment, b: Experiment, field: str, grouped: bool, run: Run) -> None:
         self.sides, self.field, self._run = (a, b), field, run
         self._known: dict[Point, float] = {}
         self.together: dict[str, str] = {}
-        self._options: dict[str, tuple[Any, Any]] = {}
         self._paths: dict[str, tuple[str, str]] = {}
         self._wholes: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         ends = [one.benchmark() for one in (a, b)]
-        varied = [one.name for one in varying([vars(p.options) for p in (*ends[0], *ends[1])])]
-        first, second = (vars(one[0].options) for one in ends)
-        for name in dict.fromkeys([*a.options, *b.options]):
-            pair = (a.options.get(name, first[name]), b.options.get(name, second[name]))
-            if str(pair[0]) != str(pair[1]):
-                self._options[name] = pair
         if len(ends[0]) != len(ends[1]):
             found = f"found {len(ends[0])} and {len(ends[1])} points"
             raise CatalogError([f"a and b: {found}; allowed: the same points"])
-        axes = [name for name in varied if name not in self._options]
+        first, second = (vars(one[0].options) for one in ends)
+        pairs = {
+            name: (a.options.get(name, first[name]), b.options.get(name, second[name]))
+            for name in dict.fromkeys([*a.options, *b.options])
+        }
+        self._options = {name: one for name, one in pairs.items() if str(one[0]) != str(one[1])}
+        varied = varying([vars(point.options) for every in ends for point in every])
+        axes = [one.name for one in varied if one.name not in self._options]
         self.names = names_of(ends[0], field, axes)
         machines = (ends[0][0].machine, ends[1][0].machine)
-        if PART in groups:
+        if grouped:
             self._take_wholes(*machines)
         self._take(*machines)
         given = {name: (str(x), str(y)) for name, (x, y) in self._options.items()}
-        single = [Cause(name, (name,), *texts) for name, texts in {**self._paths, **given}.items()]
+        single = [
+            Cause(name, (name,), *texts, meaning_of(machines, name))
+            for name, texts in {**self._paths, **given}.items()
+        ]
         wholes = [
             Cause(name, (name,), str(ours[name]), str(theirs[name]))
             for name, (ours, theirs) in self._wholes.items()
         ]
-        self.causes = [*wholes, *grouped(single, groups)]
-        self.causes.append(Cause(REST, (REST, *self.together)))
+        rest = Cause(REST, (REST, *self.together))
+        self.causes = [*wholes, *(_by_part(single) if grouped else single), rest]
 
     @property
     def simulated(self) -> int:
@@ -116,18 +112,13 @@ class Mixed:
 
     def _take_wholes(self, a: Machine, b: Machine) -> None:
         """Find the adapters, hosts and stacks that can be exchanged alone, on both sides."""
-        if any(isinstance(one.testbed, Machine) for one in self.sides):
-            return
-        if len(a.groups) > 1 or len(b.groups) > 1:
+        whole = any(isinstance(one.testbed, Machine) for one in self.sides)
+        if whole or len(a.groups) > 1 or len(b.groups) > 1:
             return
         for name in WHOLES:
             if getattr(a, name).id == getattr(b, name).id:
                 continue
-            ours, theirs = (
-                _whole(name, side, machine)
-                for side, machine in zip(self.sides, (a, b), strict=True)
-            )
-            self._wholes[name] = (ours, theirs)
+            self._wholes[name] = (_whole(name, self.sides[0], a), _whole(name, self.sides[1], b))
             if self._fault(name):
                 # Its values may still be exchanged one by one.
                 del self._wholes[name]
@@ -201,57 +192,19 @@ class Mixed:
         return every
 
 
-def grouped(causes: Sequence[Cause], groups: Sequence[str]) -> list[Cause]:
-    """Put causes together that belong to one part, in the order of the first of each.
-
-    Parameters:
-        causes: one for each path or option.
-        groups: "part" for the adapter, the host and so on, "section" for their blocks, such as
-            adapter.bus, or what paths begin with; of several the longest that fits counts.
-
-    Raises:
-        CatalogError: a beginning that no path has.
-    """
-    prefixes = [one.rstrip(".") for one in groups if one not in (PART, SECTION)]
-    paths = [one.name for one in causes]
-    faults = [
-        f"group: found {one!r}, with which nothing begins that can be exchanged; "
-        f"allowed: {PART}, {SECTION}, or the beginning of a path that differs{_near(one, paths)}"
-        for one in prefixes
-        if not any(_is_below(path, one) for path in paths)
-    ]
-    if faults:
-        raise CatalogError(faults)
+def _by_part(causes: Sequence[Cause]) -> list[Cause]:
+    """Put causes together that belong to one part, in the order of the first of each."""
     found: dict[str, list[Cause]] = {}
     for one in causes:
-        found.setdefault(_group(one.name, groups, prefixes), []).append(one)
+        names = one.name.split(".")
+        # Where nodes are of several groups, their parts stand below the name of the group.
+        depth = 2 if len(names) > 2 and names[1] in _PARTS else 1
+        found.setdefault(".".join(names[:depth]), []).append(one)
     return [_together(name, members) for name, members in found.items()]
-
-
-def _near(name: str, paths: Iterable[str]) -> str:
-    begun = (".".join(path.split(".")[:n]) for path in paths for n in range(1, path.count(".") + 2))
-    return nearest(name, [*dict.fromkeys([PART, SECTION, *begun])])
-
-
-def _is_below(path: str, prefix: str) -> bool:
-    return path == prefix or path.startswith(f"{prefix}.")
-
-
-def _group(path: str, groups: Sequence[str], prefixes: Sequence[str]) -> str:
-    fitting = [one for one in prefixes if _is_below(path, one)]
-    if fitting:
-        return max(fitting, key=len)
-    names = path.split(".")
-    # Where nodes are of several groups, their parts stand below the name of the group.
-    depth = 2 if len(names) > 2 and names[1] in _PARTS else 1
-    if SECTION in groups and len(names) > depth + 1:
-        return ".".join(names[: depth + 1])
-    return ".".join(names[:depth]) if {PART, SECTION} & {*groups} else path
 
 
 def _together(name: str, members: Sequence[Cause]) -> Cause:
     if len(members) == 1:
-        (one,) = members
-        return Cause(name, one.members, one.a, one.b)
+        return replace(members[0], name=name)
     paths = tuple(path for one in members for path in one.members)
     return Cause(name, paths, f"{len(members)} values", f"{len(members)} others")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -11,11 +11,8 @@ from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.errors import refuse
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.experiment import Experiment, unknown_settings
-from hcasim.workloads.options import AXES
 
 Given = str | PathLike[str] | Machine | Benchmark
-Key = tuple[tuple[str, int], ...]
-"""What varies from row to row of any benchmark, such as their size, by name."""
 
 
 def requested(
@@ -43,19 +40,18 @@ class Side:
     """What is compared.
 
     Parameters:
-        machine: its machine.
+        machine: its machine; None of a measurement, whose machine has no description.
         workload: what was measured, if anything was.
         rows: what that gave.
+        tool: what has measured it, if it was no simulation.
+        options: of the workload that hold for all rows of a measurement.
     """
 
-    machine: Machine
+    machine: Machine | None
     workload: str = ""
     rows: tuple[Mapping[str, Any], ...] = ()
-
-    @property
-    def keyed(self) -> dict[Key, Mapping[str, Any]]:
-        """The rows by what varies."""
-        return {tuple((n, row[n]) for n in AXES if n in row): row for row in self.rows}
+    tool: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,8 +60,7 @@ class Difference:
 
     Parameters:
         path: as --set takes it.
-        a: what the first machine has, or None.
-        b: what the second machine has, or None.
+        a, b: what each machine has, or None.
     """
 
     path: str
@@ -79,8 +74,10 @@ class Difference:
         return a, b
 
 
-def differences(a: Machine, b: Machine) -> list[Difference]:
-    """Return the parameters that differ, in the order of the descriptions."""
+def differences(a: Machine | None, b: Machine | None) -> list[Difference]:
+    """Return the parameters that differ, in the order of the descriptions; none if one has none."""
+    if a is None or b is None:
+        return []
     ours, theirs = ({one.path: one for one in machine.parameters} for machine in (a, b))
     every = [Difference(path, ours.get(path), theirs.get(path)) for path in {**ours, **theirs}]
     return [one for one in every if not (one.a and one.b and one.a.value == one.b.value)]
@@ -91,12 +88,13 @@ def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:
 
     Where nodes are of several groups, the name of each stands before what is its own.
     """
-    ours, theirs = _parts(a), _parts(b)
+    ours, theirs = parts_of(a), parts_of(b)
     every = {name: (ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}}
     return {name: pair for name, pair in every.items() if pair[0] != pair[1]}
 
 
-def _parts(machine: Machine) -> dict[str, str]:
+def parts_of(machine: Machine) -> dict[str, str]:
+    """Return what a machine is made of, by the name of its option."""
     found = {"testbed": machine.id}
     for group in machine.groups:
         start = f"{group.name}." if len(machine.groups) > 1 else ""

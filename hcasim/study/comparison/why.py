@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import flag_fault, one_of, refuse, settings_fault
+from hcasim.ground.errors import flag_fault, refuse, settings_fault
 from hcasim.ground.quantities import number
 from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
@@ -22,9 +22,10 @@ from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.files import is_result
-from hcasim.study.comparison.mixed import Cause, Mixed
+from hcasim.study.comparison.mixed import PART, Cause, Mixed
 from hcasim.study.comparison.sides import requested
-from hcasim.study.sensitivity.subject import unit_of
+from hcasim.study.meaning import Part, meanings
+from hcasim.study.sensitivity.subject import field_of, unit_of
 from hcasim.workloads import find_workload, unknown_workload
 
 if TYPE_CHECKING:
@@ -37,15 +38,13 @@ _RESULT = "found a result; allowed: a testbed by id or file, which can be change
 MOST = 11
 """More would need more than 2^12 machines."""
 
-Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
-"""Title, heads of the columns, and rows."""
 
-
-class ExplainedShare(Form):
+class Share(Form):
     """What something in which the machines differ does to a number."""
 
     cause: str
     members: tuple[str, ...] = Field(description="paths and options that change with it")
+    meaning: str = Field(description="of a parameter; empty of others")
     a: str
     b: str
     alone: float = Field(description="change of A if only this becomes what B has")
@@ -53,69 +52,16 @@ class ExplainedShare(Form):
     share: float = Field(description="mean of the change over all orders; they add up")
 
 
-class ExplainedAnswer(Form):
+class Answer(Form):
     """What explains the difference of a number."""
 
     name: str
     unit: str
     a: float
     b: float
-    shares: tuple[ExplainedShare, ...]
+    shares: tuple[Share, ...] = Field(description="the largest first")
     words: str
     breakdown: Breakdown | None = Field(description="null of workloads that explain nothing")
-
-
-class WhyDocument(Head):
-    """Which parameters explain the difference between two machines."""
-
-    schema_: Literal["hcasim-why"] = Field(alias="schema")
-    title: str
-    answers: tuple[ExplainedAnswer, ...]
-    together: dict[str, str] = Field(description="what went with the structure, by path, and why")
-
-
-@dataclass(frozen=True)
-class Share:
-    """What a cause does to one number.
-
-    Parameters:
-        cause: the cause.
-        alone: by how much the number of A changes if only this becomes what B has.
-        last: by how much B's number changes as this, of all, becomes what B has at last.
-        share: Shapley's value: the mean over all orders; the shares sum up to the difference.
-    """
-
-    cause: Cause
-    alone: float
-    last: float
-    share: float
-
-    def document(self) -> ExplainedShare:
-        """Return it in the form of the schema `why`."""
-        told = {name: one for name, one in vars(self.cause).items() if name != "name"}
-        effects = {name: one for name, one in vars(self).items() if name != "cause"}
-        return ExplainedShare(cause=self.cause.name, **told, **effects)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Of one number, what explains the difference.
-
-    Parameters:
-        name: the number, such as "latency_us at Size 8".
-        unit: its unit.
-        a: what the first machine gives.
-        b: what the second machine gives.
-        shares: of each cause, the largest first.
-        breakdown: where the time goes on both; None of workloads that explain nothing.
-    """
-
-    name: str
-    unit: str
-    a: float
-    b: float
-    shares: tuple[Share, ...]
-    breakdown: Breakdown | None = None
 
     @property
     def difference(self) -> float:
@@ -125,22 +71,6 @@ class Answer:
     def percent(self, one: Share) -> float | None:
         """Return a share in percent of the difference, if there is one."""
         return 100 * one.share / self.difference + 0.0 if self.difference else None
-
-    def words(self) -> str:
-        """Say it in a sentence or two."""
-        ends = f"{number(self.a)} to {number(self.b, self.unit)}"
-        if not self.difference:
-            return f"{self.name}: {number(self.a, self.unit)} on both."
-        main = [
-            f"{one.cause.name} {self.percent(one):.0f} %"
-            for one in self.shares
-            if abs(one.share) >= 0.05 * abs(self.difference)
-        ]
-        alone = sum(one.alone for one in self.shares) / self.difference
-        apart = abs(alone - 1) > 0.1
-        more = f" Each alone, they make {alone:.0%} of it: they act together." if apart else ""
-        where = f" {self.breakdown.words()}".rstrip() if self.breakdown else ""
-        return f"{self.name}, {ends}: {', '.join(main) or 'many small ones'}.{more}{where}"
 
     def tables(self) -> Iterator[Part]:
         """Yield where the time goes on both machines: stage by stage, and what limits."""
@@ -164,10 +94,24 @@ class Answer:
             title = f"What limits {at}: {a} in A, {b} in B"
             yield title, ("Block", "A (% of time)", "B (% of time)"), rows
 
-    def document(self) -> ExplainedAnswer:
-        """Return it in the form of the schema `why`."""
-        own = {**vars(self), "shares": tuple(one.document() for one in self.shares)}
-        return ExplainedAnswer(**own, words=self.words())
+
+def _words(
+    name: str, unit: str, worth: Sequence[float], shares: Sequence[Share], where: str
+) -> str:
+    """Say an answer in a sentence or two."""
+    a, b = worth[0], worth[-1]
+    if a == b:
+        return f"{name}: {number(a, unit)} on both."
+    main = [
+        f"{one.cause} {100 * one.share / (b - a) + 0.0:.0f} %"
+        for one in shares
+        if abs(one.share) >= 0.05 * abs(b - a)
+    ]
+    alone = sum(one.alone for one in shares) / (b - a)
+    more = f" Each alone, they make {alone:.0%} of it: they act together."
+    more = more if abs(alone - 1) > 0.1 else ""
+    ends = f"{number(a)} to {number(b, unit)}"
+    return f"{name}, {ends}: {', '.join(main) or 'many small ones'}.{more} {where}".rstrip()
 
 
 def _us(value: float | None, sign: str = "") -> str:
@@ -176,6 +120,15 @@ def _us(value: float | None, sign: str = "") -> str:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f}"
+
+
+class WhyDocument(Head):
+    """Which parameters explain the difference between two machines."""
+
+    schema_: Literal["hcasim-why"] = Field(alias="schema")
+    title: str
+    answers: tuple[Answer, ...]
+    together: dict[str, str] = Field(description="what went with the structure, by path, and why")
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,11 +147,11 @@ class Why(Table):
     together: Mapping[str, str]
     simulated: int
 
-    def __repr__(self) -> str:
-        return brief(self, self.title, answers=len(self.answers))
-
     axes = ("output", "cause")
     fields = ("from", "to", "alone", "last", "share")
+
+    def __repr__(self) -> str:
+        return brief(self, self.title, answers=len(self.answers))
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -207,9 +160,9 @@ class Why(Table):
             {
                 "output": answer.name,
                 "unit": answer.unit,
-                "cause": one.cause.name,
-                "from": one.cause.a,
-                "to": one.cause.b,
+                "cause": one.cause,
+                "from": one.a,
+                "to": one.b,
                 "alone": one.alone,
                 "last": one.last,
                 "share": one.share,
@@ -227,7 +180,7 @@ class Why(Table):
         panels = figure.subplots(len(self.answers), 1, squeeze=False)[:, 0]
         for panel, answer in zip(panels, self.answers, strict=True):
             shares = answer.shares[::-1]
-            causes = [plain(one.cause.name) for one in shares]
+            causes = [plain(one.cause) for one in shares]
             panel.barh(causes, [one.share for one in shares])
             panel.set_xlabel(plain(f"{answer.name}: share of B - A ({answer.unit})"))
             panel.axvline(0, color="black", linewidth=0.8)
@@ -239,7 +192,7 @@ class Why(Table):
         return WhyDocument(
             **WhyDocument.head(),
             title=self.title,
-            answers=tuple(one.document() for one in self.answers),
+            answers=self.answers,
             together=dict(self.together),
         ).to_dict()
 
@@ -252,13 +205,15 @@ class Why(Table):
         )
         return [names, *rows]
 
+    def meanings(self) -> list[Part]:
+        """Return a table of what the causes mean that are parameters, if any is."""
+        shares = (share for one in self.answers for share in one.shares)
+        return meanings({one.cause: one.meaning for one in shares})
+
     def to_html(self) -> str:
         """Return all tables as HTML, as notebooks show them."""
-        return super().to_html() + "".join(
-            html_table(head, lines, title)
-            for answer in self.answers
-            for title, head, lines in answer.tables()
-        )
+        told = [*(part for one in self.answers for part in one.tables()), *self.meanings()]
+        return super().to_html() + "".join(html_table(h, lines, title) for title, h, lines in told)
 
 
 def why(
@@ -270,7 +225,7 @@ def why(
     with_b: Mapping[str, Any] | None = None,
     quantity: str | None = None,
     top: int = TOP,
-    group: str | Sequence[str] = (),
+    group: Literal["part"] | None = None,
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -291,9 +246,8 @@ def why(
         with_b: settings of the second side only.
         quantity: which of what the workload measures; its first without it.
         top: so many causes get a share of their own, 11 at most.
-        group: causes that count as one: "part" for the adapter, the host and so on, each as a whole
-            where the machines have others; "section" for blocks such as adapter.bus; or what paths
-            begin with; one or several.
+        group: "part" for causes by part: the adapter, the host and so on, each as a whole where
+            the machines have others.
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
@@ -308,12 +262,14 @@ def why(
         *(settings_fault(one) for one in (with_a, with_b)),
         *(f"{n}: {_RESULT}" for n, given in (("a", a), ("b", b)) if is_result(given)),
         _top_fault(top),
-        _group_fault(group),
+        "" if group in (None, PART) else f"group: found {group!r}; allowed: {PART}",
     )
     known = find_workload(workload)
     faults = [] if known else [unknown_workload(workload)]
-    if known and quantity is not None and str(quantity) not in known.fields:
-        faults.append(f"quantity: found {quantity!r}; allowed: {one_of(list(known.fields))}")
+    try:
+        field = field_of(workload, quantity) if known else ""
+    except CatalogError as error:
+        faults += error.faults
     sides = []
     for label, given, own in (("a", a, with_a or {}), ("b", b, with_b or {})):
         try:
@@ -322,25 +278,16 @@ def why(
                 sides[-1].benchmark()
         except CatalogError as error:
             faults += error.faults
-    if faults or known is None:
-        raise CatalogError(dict.fromkeys(faults))
+    refuse(*faults)
     store = usual_store() if cache else None
     run = partial(run_points, workers=jobs, progress=progress, store=store)
-    field = quantity or known.fields[0]
-    groups = (group,) if isinstance(group, str) else tuple(group)
     with each_machine_once(), on_scheduler(scheduler):
-        return _explained(Mixed(sides[0], sides[1], field, groups, run), top)
+        return _explained(Mixed(sides[0], sides[1], field, group == PART, run), top)
 
 
 def _top_fault(top: object) -> str:
     fits = isinstance(top, int) and not isinstance(top, bool) and 1 <= top <= MOST
     return "" if fits else f"top: found {top!r}; allowed: 1 to {MOST}"
-
-
-def _group_fault(group: object) -> str:
-    every = [group] if isinstance(group, str) else group
-    fits = isinstance(every, list | tuple) and all(isinstance(one, str) and one for one in every)
-    return "" if fits else f"group: found {group!r}; allowed: words such as part or adapter.bus"
 
 
 def _explained(mixed: Mixed, top: int) -> Why:
@@ -375,15 +322,32 @@ def _explained(mixed: Mixed, top: int) -> Why:
     worth = mixed(coalitions)
     all_in = len(coalitions) - 1
     answers = []
+    unit = unit_of(mixed.field)
     for place, (name, told) in enumerate(zip(mixed.names, mixed.breakdowns(), strict=True)):
         values = [one[place] for one in worth]
         shares = [
-            Share(one, values[1 << n] - values[0], values[-1] - values[all_in ^ 1 << n], part)
+            Share(
+                cause=one.name,
+                **{part: own for part, own in vars(one).items() if part != "name"},
+                alone=values[1 << n] - values[0],
+                last=values[-1] - values[all_in ^ 1 << n],
+                share=part,
+            )
             for n, (one, part) in enumerate(zip(chosen, shapley(values), strict=True))
         ]
         shares.sort(key=lambda one: -abs(one.share))
-        unit = unit_of(mixed.field)
-        answers.append(Answer(name, unit, values[0], values[-1], tuple(shares), told))
+        words = _words(name, unit, values, shares, told.words() if told else "")
+        answers.append(
+            Answer(
+                name=name,
+                unit=unit,
+                a=values[0],
+                b=values[-1],
+                shares=tuple(shares),
+                words=words,
+                breakdown=told,
+            )
+        )
     a, b = (one.testbed for one in mixed.sides)
     title = f"{mixed.sides[0].workload}: from {a} to {b}"
     return Why(title, tuple(answers), mixed.together, mixed.simulated)

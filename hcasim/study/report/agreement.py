@@ -23,11 +23,6 @@ def _prose(*titles: str) -> list[Column]:
 _NUMBERS = _right("published", "simulated", "error")
 
 
-def paper_of(verdict: Verdict) -> str:
-    """Return the paper that a statement is from."""
-    return verdict.scenario.partition("/")[0]
-
-
 def claim_place(name: str) -> str:
     """Return the name of the row of a claim, to which others lead."""
     return f"claim-{name}"
@@ -41,12 +36,13 @@ def figure_place(scenario: str) -> str:
 def claims(report: Report) -> Table:
     """Return the table of all claims that were judged."""
     paper, role, status = (Column(one, chosen=True) for one in (_PAPER, "role", "status"))
+    statement = _prose("statement")
     columns: list[str | Column] = [
         "claim",
         paper,
         "figure",
         "system",
-        *_prose("statement"),
+        *statement,
         *_NUMBERS,
         role,
         status,
@@ -116,7 +112,7 @@ def context(report: Report) -> Table:
     prose = _prose("what is stated", "why it is not replayed")
     columns: list[str | Column] = ["statement", _PAPER, "system", "published", *prose]
     rows = [
-        (one.id, paper_of(one), one.system, one.texts[0], one.statement, one.note)
+        (one.id, one.scenario.partition("/")[0], one.system, one.texts[0], one.statement, one.note)
         for one in report.verdicts
         if one.status == "context"
     ]

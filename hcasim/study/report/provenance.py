@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from hcasim import __version__
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.catalog.provenance import EVIDENCE
-from hcasim.pages import Block, Cell, Code, Column, Content, Counts, Facts, Table, Text
+from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
 from hcasim.papers.replay import Replay
 
 Parameters = tuple[Parameter[Value], ...]
@@ -19,36 +17,24 @@ _FEW = 3
 """Ids that are named; of more only how many."""
 
 
-@dataclass
-class _Use:
-    """A machine, the names of the parts that it is made of, and ids of what ran on it."""
-
-    machine: Machine
-    parts: list[str]
-    scenarios: list[str] = field(default_factory=list)
-
-
 class Provenance:
     """The machines of replays, and the parts that they are made of."""
 
     def __init__(self, replays: Iterable[Replay]) -> None:
         # A part is the values that an adapter, a host, software, a switch or a testbed has.
         self._parts: dict[tuple[str, Parameters], str] = {}
-        self._uses: dict[tuple[str, str], _Use] = {}
+        # Of each machine the names of its parts and the ids of what ran on it.
+        self._uses: dict[tuple[str, str], tuple[Machine, list[str], dict[str, None]]] = {}
         for replay in replays:
             for machine in replay.machines.values():
-                self._add(machine, replay.scenario.id)
-
-    def _add(self, machine: Machine, scenario: str) -> None:
-        key = (machine.id, machine.digest)
-        if key not in self._uses:
-            found: dict[str, list[Parameter[Value]]] = {}
-            for one in machine.parameters:
-                found.setdefault(_owner(machine, one.path), []).append(one)
-            parts = [self._part(name, tuple(own)) for name, own in found.items()]
-            self._uses[key] = _Use(machine, parts)
-        if scenario not in self._uses[key].scenarios:
-            self._uses[key].scenarios.append(scenario)
+                key = (machine.id, machine.digest)
+                if key not in self._uses:
+                    found: dict[str, list[Parameter[Value]]] = {}
+                    for one in machine.parameters:
+                        found.setdefault(_owner(machine, one.path), []).append(one)
+                    parts = [self._part(name, tuple(own)) for name, own in found.items()]
+                    self._uses[key] = (machine, parts, {})
+                self._uses[key][2][replay.scenario.id] = None
 
     def _part(self, name: str, parameters: Parameters) -> str:
         """Return what a part is called: of several with other values each has a number."""
@@ -78,15 +64,17 @@ class Provenance:
 
     def _machines(self) -> Table:
         rows = []
-        for use in self._uses.values():
-            settings = [f"{path} = {text}" for path, text in use.machine.overrides.items()]
-            kinds = [[one for one in use.parts if one.split()[0] == kind] for kind in _KINDS]
+        for machine, parts, scenarios in self._uses.values():
+            settings = [f"{path} = {text}" for path, text in machine.overrides.items()]
+            kinds = [[one for one in parts if one.split()[0] == kind] for kind in _KINDS]
+            few = ", ".join([*scenarios][:_FEW])
+            more = f" and {len(scenarios) - _FEW} more" if len(scenarios) > _FEW else ""
             rows.append(
                 [
-                    Cell(use.machine.id, below=use.machine.title),
+                    Cell(machine.id, below=machine.title),
                     *map(_lead, kinds),
                     "; ".join(settings),
-                    Cell(str(len(use.scenarios)), len(use.scenarios), below=_few(use.scenarios)),
+                    Cell(str(len(scenarios)), len(scenarios), below=few + more),
                 ]
             )
         prose = (Column("settings of the authors", prose=True), Column("figures", right=True))
@@ -164,24 +152,3 @@ def _value(parameter: Parameter[Value]) -> Cell:
 
 def _interval(parameter: Parameter[Value]) -> str:
     return "" if parameter.ends is None else " to ".join(parameter.ends)
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - _FEW
-    return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
-
-
-def summary(
-    counts: Sequence[tuple[str, int, str]],
-    facts: Sequence[tuple[str, str]],
-    command: str,
-    made: datetime | None,
-    took: str = "",
-) -> Iterator[Block]:
-    """Yield what a report begins with: counts, facts, and what made it, when and how long."""
-    yield Counts(counts)
-    when = f"{made:%Y-%m-%d %H:%M %Z}".strip() if made else ""
-    run = [("hcasim", __version__), ("made", when), ("took", took)]
-    yield Facts([*facts, *((name, one) for name, one in run if one)])
-    if command:
-        yield Code(f"$ {command}")

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
+from hcasim import __version__
 from hcasim.ground.quantities import title
 from hcasim.pages import (
     Block,
     Cell,
+    Code,
     Column,
     Content,
+    Counts,
     Document,
     Facts,
     Figure,
@@ -31,7 +34,7 @@ from hcasim.study.report.agreement import (
     deviations,
     figure_place,
 )
-from hcasim.study.report.provenance import Provenance, summary
+from hcasim.study.report.provenance import Provenance
 
 _COUNTED = {
     "pass": "claims pass",
@@ -39,31 +42,46 @@ _COUNTED = {
     "fail": "miss, and nothing says why",
     "context": "statements that nothing replays",
 }
+_ROLES = (
+    "Numbers that several claims repeat are one reading. Orders and limits are counted apart from "
+    "numbers. The median error is that of the readings that state a number, each with the worst of "
+    "its errors."
+)
 
 
 def document(report: Report, command: str = "", made: datetime | None = None) -> Document:
     """Describe a reproduction for readers, with the command that made it, and when."""
     provenance = Provenance(report.replays)
+    missed: Block = Text("None: every claim is met.")
+    if report.deviations:
+        missed = deviations(report)
     sections = [
         Section("Agreement", list(_agreement(report))),
-        Section("Deviations", list(_deviations(report))),
+        Section("Deviations", [missed]),
         Section("Figures", list(_figures(report))),
-        Section("Fitted, chosen and predicted", [*_roles(report), *provenance.determined()]),
+        Section(
+            "Fitted, chosen and predicted",
+            [Text(_ROLES), by_role(report), *provenance.determined()],
+        ),
         Section("Where each value comes from", list(provenance.blocks())),
     ]
     return Document(report.title, [*_summary(report, command, made), *sections])
 
 
 def _summary(report: Report, command: str, made: datetime | None) -> Iterator[Block]:
-    counts = [(told, report.summary[one], one) for one, told in _COUNTED.items()]
+    yield Counts([(told, report.summary[one], one) for one, told in _COUNTED.items()])
     papers = dict.fromkeys(one.scenario.paper for one in report.replays)
-    facts = [
-        ("papers and collections", ", ".join(papers)),
-        ("replayed", f"{len(report.replays)} figures and tables"),
-        *((f"instead: {part}", name) for part, name in report.instead.items()),
-    ]
-    took = "" if report.wall_seconds is None else f"{report.wall_seconds:.1f} s"
-    yield from summary(counts, facts, command, made, took)
+    facts = {
+        "papers and collections": ", ".join(papers),
+        "replayed": f"{len(report.replays)} figures and tables",
+        **{f"instead: {part}": name for part, name in report.instead.items()},
+        "hcasim": __version__,
+        "made": f"{made:%Y-%m-%d %H:%M %Z}".strip() if made else "",
+        "took": "" if report.wall_seconds is None else f"{report.wall_seconds:.1f} s",
+    }
+    yield Facts([(name, one) for name, one in facts.items() if one])
+    if command:
+        yield Code(f"$ {command}")
 
 
 def _agreement(report: Report) -> Iterator[Block]:
@@ -80,27 +98,11 @@ def _agreement(report: Report) -> Iterator[Block]:
         yield Section("Statements that nothing replays", [context(report)], folded=True)
 
 
-def _deviations(report: Report) -> Iterator[Block]:
-    if report.deviations:
-        yield deviations(report)
-    else:
-        yield Text("None: every claim is met.")
-
-
 def _figures(report: Report) -> Iterator[Block]:
     yield Text("Lines and bars are simulated, stars are what was published of single points.")
     statuses = {one.id: one.status for one in report.verdicts}
     for paper, replays in groupby(report.replays, lambda one: one.scenario.paper):
         yield Section(paper, [_figure(one, statuses) for one in replays])
-
-
-def _roles(report: Report) -> Iterator[Block]:
-    yield Text(
-        "Numbers that several claims repeat are one reading. Orders and limits are counted apart "
-        "from numbers. The median error is that of the readings that state a number, each with the "
-        "worst of its errors."
-    )
-    yield by_role(report)
 
 
 def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:

@@ -11,19 +11,23 @@ from typing import Literal
 
 from hcasim.calibrate.entries import leaf_at, prefixes, renamed
 from hcasim.calibrate.file.calibration import Calibration
-from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, list_ids
+from hcasim.catalog import Machine, Parameter, Value, list_ids
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
 from hcasim.catalog.provenance import UNSAID, Evidence
-from hcasim.ground.errors import nearest
+from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
+from hcasim.study.meaning import meaning_of
 
 Origin = Literal["interval", "spread", "range"]
 VARIED = ("fitted", "chosen", "assumed")
 """Kinds of evidence of values that nobody has published; the others stay as they are."""
 SPREAD = 1.5
 """By what a value without an interval is divided and multiplied, unless the user says otherwise."""
+
+Ends = tuple[int, int]
+Known = Mapping[str, Parameter[Value]]
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,13 @@ class Factor:
     Parameters:
         path: of a fit, such as "adapters.mt25208.send.latency".
         name: the path that `show` prints, if it means one parameter only; else `path`.
-        low: the lower end; the base value if there is nothing below.
+        low, high: the ends; the base value if there is nothing below or above it.
         base: the value of the machine.
-        high: the upper end; the base value if there is nothing above.
         leaf: its type and unit.
         evidence: where the base value comes from.
         origin: of the ends: the interval of a fit, the usual spread, or a range that was given.
         paths: all that it sets: its own and those tied to it.
+        meaning: as its description has it; empty if that says nothing.
     """
 
     path: str
@@ -51,6 +55,7 @@ class Factor:
     evidence: Evidence
     origin: Origin
     paths: tuple[str, ...] = ()
+    meaning: str = ""
 
     @property
     def continuous(self) -> bool:
@@ -64,8 +69,7 @@ class Factor:
     def at(self, share: float) -> int:
         """Return the value at a share of the way from the lower to the upper end.
 
-        What is no quantity that may be anything, such as entries of a cache, is at one of three
-        values, of which the machine is known to allow each.
+        What is no quantity, such as entries of a cache, is at one of three values.
         """
         if not self.continuous:
             levels = sorted({self.low, self.base, self.high})
@@ -73,15 +77,17 @@ class Factor:
         step = self.leaf.step or 1
         return step * round((self.low + share * (self.high - self.low)) / step)
 
+    def within(self, fault: Callable[[int], str]) -> tuple[Factor, list[str]]:
+        """Return it without the ends that have a fault, and these faults."""
+        faults = {end: said for end in {self.low, self.high} - {self.base} if (said := fault(end))}
+        low, high = (self.base if end in faults else end for end in (self.low, self.high))
+        return replace(self, low=low, high=high), [*faults.values()]
+
 
 @dataclass
 class Found:
-    """What of machines may be varied, and what not.
-
-    Attributes:
-        factors: by path.
-        fixed: what stays as it is although nobody has published it, with the reason.
-    """
+    """What of machines may be varied, by path, and what stays although nobody has published it,
+    with the reason."""
 
     factors: dict[str, Factor] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
@@ -98,13 +104,6 @@ def settings_of(
         for own in factors[path].paths
         for name in renamed(own, starts) or renamed(own, [(_own(machine), "")])
     }
-
-
-def within(one: Factor, fault: Callable[[int], str]) -> tuple[Factor, list[str]]:
-    """Return a factor without the ends that have a fault, and these faults."""
-    faults = {end: said for end in {one.low, one.high} - {one.base} if (said := fault(end))}
-    low, high = (one.base if end in faults else end for end in (one.low, one.high))
-    return replace(one, low=low, high=high), [*faults.values()]
 
 
 def find_factors(
@@ -128,54 +127,50 @@ def find_factors(
         CatalogError: ranges and patterns that fit nothing, and ranges that are none.
     """
     known = _known(machines, calibration)
-    ties = _ties(calibration)
-    found, faults = Found(), []
+    fits = [*map(load_fit, list_ids("calibrations")), *([calibration] if calibration else [])]
+    entries = [pair for fit in fits for pair in fit.entries.items()]
+    # What follows another parameter in a fit.
+    ties = {path: one.tied_to for path, one in entries if one.tied_to in known}
     names = Counter(one.path for one in known.values())
     leaves = {path: _leaf(path, machines) for path in known}
-    given: dict[str, tuple[int, int]] = {}
+    faults: list[str] = []
+    given: dict[str, Ends] = {}
     for word, text in (ranges or {}).items():
         try:
             given |= _ends(word, text, known, leaves)
         except ValueError as error:
             faults.append(f"range: {word}: {error}")
-
-    def matches(pattern: str, path: str) -> bool:
-        return fnmatchcase(path, pattern) or fnmatchcase(known[path].path, pattern)
-
+    chosen = set() if only else {*known}
     for pattern in only:
-        if not any(matches(pattern, path) for path in known):
+        own = {p for p, one in known.items() if any(fnmatchcase(n, pattern) for n in (p, one.path))}
+        chosen |= own
+        if not own:
             close = nearest(pattern, [*names, *known])
             faults.append(f"only: found {pattern!r}, which no parameter matches{close}")
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
+    found = Found()
     for path, parameter in known.items():
-        if only and not any(matches(one, path) for one in only):
+        varied = parameter.evidence in VARIED and path not in ties
+        if path not in chosen or not (path in given or varied):
             continue
-        if path not in given and (parameter.evidence not in VARIED or ties.get(path) in known):
+        leaf, ends = leaves[path], given.get(path) or _usual(parameter, leaves[path], spread)
+        if isinstance(leaf, str) or isinstance(ends, str):
+            found.fixed[path] = str(ends)
             continue
-        leaf = leaves[path]
-        if path not in given and parameter.source == UNSAID:
-            found.fixed[path] = parameter.source
-        elif isinstance(leaf, str):
-            found.fixed[path] = leaf
-        elif isinstance(ends := given.get(path) or _usual(parameter, leaf, spread), str):
-            found.fixed[path] = ends
-        else:
-            name = parameter.path if names[parameter.path] == 1 else path
-            tied = (one for one, leader in ties.items() if leader == path and one not in given)
-            base, evidence = parameter.value, parameter.evidence
-            assert isinstance(base, int)
-            origin: Origin = "interval" if parameter.interval is not None else "spread"
-            origin = "range" if path in given else origin
-            found.factors[path] = Factor(
-                path, name, ends[0], base, ends[1], leaf, evidence, origin, (path, *tied)
-            )
+        name = parameter.path if names[parameter.path] == 1 else path
+        tied = (one for one, leader in ties.items() if leader == path and one not in given)
+        origin: Origin = "interval" if parameter.interval is not None else "spread"
+        origin = "range" if path in given else origin
+        base = parameter.value
+        assert isinstance(base, int)
+        low, high = ends
+        about = (path, name, low, base, high, leaf, parameter.evidence, origin)
+        meaning = meaning_of(machines, parameter.path)
+        found.factors[path] = Factor(*about, (path, *tied), meaning)
     return found
 
 
-def _known(
-    machines: Iterable[Machine], calibration: Calibration | None
-) -> dict[str, Parameter[Value]]:
+def _known(machines: Iterable[Machine], calibration: Calibration | None) -> Known:
     known: dict[str, Parameter[Value]] = {}
     for machine in machines:
         back = [(setting, start) for start, setting in _starts(machine)]
@@ -221,16 +216,13 @@ def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
     return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
 
 
-def _ties(calibration: Calibration | None) -> dict[str, str]:
-    """Return what follows another parameter in a fit, by path."""
-    fits: list[Fit] = [load_fit(name) for name in list_ids("calibrations")]
-    every = [*fits, *([calibration] if calibration else [])]
-    return {path: one.tied_to for fit in every for path, one in fit.entries.items() if one.tied_to}
-
-
-def _usual(parameter: Parameter[Value], leaf: Leaf, spread: float) -> tuple[int, int] | str:
+def _usual(parameter: Parameter[Value], leaf: Leaf | str, spread: float) -> Ends | str:
     """Return the ends of a parameter without a range, or why it has none."""
     base = parameter.value
+    if parameter.source == UNSAID:
+        return UNSAID
+    if isinstance(leaf, str):
+        return leaf
     assert isinstance(base, int)
     if parameter.interval is None and base == 0:
         return "is 0, which has no spread"
@@ -238,7 +230,7 @@ def _usual(parameter: Parameter[Value], leaf: Leaf, spread: float) -> tuple[int,
     return "has no other value within its spread" if ends == (base, base) else ends
 
 
-def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
+def _spread(base: int, spread: float, leaf: Leaf) -> Ends:
     if leaf.choices:
         others = sorted(one for one in leaf.choices if isinstance(one, int))
         near = [one for one in others if base / spread**2 <= one <= base * spread**2]
@@ -259,9 +251,7 @@ def _spread(base: int, spread: float, leaf: Leaf) -> tuple[int, int]:
     return min(low, base), max(high, base)
 
 
-def _ends(
-    word: str, text: str, known: Mapping[str, Parameter[Value]], leaves: Mapping[str, Leaf | str]
-) -> dict[str, tuple[int, int]]:
+def _ends(word: str, text: str, known: Known, leaves: Mapping[str, Leaf | str]) -> dict[str, Ends]:
     """Return the ends of the parameters that a range is of; a ValueError says why it is none."""
     found = {}
     for path, parameter in known.items():
@@ -274,12 +264,11 @@ def _ends(
             low, high = (int(leaf.read_argument(end.strip())) for end in text.partition("..")[::2])
         except UnitError as error:
             raise ValueError(f"{error}; a range is LOW..HIGH") from None
-        if not low <= base < high and not low < base <= high:
+        if not low <= base <= high or low == high:
             held = f"two ends around its value, {parameter.text}"
             raise ValueError(f"found {text!r}; allowed: {held}")
         found[path] = low, high
     if not found:
-        names = [one.path for one in known.values()]
-        close = nearest(word, [*names, *known])
+        close = nearest(word, [*(one.path for one in known.values()), *known])
         raise ValueError(f"no parameter of the study; allowed: those that show prints{close}")
     return found

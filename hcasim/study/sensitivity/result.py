@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,18 +12,19 @@ from hcasim.catalog import Value
 from hcasim.catalog.provenance import Evidence
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import number
-from hcasim.ground.text import brief
+from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
+from hcasim.study.meaning import Part, meanings
 from hcasim.study.sensitivity.factor import Factor, Origin
-from hcasim.study.sensitivity.sampling import Index, Spread
+from hcasim.study.sensitivity.sampling import Spread
 from hcasim.study.sensitivity.subject import Output, Reading
 from hcasim.study.sensitivity.tornado import Effect
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Method = Literal["tornado", "morris", "sobol"]
+Method = Literal["tornado", "sobol"]
 """How parameters are varied."""
 MATTERS = 0.005
 """Share of an output from which on its movement is worth a word."""
@@ -44,6 +45,7 @@ class VariedParameter(Form):
     unit: str = Field(description="base unit; empty of a plain number")
     evidence: Evidence
     origin: Origin = Field(description="of the ends")
+    meaning: str = Field(description="as its description has it; empty if that says nothing")
 
 
 class StudiedOutput(Form):
@@ -74,10 +76,10 @@ class StudiedEffect(Form):
         description="by how many percent the output changes with one percent of the parameter"
     )
     turns: Value | None = Field(
-        description="value at which a claim changes from held to missed or back, in base units"
+        description="end at which a claim changes from held to missed or back, in base units"
     )
     indices: dict[str, float] | None = Field(
-        default=None, description="of Morris or Sobol, with half widths of intervals of 95 %"
+        default=None, description="of Sobol, with half widths of intervals of 95 %"
     )
 
 
@@ -101,11 +103,10 @@ class Sensitivity(Table):
 
     Parameters:
         title: of what was asked about.
-        method: "tornado", "morris" or "sobol".
+        method: "tornado" or "sobol".
         base: each output with the values of the machine.
-        effects: of each parameter alone on each output, the largest first.
-        indices: of each parameter on each output while all vary; empty of a tornado.
-        spreads: of each output while all vary; empty of a tornado.
+        effects: of each parameter on each output, the largest first.
+        spreads: of each output while all parameters vary; empty of a tornado.
         samples: how many machines were drawn; 0 of a tornado.
         fixed: parameters that nobody has published and that were not varied, with the reason.
         simulated: points that were needed.
@@ -115,11 +116,13 @@ class Sensitivity(Table):
     method: Method
     base: Mapping[Output, Reading]
     effects: tuple[Effect, ...]
-    indices: tuple[Index, ...]
-    spreads: tuple[Spread, ...]
+    spreads: Mapping[Output, Spread]
     samples: int
     fixed: Mapping[str, str]
     simulated: int
+
+    axes = ("output", "parameter")
+    fields = ("from", "to", "low", "base", "high")
 
     def __repr__(self) -> str:
         return brief(self, self.title, method=self.method, parameters=len(self.factors))
@@ -138,9 +141,6 @@ class Sensitivity(Table):
         least = MATTERS * abs(self.base[output].value)
         return [one for one in self.of(output) if one.swing > 0 and one.swing >= least]
 
-    axes = ("output", "parameter")
-    fields = ("from", "to", "low", "base", "high")
-
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each parameter and output: with its ends, effects and indices."""
@@ -158,50 +158,31 @@ class Sensitivity(Table):
                 "high": one.high.value,
                 "swing": one.swing,
                 "elasticity": one.elasticity,
-                **self._indices(one),
+                **one.indices,
             }
             for one in self.effects
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `sensitivity`."""
+        outputs = (
+            {**vars(one), "base": base.value, "holds": base.holds, **self._spread(one)}
+            for one, base in self.base.items()
+        )
         return SensitivityDocument(
             **SensitivityDocument.head(),
             title=self.title,
             method=self.method,
             samples=self.samples,
             parameters=tuple(map(_parameter, self.factors.values())),
-            outputs=tuple(map(self._studied, self.base)),
-            effects=tuple(map(self._effect, self.effects)),
+            outputs=tuple(StudiedOutput(**one) for one in outputs),
+            effects=tuple(map(_effect, self.effects)),
             fixed=dict(self.fixed),
             words=tuple(self.words()),
         ).to_dict()
 
-    def _studied(self, output: Output) -> StudiedOutput:
-        one, base = self._spread(output), self.base[output]
-        drawn = {"quantiles": one.quantiles, "holding": one.holding} if one else {}
-        return StudiedOutput(**vars(output), base=base.value, holds=base.holds, **drawn)
-
-    def _effect(self, one: Effect) -> StudiedEffect:
-        index = self._indices(one)
-        return StudiedEffect(
-            parameter=one.factor.path,
-            output=one.output.name,
-            low=one.low.value,
-            high=one.high.value,
-            swing=one.swing,
-            elasticity=one.elasticity,
-            turns=one.turns,
-            **({"indices": index} if index else {}),
-        )
-
-    def _spread(self, output: Output) -> Spread | None:
-        return next((one for one in self.spreads if one.output == output), None)
-
-    def _indices(self, effect: Effect) -> dict[str, float]:
-        key = (effect.factor.path, effect.output)
-        found = (one.numbers for one in self.indices if (one.factor.path, one.output) == key)
-        return next(found, {})
+    def _spread(self, output: Output) -> dict[str, Any]:
+        return vars(self.spreads[output]) if output in self.spreads else {}
 
     def plot(self) -> Figure:
         """Draw a tornado: how far each parameter moves each output, the widest on top."""
@@ -209,6 +190,15 @@ class Sensitivity(Table):
 
         charts = [(one, self.base[one].value, self.matter(one)) for one in self.base]
         return draw(self.title, charts)
+
+    def meanings(self, effects: Iterable[Effect]) -> list[Part]:
+        """Return a table of what the parameters of effects mean, if any is known."""
+        return meanings({one.factor.name: one.factor.meaning for one in effects})
+
+    def to_html(self) -> str:
+        """Return all tables as HTML, as notebooks show them."""
+        told = self.meanings(one for one in self.effects if one.swing)
+        return super().to_html() + "".join(html_table(h, lines, title) for title, h, lines in told)
 
     def words(self) -> list[str]:
         """Return the answer: on which parameters each output rests."""
@@ -234,25 +224,15 @@ class Sensitivity(Table):
                 stays = f"{stays} {output.unit}".strip()
                 yield f"With each of the other {len(rest)} alone it stays {stays}."
         if base.holds is not None:
-            yield self._verdict(output, base)
-        if spread := self._spread(output):
+            verb = "hold" if base.holds else "fail"
+            turns = [_turn(one) for one in self.of(output) if one.turns is not None]
+            until = f"unless {one_of(turns)}" if turns else "whatever single parameter is varied"
+            yield f"It {verb}s {until}."
+        if spread := self.spreads.get(output):
             low, _, high = spread.quantiles
             ends = f"{number(low)} to {number(high, output.unit)}"
             share = "" if spread.holding is None else f"; the claim holds in {spread.holding:.0%}"
             yield f"With all at once, 90 % of {self.samples} samples give {ends}{share}."
-
-    def _verdict(self, output: Output, base: Reading) -> str:
-        turning = [one for one in self.of(output) if one.turns is not None]
-        verb = "hold" if base.holds else "fail"
-        if not turning:
-            return f"It {verb}s whatever single parameter is varied."
-        until = [
-            f"{one.factor.name} {'falls' if one.turns < one.factor.base else 'rises'} to "
-            f"{one.factor.text(one.turns)}"
-            for one in turning
-            if one.turns is not None
-        ]
-        return f"It {verb}s unless {one_of(until)}."
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each row that moves anything."""
@@ -262,21 +242,32 @@ class Sensitivity(Table):
 
 
 def _parameter(one: Factor) -> VariedParameter:
-    return VariedParameter(
-        path=one.path,
-        name=one.name,
-        also=one.paths[1:],
-        low=one.low,
-        base=one.base,
-        high=one.high,
-        unit=one.leaf.unit.base if one.leaf.unit else "",
-        evidence=one.evidence,
-        origin=one.origin,
+    own = {name: part for name, part in vars(one).items() if name in VariedParameter.model_fields}
+    unit = one.leaf.unit.base if one.leaf.unit else ""
+    return VariedParameter(**own, also=one.paths[1:], unit=unit)
+
+
+def _effect(one: Effect) -> StudiedEffect:
+    return StudiedEffect(
+        parameter=one.factor.path,
+        output=one.output.name,
+        low=one.low.value,
+        high=one.high.value,
+        swing=one.swing,
+        elasticity=one.elasticity,
+        turns=one.turns,
+        **({"indices": one.indices} if one.indices else {}),
     )
 
 
 def _cell(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)
+
+
+def _turn(one: Effect) -> str:
+    factor = one.factor
+    end = factor.base if one.turns is None else one.turns
+    return f"{factor.name} {'falls' if end < factor.base else 'rises'} to {factor.text(end)}"
 
 
 def _named(one: Effect) -> str:

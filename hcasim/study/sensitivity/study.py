@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, get_args
 
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
@@ -26,12 +27,14 @@ from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
-from hcasim.study.sensitivity.sampling import USUAL, Index, Spread, sampled
-from hcasim.study.sensitivity.subject import BenchmarkSubject, ScenarioSubject, Subject
+from hcasim.study.sensitivity.sampling import Indices, Spread, sampled
+from hcasim.study.sensitivity.subject import BenchmarkSubject, Output, ScenarioSubject, Subject
 from hcasim.study.sensitivity.tornado import Effect, Evaluator, tornado, usable
 from hcasim.workloads import find_workload, unknown_workload
 
-METHODS = ("tornado", *USUAL)
+METHODS = get_args(Method)
+USUAL = 64
+"""Samples of Sobol before they are combined, unless the user says otherwise."""
 MOST = 12
 """Parameters that are varied all at once, unless the user names them."""
 MOST_MACHINES = 100_000
@@ -65,14 +68,13 @@ def sensitivity(
     Parameters:
         subject: a workload, or a scenario, of whose claims it asks then.
         testbed: id or file; of a scenario another one than the authors had.
-        method: "tornado" varies one parameter at a time; "morris" and "sobol" vary those that
-            matter in it all at once.
+        method: "tornado" varies one parameter at a time; "sobol" those that matter in it all at
+            once.
         ranges: by path, such as {"adapter.bus.lanes": "4..16"}, also of published values.
         spread: of values without an interval; more than 1.
         only: patterns of the paths to vary, such as "host.*"; all without them.
         quantity: which of what a workload measures, such as "rate_Mps"; its first without it.
-        samples: trajectories of Morris (16 without it), or samples of Sobol before they are
-            combined (64), of which a power of two is best.
+        samples: of Sobol before they are combined (64 without it); best a power of two.
         sampling_seed: of the draws.
         calibration: whose values and intervals a benchmark has, from `hcasim.calibration`.
         jobs: processes to use; all processors without it.
@@ -90,9 +92,8 @@ def sensitivity(
     width: Any = spread
     texts: Any = ranges if isinstance(ranges, Mapping) else {}
     above = isinstance(width, int | float) and 1 < width < float("inf")
-    close = f"allowed: {one_of(METHODS)}{nearest(method, METHODS)}"
-    drawn_by = "found with the method tornado, which draws none; allowed: with morris or sobol"
-    no_fit = calibration is not None and not isinstance(calibration, Calibration)
+    drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
+    fit = calibration is None or isinstance(calibration, Calibration)
     refuse(
         unexplained("sensitivity", options),
         words_fault("only", patterns),
@@ -102,12 +103,14 @@ def sensitivity(
             for path, given in texts.items()
             if not isinstance(given, str)
         ),
-        f"calibration: found {calibration!r}; allowed: what hcasim.calibration has read"
-        if no_fit
-        else "",
+        ""
+        if fit
+        else f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read",
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
-        "" if method in METHODS else f"method: found {method!r}; {close}",
+        ""
+        if method in METHODS
+        else f"method: found {method!r}; allowed: {one_of(METHODS)}{nearest(method, METHODS)}",
         "" if above else f"spread: found {spread!r}; allowed: a number above 1",
         settings_fault(options.get("overrides")),
         count_fault("samples", samples),
@@ -124,30 +127,27 @@ def sensitivity(
     factors = usable(found, evaluate)
     if not factors:
         raise CatalogError(["only: nothing is left to vary; allowed: a range by path, or others"])
-    indices: list[Index] = []
-    spreads: list[Spread] = []
+    indices: Mapping[tuple[str, Output], Indices] = {}
+    spreads: Mapping[Output, Spread] = {}
     drawn = 0
     with on_scheduler(scheduler):
         base, effects = tornado(asked, factors, evaluate)
-        if method != "tornado":
-            entering = factors if patterns else _mattering(effects)
-            if entering:
-                draws = samples or USUAL[method]
-                # More would take longer to draw than anybody waits to simulate them.
-                each = len(entering) + (1 if method == "morris" else 2)
-                if draws * each > MOST_MACHINES:
-                    few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
-                    raise CatalogError([f"samples: found {draws}; allowed: {few}"])
-                indices, spreads, drawn = sampled(
-                    method, asked, entering, evaluate, draws, sampling_seed
-                )
+        entering = factors if patterns else _mattering(effects)
+        if method == "sobol" and entering:
+            draws, each = samples or USUAL, len(entering) + 2
+            # More would take longer to draw than anybody waits to simulate them.
+            if draws * each > MOST_MACHINES:
+                few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
+                raise CatalogError([f"samples: found {draws}; allowed: {few}"])
+            indices, spreads, drawn = sampled(asked, entering, evaluate, draws, sampling_seed)
     return Sensitivity(
         title=asked.title,
         method=method,
         base=dict(zip(asked.outputs, base, strict=True)),
-        effects=tuple(effects),
-        indices=tuple(indices),
-        spreads=tuple(spreads),
+        effects=tuple(
+            replace(one, indices=indices.get((one.factor.path, one.output), {})) for one in effects
+        ),
+        spreads=spreads,
         samples=drawn,
         fixed=found.fixed,
         simulated=evaluate.simulated,
@@ -168,18 +168,19 @@ def _subject(
         if faults:
             raise CatalogError(faults)
         return BenchmarkSubject(name, quantity, {**options, "testbed": testbed})
-    beside = [one for one, value in options.items() if value is not None]
-    faults = [
-        f"{one}: found with a scenario, which says it; allowed: {one_of(_OF_SCENARIOS)}"
-        for one in beside
-        if one not in _OF_SCENARIOS
-    ]
-    if quantity is not None:
-        faults.append("quantity: found with a scenario, which has its own; leave it out")
-    if calibration is not None:
-        faults.append("calibration: found with a scenario; allowed: with a workload")
-    if faults:
-        raise CatalogError(faults)
+    refuse(
+        *(
+            f"{one}: found with a scenario, which says it; allowed: {one_of(_OF_SCENARIOS)}"
+            for one, value in options.items()
+            if value is not None and one not in _OF_SCENARIOS
+        ),
+        ""
+        if quantity is None
+        else "quantity: found with a scenario, which has its own; leave it out",
+        ""
+        if calibration is None
+        else "calibration: found with a scenario; allowed: with a workload",
+    )
     scenario = load_scenario(name).moved(testbed, options.get("adapter"))
     return ScenarioSubject(scenario, options.get("size"), options.get("overrides"))
 

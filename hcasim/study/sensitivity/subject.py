@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import one_of, refuse
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim, references
 from hcasim.papers.loader import load_scenario
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Settings = Callable[[Machine], Mapping[str, str]]
 """What-if settings of a machine."""
-
-
 Run = Callable[[Iterable[Point]], "dict[Point, Result]"]
 """Simulates points."""
 
@@ -50,12 +48,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one machine gives for an output.
-
-    Parameters:
-        value: the number.
-        holds: whether it meets the claim; None where nothing is claimed.
-    """
+    """The number that one machine gives for an output, and whether it meets the claim, if any."""
 
     value: float
     holds: bool | None = None
@@ -83,20 +76,16 @@ class BenchmarkSubject:
     def __init__(self, workload: str, quantity: str | None, given: Mapping[str, Any]) -> None:
         self._asked = Experiment.of(workload, **given)
         points = self._asked.benchmark()
-        found = find_workload(workload)
-        assert found is not None
-        if quantity is not None and quantity not in found.fields:
-            allowed = one_of(list(found.fields))
-            raise CatalogError([f"quantity: found {quantity!r}; allowed: {allowed}"])
-        self._field = quantity or found.fields[0]
-        self.machines = (points[0].machine,)
-        self.title = f"{found.name} on {points[0].machine.id}, {points[0].machine.adapter.id}"
+        self._field = field_of(workload, quantity)
+        machine = points[0].machine
+        self.machines = (machine,)
+        self.title = f"{points[0].workload} on {machine.id}, {machine.adapter.id}"
         axes = [one.name for one in varying([vars(one.options) for one in points])]
         names = names_of(points, self._field, axes)
         self.outputs = tuple(Output(name, unit_of(self._field)) for name in names)
 
     def case(self, settings: Settings) -> Case:
-        """Return what to simulate with what-if settings, which come before those of the user.
+        """Return what to simulate with settings, which come before those of the user.
 
         Raises:
             CatalogError: a machine cannot be so.
@@ -121,17 +110,16 @@ class ScenarioSubject:
         self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
     ) -> None:
         self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
-        wanted = {scenario.qualified(name): None for name in scenario.series}
+        self._scenarios = {scenario.id: scenario}
+        wanted: Iterable[str] = scenario.series
         self._claims = [one for one in scenario.claims if self._is_read(one)]
         if self._claims:
-            read = (name for claim in self._claims for name, *_ in references(claim))
-            wanted = dict.fromkeys(map(scenario.qualified, read))
-        others = {name.partition(":")[0] for name in wanted} - {scenario.id}
-        self._scenarios = {one: load_scenario(one) for one in sorted(others)} | {
-            scenario.id: scenario
-        }
+            wanted = (name for claim in self._claims for name, *_ in references(claim))
         with each_machine_once():
-            self._lines = {name: self._line(name, self._overrides) for name in wanted}
+            self._lines = {
+                name: self._line(name, self._overrides)
+                for name in dict.fromkeys(map(scenario.qualified, wanted))
+            }
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
         self.title = f"{scenario.id}: {scenario.title}"
         self.outputs = tuple(self._outputs())
@@ -145,6 +133,8 @@ class ScenarioSubject:
 
     def _line(self, name: str, overrides: Mapping[str, Any]) -> Line:
         identifier, _, series = name.partition(":")
+        if identifier not in self._scenarios:
+            self._scenarios[identifier] = load_scenario(identifier)
         scenario = self._scenarios[identifier]
         x = self._x if scenario is self._own else None
         return plan(scenario, series=series, x=x, overrides=overrides).lines[0]
@@ -152,11 +142,11 @@ class ScenarioSubject:
     def _outputs(self) -> list[Output]:
         if self._claims:
             # Orders and ratios have no unit.
-            units = {
-                one.id: "" if one.kind in ("ordering", "ratio") else one.unit
+            bare = ("ordering", "ratio")
+            return [
+                Output(one.id, "" if one.kind in bare else one.unit, one.statement)
                 for one in self._claims
-            }
-            return [Output(one.id, units[one.id], one.statement) for one in self._claims]
+            ]
         axis = self._own.options.axis
         return [
             Output(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
@@ -165,7 +155,7 @@ class ScenarioSubject:
         ]
 
     def case(self, settings: Settings) -> Case:
-        """Return what to simulate with what-if settings of the machine of each series.
+        """Return what to simulate with settings of the machine of each series.
 
         Raises:
             CatalogError: a machine cannot be so.
@@ -181,11 +171,8 @@ class ScenarioSubject:
     def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:
         curves = {name: measured(line, found) for name, line in lines.items()}
         if not self._claims:
-            return [
-                Reading(row[line.field])
-                for name, line in lines.items()
-                for row in curves[name].rows
-            ]
+            pairs = zip(lines.values(), curves.values(), strict=True)
+            return [Reading(row[line.field]) for line, curve in pairs for row in curve.rows]
         readings = []
         for claim in self._claims:
             try:
@@ -200,6 +187,19 @@ class ScenarioSubject:
 
 Subject = BenchmarkSubject | ScenarioSubject
 """What a study asks about: its title, its outputs, and the machines they are measured on."""
+
+
+def field_of(workload: str, quantity: str | None) -> str:
+    """Return what a study reads of the rows of a workload: its first quantity if none is named.
+
+    Raises:
+        CatalogError: it has no such quantity.
+    """
+    known = find_workload(workload)
+    fields = known.fields if known else ()
+    if quantity is not None and quantity not in fields:
+        refuse(f"quantity: found {quantity!r}; allowed: {one_of(fields)}")
+    return quantity or fields[0]
 
 
 def names_of(points: Sequence[Point], field: str, axes: Sequence[str]) -> list[str]:

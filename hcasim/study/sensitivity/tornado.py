@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
-from hcasim.runs.point import Point
-from hcasim.study.sensitivity.factor import Factor, Found, settings_of, within
+from hcasim.study.sensitivity.factor import Factor, Found, settings_of
 from hcasim.study.sensitivity.subject import Case, Output, Reading, Run, Subject
 
 Values = Mapping[str, int]
 """Of some factors, by path; the others stay as they are."""
-ROUNDS = 6
-"""Halvings of the way to where a claim no longer holds: to 1/64 of it."""
 
 
 class Evaluator:
@@ -29,10 +26,10 @@ class Evaluator:
         self.simulated = 0
         self._subject, self._factors, self._run = subject, factors, run
 
-    def fault(self, values: Values) -> str:
-        """Say why no machine can have values; empty if one can."""
+    def fault(self, path: str, value: int) -> str:
+        """Say why no machine can have a value; empty if one can."""
         try:
-            self._case(values)
+            self._case({path: value})
         except CatalogError as error:
             return error.faults[0]
         return ""
@@ -41,8 +38,7 @@ class Evaluator:
         """Return the readings of each output at each of some values."""
         with each_file_once():
             cases = [self._case(values) for values in every]
-        wanted: dict[Point, None] = dict.fromkeys(job for one in cases for job in one.points)
-        found = self._run(wanted)
+        found = self._run(dict.fromkeys(job for one in cases for job in one.points))
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
@@ -60,7 +56,7 @@ class Effect:
         base: with the values of the machine.
         low: with the parameter at its lower end.
         high: with it at its upper end.
-        turns: the value at which a claim changes from held to missed or back, or None.
+        indices: Sobol's, by name (`hcasim.study.sensitivity.sampling.Indices`); empty of a tornado.
     """
 
     factor: Factor
@@ -68,13 +64,21 @@ class Effect:
     base: Reading
     low: Reading
     high: Reading
-    turns: int | None = None
+    indices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def swing(self) -> float:
         """How far the output moves, in its unit."""
         values = (self.base.value, self.low.value, self.high.value)
         return max(values) - min(values)
+
+    @property
+    def turns(self) -> int | None:
+        """The end at which a claim that is held is missed, or the other way round, if there is."""
+        for reading, end in ((self.low, self.factor.low), (self.high, self.factor.high)):
+            if reading.holds != self.base.holds:
+                return end
+        return None
 
     @property
     def elasticity(self) -> float | None:
@@ -88,14 +92,10 @@ class Effect:
 
 def usable(found: Found, evaluator: Evaluator) -> dict[str, Factor]:
     """Return the factors of which the machine can have an end; note the others as fixed."""
-
-    def fault(path: str, end: int) -> str:
-        return evaluator.fault({path: end})
-
     factors = {}
     with each_file_once():
         for path, one in found.factors.items():
-            kept, faults = within(one, partial(fault, path))
+            kept, faults = one.within(partial(evaluator.fault, path))
             if kept.low == kept.high:
                 found.fixed[path] = faults[0]
             else:
@@ -127,38 +127,4 @@ def tornado(
             for path, factor in factors.items()
         ]
         effects += sorted(own, key=lambda one: (-one.swing, one.factor.path))
-    return base, _with_turns(subject, effects, evaluate)
-
-
-def _with_turns(subject: Subject, effects: Sequence[Effect], evaluate: Evaluator) -> list[Effect]:
-    """Find the value at which a claim changes, of each effect in which it does."""
-    # The nearest value that is like the base, and the nearest that is not.
-    between: dict[int, tuple[int, int]] = {}
-    for place, one in enumerate(effects):
-        for reading, end in ((one.low, one.factor.low), (one.high, one.factor.high)):
-            if reading.holds != one.base.holds:
-                between.setdefault(place, (one.factor.base, end))
-    for _ in range(ROUNDS):
-        asked = {
-            place: middle
-            for place, (same, other) in between.items()
-            if (middle := _middle(effects[place].factor, same, other)) not in (same, other)
-        }
-        if not asked:
-            break
-        answers = evaluate([{effects[place].factor.path: one} for place, one in asked.items()])
-        for (place, middle), readings in zip(asked.items(), answers, strict=True):
-            one, (same, other) = effects[place], between[place]
-            alike = readings[subject.outputs.index(one.output)].holds == one.base.holds
-            between[place] = (middle, other) if alike else (same, middle)
-    return [
-        replace(one, turns=between[place][1]) if place in between else one
-        for place, one in enumerate(effects)
-    ]
-
-
-def _middle(factor: Factor, one: int, other: int) -> int:
-    if not factor.continuous:
-        return one
-    step = factor.leaf.step or 1
-    return step * round((one + other) / 2 / step)
+    return base, effects

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simpleeval import InvalidExpression, SimpleEval
+from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UNITS
@@ -20,8 +20,6 @@ _MOST_DIGITS = 30
 """Of a number that is rounded: more could take for ever."""
 _LONGEST = 1000
 """Characters of an expression."""
-_DEEPEST = 100
-"""Operations inside one another."""
 
 
 def _bounded(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -47,25 +45,20 @@ def _rounded(number: Any, digits: int = 0) -> Any:
     return round(number, digits) if digits else round(number)
 
 
+_COMPUTED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+_OTHERS = (
+    *(ast.USub, ast.UAdd, ast.Not),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
+)
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: _bounded(operator.add),
-    ast.Sub: _bounded(operator.sub),
-    ast.Mult: _bounded(operator.mul),
-    ast.Div: _bounded(operator.truediv),
-    ast.FloorDiv: _bounded(operator.floordiv),
-    ast.Mod: _bounded(operator.mod),
+    **{one: _bounded(DEFAULT_OPERATORS[one]) for one in _COMPUTED},
     ast.Pow: _bounded(operator.pow),
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    **{one: DEFAULT_OPERATORS[one] for one in _OTHERS},
 }
-_KNOWN = (*_OPERATORS, ast.And, ast.Or)
+_NODES = (
+    *(*_OPERATORS, ast.And, ast.Or),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp),
+)
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -103,10 +96,7 @@ class Expression:
     _tree: ast.expr
 
     def value(self, settings: Mapping[str, Any]) -> Any:
-        """Work it out.
-
-        Parameters:
-            settings: the value of each of `names`.
+        """Work it out with the value of each of `names`.
 
         Raises:
             ExpressionError: it has no value there.
@@ -116,7 +106,7 @@ class Expression:
         worker.nodes[ast.Attribute] = lambda node: names[ast.unparse(node)]
         try:
             found = worker.eval(self.text, self._tree)
-        except (ArithmeticError, ValueError, TypeError, InvalidExpression) as error:
+        except (ArithmeticError, ValueError, TypeError, RecursionError, InvalidExpression) as error:
             raise ExpressionError(f"found {self.text!r}, which has no value: {error}") from None
         if isinstance(found, float) and not math.isfinite(found):
             raise ExpressionError(f"found {self.text!r}, which is no finite number")
@@ -124,10 +114,7 @@ class Expression:
 
 
 def read_expression(text: str) -> Expression:
-    """Read an expression.
-
-    Parameters:
-        text: such as "64 * qps". Sizes are in bytes, times in picoseconds: "2 * us" is a time.
+    """Read an expression such as "64 * qps"; sizes are in bytes, times in picoseconds.
 
     Raises:
         ExpressionError: it is none.
@@ -136,47 +123,37 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError(f"found {len(text)} characters; allowed: at most {_LONGEST}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExpressionError(
-            f"found {text!r}, which is no expression; allowed: {_ALLOWED}"
-        ) from None
-    level: list[ast.AST] = [tree]
-    for _ in range(_DEEPEST):
-        level = [inner for one in level for inner in ast.iter_child_nodes(one)]
-    if level:
-        found = f"found more than {_DEEPEST} operations inside one another"
-        raise ExpressionError(f"{found}; allowed: {_DEEPEST}")
-    names: dict[str, None] = {}
-    _check(tree, text, names)
+        names = dict.fromkeys(_names(tree, text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, ExpressionError):
+            raise
+        found = f"found {text!r}, which is no expression"
+        raise ExpressionError(f"{found}; allowed: {_ALLOWED}") from None
     return Expression(text, tuple(names), tree)
 
 
-def _check(node: ast.expr, text: str, names: dict[str, None]) -> None:
-    """Refuse what is no arithmetic, and note the names of settings."""
-    parts: Sequence[ast.AST] = [*ast.iter_child_nodes(node)]
-    match node:
-        case ast.Constant(value=bool() | int() | float() | str()):
-            return
-        case ast.Name() | ast.Attribute() if all(map(str.isidentifier, _words(node))):
-            if (name := ast.unparse(node)) not in _UNITS:
-                names[name] = None
-            return
-        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
-            if name not in _FUNCTIONS:
-                allowed, hint = one_of(list(_FUNCTIONS)), nearest(name, _FUNCTIONS)
-                raise ExpressionError(f"found {name}() in {text!r}; allowed: {allowed}{hint}")
-        case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp() if all(
-            isinstance(one, ast.expr) or type(one) in _KNOWN for one in parts
-        ):
-            pass
-        case _:
-            part = ast.unparse(node)
-            where = "" if part == text.strip() else f" in {text!r}"
-            raise ExpressionError(f"found {part!r}{where}; allowed: {_ALLOWED}")
-    for one in parts:
-        if isinstance(one, ast.expr):
-            _check(one, text, names)
+def _names(tree: ast.expr, text: str) -> Iterator[str]:
+    """Yield the names of settings; refuse what is no arithmetic."""
+    left: list[ast.AST] = [tree]
+    while left:
+        match node := left.pop():
+            case ast.Constant(value=bool() | int() | float() | str()):
+                pass
+            case ast.Name() | ast.Attribute() if all(map(str.isidentifier, _words(node))):
+                if (name := ast.unparse(node)) not in _UNITS:
+                    yield name
+            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
+                if name not in _FUNCTIONS:
+                    allowed, hint = one_of(list(_FUNCTIONS)), nearest(name, _FUNCTIONS)
+                    raise ExpressionError(f"found {name}() in {text!r}; allowed: {allowed}{hint}")
+                left += parts[::-1]
+            case _ if isinstance(node, _NODES):
+                left += [*ast.iter_child_nodes(node)][::-1]
+            case _:
+                raise ExpressionError(
+                    f"found {ast.unparse(node) or text!r} in {text!r}; allowed: {_ALLOWED}"
+                )
 
 
-def _words(node: ast.expr) -> list[str]:
+def _words(node: ast.AST) -> list[str]:
     return ast.unparse(node).split(".")

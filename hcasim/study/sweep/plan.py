@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -28,8 +28,6 @@ _TOLD = 20
 _ENOUGH = 1000
 """Faults after which no other is looked for."""
 _SWITCH = {"false": False, "off": False, "no": False, "none": False, "true": True}
-
-_NOWHERE = "testbed: found none; allowed: an id or a file"
 
 Combination = dict[str, Any]
 Planned = tuple[Experiment, list[Point | Launch]]
@@ -57,26 +55,23 @@ class Plan:
         """The settings that have several values, and those that follow from them."""
         return (*(name for name, values in self.settings.items() if len(values) > 1), *self.let)
 
+    @property
+    def _groups(self) -> list[tuple[str, ...]]:
+        """The names of settings that vary together; most are alone."""
+        together = {name: group for group in self.zipped for name in group}
+        return list(dict.fromkeys(together.get(name, (name,)) for name in self.settings))
+
     def combinations(self) -> Iterator[Combination]:
         """Each combination of values; the last setting varies fastest."""
-        together = {name: group for group in self.zipped for name in group}
-        dimensions: list[list[Combination]] = []
-        done: set[str] = set()
-        for name in self.settings:
-            if name in done:
-                continue
-            group = together.get(name, (name,))
-            done.update(group)
-            rows = zip(*(self.settings[one] for one in group), strict=True)
-            dimensions.append([dict(zip(group, row, strict=True)) for row in rows])
-        for parts in product(*dimensions):
-            yield {name: value for part in parts for name, value in part.items()}
+        rows = (zip(*(self.settings[n] for n in one), strict=True) for one in self._groups)
+        names = [name for one in self._groups for name in one]
+        for parts in product(*rows):
+            yield dict(zip(names, chain.from_iterable(parts), strict=True))
 
     @property
     def size(self) -> int:
         """How many combinations there are."""
-        others = {name for group in self.zipped for name in group[1:]}
-        return prod(len(values) for name, values in self.settings.items() if name not in others)
+        return prod(len(self.settings[first]) for first, *_ in self._groups)
 
     def points(self) -> list[Planned]:
         """Return the experiment of each combination, and its points.
@@ -86,31 +81,26 @@ class Plan:
         """
         found: list[Planned] = []
         faults: dict[str, list[Combination]] = {}
-        total = 0
         for combination in self.combinations():
             if len(faults) >= _ENOUGH:
-                total = self.size
                 break
-            total += 1
             try:
                 found += self._made(combination)
-            except CatalogError as error:
-                for fault in error.faults:
+            except (CatalogError, UnitError) as error:
+                for fault in getattr(error, "faults", (str(error),)):
                     faults.setdefault(fault, []).append(combination)
-            except UnitError as error:
-                faults.setdefault(str(error), []).append(combination)
         if faults:
-            raise CatalogError(self._told(faults, total))
+            raise CatalogError(self._told(faults))
         if not found:
-            raise CatalogError([f"where: no combination of {total} fulfils it"])
+            raise CatalogError([f"where: no combination of {self.size} fulfils it"])
         return found
 
-    def _told(self, faults: Mapping[str, list[Combination]], total: int) -> list[str]:
+    def _told(self, faults: Mapping[str, list[Combination]]) -> list[str]:
         lines = []
         for fault, where in faults.items():
-            if len(where) < total:
+            if len(where) < self.size:
                 first = ", ".join(f"{n}={where[0][n]}" for n in self.axes if n in where[0])
-                fault += f" ({len(where)} of {total} combinations, the first with {first})"
+                fault += f" ({len(where)} of {self.size} combinations, the first with {first})"
             lines.append(fault)
         rest = len(lines) - _TOLD
         known = f"{rest} or" if len(lines) >= _ENOUGH else rest
@@ -120,72 +110,66 @@ class Plan:
         made = dict(combination)
         for name, value in combination.items():
             if isinstance(value, Times):
-                made[name] = self._times(made, name, value)
+                made[name] = _times(made, name, value)
         for name, expression in self.let.items():
-            value = self._value(expression, f"let {name}", made)
+            value = _value(expression, f"let {name}", made)
             if "." in name and not isinstance(value, str | bool):
-                value = _text(round(value), self._parameter(made, name).unit)
+                value = _text(round(value), _parameter(made, name).unit)
             made[name] = value
-        where = self.where
-        if where is not None and not self._value(where, "where", made):
+        if self.where is not None and not _value(self.where, "where", made):
             return []
         asked = _asked(made)
         if find_workload(asked.workload) is None and not asked.is_program:
             raise CatalogError([unknown_workload(asked.workload)])
-        if not asked.testbed:
-            raise CatalogError([_NOWHERE])
         return [(asked, asked.points())]
 
-    def _parameter(self, made: Mapping[str, Any], path: str) -> Parameter[Value]:
-        """What the description says of a path, without what-if settings."""
-        asked = _asked(made)
-        if not asked.testbed:
-            raise CatalogError([_NOWHERE])
-        machine = replace(asked, overrides={}).machine()
-        known = {one.path: one for one in machine.parameters}
-        if path not in known:
-            close = nearest(path, known)
-            raise CatalogError([f"found {path!r}, which {machine.id} has not{close}"])
-        return known[path]
 
-    def _times(self, made: Mapping[str, Any], path: str, times: Times) -> Any:
-        if "." not in path:
-            raise CatalogError([f"{path}: found {times}; allowed: of a path of --set only"])
-        parameter = self._parameter(made, path)
-        if isinstance(parameter.value, bool) or not isinstance(parameter.value, int):
-            raise CatalogError(
-                [f"--set {path}: found {times} of {parameter.text}, which is no number"]
-            )
-        return _text(round(parameter.value * times.factor), parameter.unit)
+def _parameter(made: Mapping[str, Any], path: str) -> Parameter[Value]:
+    """Return what the description says of a path, without what-if settings."""
+    machine = replace(_asked(made), overrides={}).machine()
+    known = {one.path: one for one in machine.parameters}
+    if path not in known:
+        raise CatalogError([f"found {path!r}, which {machine.id} has not{nearest(path, known)}"])
+    return known[path]
 
-    def _value(self, expression: Expression, label: str, made: Mapping[str, Any]) -> Any:
-        settings = {}
-        for name in expression.names:
-            if "." in name:
-                settings[name] = self._number(made, name)
-            elif name in made:
-                settings[name] = made[name]
-            elif name in OPTIONS and (workload := find_workload(made.get("workload"))):
-                settings[name] = getattr(workload.defaults, name)
-            else:
-                raise CatalogError([f"{label}: found {name!r}, which is not set here"])
-        try:
-            return expression.value(settings)
-        except ExpressionError as error:
-            raise CatalogError([f"{label}: {error}"]) from None
 
-    def _number(self, made: Mapping[str, Any], path: str) -> Any:
-        """What a path is set to, in base units."""
-        parameter = self._parameter(made, path)
-        if path not in made:
-            return parameter.value
-        unit = unit_of(parameter.unit)
-        if unit is not None:
-            return unit.parse_argument(str(made[path]))
-        try:
-            return int(made[path])
-        except ValueError:
-            return str(made[path])
+def _times(made: Mapping[str, Any], path: str, times: Times) -> Any:
+    if "." not in path:
+        raise CatalogError([f"{path}: found {times}; allowed: of a path of --set only"])
+    parameter = _parameter(made, path)
+    if isinstance(parameter.value, bool) or not isinstance(parameter.value, int):
+        raise CatalogError([f"--set {path}: found {times} of {parameter.text}, which is no number"])
+    return _text(round(parameter.value * times.factor), parameter.unit)
+
+
+def _value(expression: Expression, label: str, made: Mapping[str, Any]) -> Any:
+    settings = {}
+    for name in expression.names:
+        if "." in name:
+            settings[name] = _number(made, name)
+        elif name in made:
+            settings[name] = made[name]
+        elif name in OPTIONS and (workload := find_workload(made.get("workload"))):
+            settings[name] = getattr(workload.defaults, name)
+        else:
+            raise CatalogError([f"{label}: found {name!r}, which is not set here"])
+    try:
+        return expression.value(settings)
+    except ExpressionError as error:
+        raise CatalogError([f"{label}: {error}"]) from None
+
+
+def _number(made: Mapping[str, Any], path: str) -> Any:
+    """Return what a path is set to, in base units."""
+    parameter = _parameter(made, path)
+    if path not in made:
+        return parameter.value
+    if unit := unit_of(parameter.unit):
+        return unit.parse_argument(str(made[path]))
+    try:
+        return int(made[path])
+    except ValueError:
+        return str(made[path])
 
 
 def read_plan(
@@ -197,11 +181,8 @@ def read_plan(
     """Read what a sweep varies.
 
     Parameters:
-        settings: by name or path, a value or several as `several` reads them; those that are None
-            are left out.
-        zipped: groups of names whose values are taken in step.
-        let: expressions by name.
-        where: an expression.
+        settings: by name or path, a value or several as `several` reads them, or None.
+        zipped, let, where: as of `Plan`, the last two as text.
 
     Raises:
         CatalogError: every fault.
@@ -210,37 +191,35 @@ def read_plan(
     values: dict[str, list[Any]] = {}
     groups = tuple(tuple(group) for group in zipped)
     in_step = {name for group in groups for name in group}
-    for name, given in settings.items():
-        if given is None:
-            continue
+    given = {name: one for name, one in settings.items() if one is not None}
+    for name, one in given.items():
         if not _is_setting(name):
             faults.append(_unknown(name, "setting"))
             continue
         try:
-            values[name] = several(given, OPTIONS.get(name), again=name in in_step)
+            values[name] = several(one, OPTIONS.get(name), again=name in in_step)
         except ValueError as error:
             faults += [f"{name}: {line}" for line in str(error).splitlines()]
-        if name == "switch" and name in values:
-            values[name] = [_SWITCH.get(one, one) for one in values[name]]
+    if "switch" in values:
+        values["switch"] = [_SWITCH.get(one, one) for one in values["switch"]]
     faults += _zip_faults(groups, values)
-    for name in let or {}:
-        if not _is_setting(name):
-            faults.append(_unknown(name, "let"))
-        elif settings.get(name) is not None:
-            faults.append(f"let {name}: contradicts the values of {name}; leave one out")
-    texts = {f"let {name}": text for name, text in (let or {}).items()}
     read: dict[str, Expression] = {}
+    texts = {f"let {name}": text for name, text in (let or {}).items()}
     for label, text in {**texts, **({} if where is None else {"where": where})}.items():
+        name = label.removeprefix("let ")
+        if label != "where" and not _is_setting(name):
+            faults.append(_unknown(name, "let"))
+        elif name in given:
+            faults.append(f"{label}: contradicts the values of {name}; leave one out")
         try:
-            read[label] = read_expression(str(text))
+            read[name] = read_expression(str(text))
         except ExpressionError as error:
             faults.append(f"{label}: {error}")
             continue
-        unknown = (used for used in read[label].names if not _is_setting(used))
+        unknown = (used for used in read[name].names if not _is_setting(used))
         faults += [f"{label}: {_unknown(used, 'name')}" for used in unknown]
     condition = read.pop("where", None)
-    named = {label.removeprefix("let "): one for label, one in read.items()}
-    plan = Plan(values, groups, named, condition)
+    plan = Plan(values, groups, read, condition)
     if not faults and plan.size > MOST:
         faults.append(f"found {plan.size} combinations; allowed: {MOST}, or several sweeps")
     if faults:
@@ -290,7 +269,9 @@ def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]
 
 def _asked(made: Mapping[str, Any]) -> Experiment:
     named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
-    return Experiment.of(made.get("workload", ""), made.get("testbed") or "", **named)
+    if not made.get("testbed"):
+        raise CatalogError(["testbed: found none; allowed: an id or a file"])
+    return Experiment.of(made.get("workload", ""), made["testbed"], **named)
 
 
 def _text(value: int, base: str) -> Any:

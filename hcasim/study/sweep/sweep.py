@@ -114,7 +114,7 @@ def sweep(
         banded(row, [found[Trial(point)].row for point in own])
         for row, own in zip(table.rows, zip(*samples, strict=True), strict=True)
     ]
-    return replace(table, rows=tuple(rows), drawn=drawn.paths, samples=len(samples))
+    return replace(table, rows=tuple(rows), drawn=tuple(drawn.factors), samples=len(samples))
 
 
 def _zipped_faults(given: object) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import CatalogError
 from hcasim.ground.text import brief
 from hcasim.runs.curve import PARTS, measured_with
 from hcasim.runs.document import Form, Head, Notes, Rows
@@ -51,7 +51,6 @@ class Sweep(Table):
         rows: a mapping for each point: what varies, all other settings, what was measured, and
             `error` where the simulator has refused a point. The last word of a column says its
             unit; a path of --set has it, too, as in `host.memory.read_latency_ns`.
-        machines: one of those that are put together from the same parts.
         drawn: paths of what was drawn at random for bands; empty without bands.
         samples: how many machines the bands of a point are made of.
         notes: what the results leave out that a reader may expect.
@@ -59,7 +58,6 @@ class Sweep(Table):
 
     axes: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
-    machines: tuple[Machine, ...] = field(default=(), compare=False)
     drawn: tuple[str, ...] = ()
     samples: int = 0
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -142,10 +140,7 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     # Some benchmarks measure many sizes by themselves.
     every_axis = [*axes, "size"] if len(points) > len(planned) else axes
     named = dict.fromkeys(column_of(axis, units.get(axis, "")) for axis in every_axis)
-    machines: dict[object, Machine] = {}
-    for point in points:
-        machines.setdefault(point.machine.parts, point.machine)
-    return Sweep(tuple(named), tuple(rows), tuple(machines.values()), notes=all_notes(points))
+    return Sweep(tuple(named), tuple(rows), notes=all_notes(points))
 
 
 @dataclass(frozen=True)

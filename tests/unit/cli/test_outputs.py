@@ -64,7 +64,7 @@ def test_what_a_command_reads_is_not_written_over(hcasim_: Hcasim, folder: Path)
         ("card.toml", (*bench, *LIU, "--adapter", "card.toml"), "--pcap"),
         ("card.toml", (*bench, *LIU, "--adapter", "based.toml"), "--trace"),
         ("study.toml", ("sweep", "study.toml"), "-o"),
-        ("mine.toml", ("sweep", "study.toml"), "--report"),
+        ("mine.toml", ("sweep", "study.toml"), "--plot"),
         ("program.py", ("sweep", "program.py", *LIU, "--ranks", "2"), "--plot"),
         ("old.json", ("compare", "old.json", "liu2004"), "--plot"),
         ("curve.toml", ("run", "curve.toml"), "--plot"),

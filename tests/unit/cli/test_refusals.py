@@ -31,7 +31,7 @@ REFUSED = {
     ],
     f"why {PAIR}": [
         ("--a qps=1 --a qps=2", "--a: found qps twice, as 1 and 2"),
-        ("--b qps=2 --group swich", "group: found 'swich', with which nothing"),
+        ("--b qps=2 --group swich", "group: found 'swich'; allowed: part"),
     ],
     "why": [
         ("a.json liu2004 write_lat", "a: found a result; allowed: a testbed"),

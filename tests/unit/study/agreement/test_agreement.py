@@ -10,7 +10,7 @@ from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, 
 
 
 def compared(simulated: float, published: float | tuple[float, float] = 4.0) -> Compared:
-    return Compared("8", published, simulated, "us", 0.05)
+    return Compared.of("8", published, simulated, "us", 0.05)
 
 
 @pytest.mark.parametrize("simulated", [3.81, 4.0, 4.19])

@@ -1,65 +1,18 @@
-"""Results in files of bench, run and sweep are compared like machines."""
+"""Results in files of bench and run, and measurements, are compared like machines."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
+from hcasim.runs.foreign import printed, to_trace
 from hcasim.study.comparison.files import is_result, read_result
+from hcasim.traces import render
 
 SIZES = {"size": "8,1K", "jobs": 1}
-
-
-@pytest.fixture
-def swept(tmp_path: Path) -> Path:
-    found = hc.sweep(
-        "write_lat",
-        testbed="liu2004",
-        adapter=["mt23108", "mt25208"],
-        size="8,1K",
-        overrides={"host.memory.read_latency": "1.5 us"},
-        jobs=1,
-    )
-    file = tmp_path / "sweep.json"
-    file.write_text(json.dumps(found.to_dict()))
-    return file
-
-
-def test_points_of_a_sweep_are_those_of_bench_on_the_same_machine(swept: Path) -> None:
-    found = hc.compare(f"{swept}#adapter=mt23108", f"{swept}#adapter=mt25208")
-    for side, adapter in ((found.a, "mt23108"), (found.b, "mt25208")):
-        alone = hc.bench(
-            "write_lat",
-            "liu2004",
-            adapter=adapter,
-            overrides={"host.memory.read_latency": "1.5 us"},
-            **SIZES,
-        )
-        assert side.machine.digest == alone.machine.digest
-        assert [row["latency_us"] for row in side.rows] == [
-            row["latency_us"] for row in alone.curve.rows
-        ]
-    assert [pair.at for pair in found.pairs] == [{"size": 8}, {"size": 1024}]
-    assert all(pair.a and pair.b for pair in found.pairs)
-
-
-@pytest.mark.parametrize(
-    ("which", "fault"),
-    [
-        ("", "adapter is mt23108 or mt25208; allowed: one, as FILE#adapter=mt23108"),
-        ("adapter=mt2520", "did you mean 'mt25208'?"),
-        ("adaptr=mt25208", "did you mean 'adapter'?"),
-        ("adapter", "found 'adapter'; allowed: adapter=mt23108 or mt25208"),
-        ("=", "found '='; allowed: COLUMN=VALUE"),
-        ("adapter=mt23108,adapter=mt25208", "allowed: adapter=mt23108"),
-    ],
-)
-def test_what_a_sweep_does_not_have_is_refused(swept: Path, which: str, fault: str) -> None:
-    with pytest.raises(CatalogError) as found:
-        read_result(f"{swept}#{which}".rstrip("#"))
-    assert fault in str(found.value)
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
@@ -67,7 +20,7 @@ def test_other_tables_are_refused_as_results(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_text("size,latency_us\n8,1\n")
     assert is_result(file)
-    with pytest.raises(CatalogError, match=r"allowed: a testbed by id or file, or a \.json file"):
+    with pytest.raises(CatalogError, match=r"allowed: a testbed by id or file, a \.json file"):
         hc.compare(file, "liu2004")
 
 
@@ -76,7 +29,7 @@ def test_series_of_a_scenario_are_compared(tmp_path: Path) -> None:
     ran.write_text(json.dumps(hc.run("liu2004/fig03", jobs=1).to_dict()))
     found = hc.compare(f"{ran}#pcix", f"{ran}#pcie")
     assert found.labels == ("A: mt23108", "B: mt25208")
-    ratios = {pair.at["size"]: pair.ratio("latency_us") for pair in found.pairs}
+    ratios = {pair.at["size"]: pair.ratio["latency_us"] for pair in found.pairs}
     assert 0.7 < ratios[8] < 0.9
     for which in ("", "#pci"):
         with pytest.raises(CatalogError, match="allowed: FILE#NAME with pcie or pcix"):
@@ -87,17 +40,8 @@ def test_a_part_of_a_file_of_bench_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     file.write_text(json.dumps(hc.bench("write_lat", "liu2004", **SIZES).to_dict()))
     assert read_result(file).workload == "write_lat"
-    with pytest.raises(CatalogError, match="allowed: a file of run or sweep with it"):
+    with pytest.raises(CatalogError, match="allowed: a file of run with it"):
         read_result(f"{file}#x")
-
-
-@pytest.mark.parametrize("row", [{}, {"testbed": 5, "workload": "write_lat"}, {"testbed": "x"}])
-def test_a_sweep_without_a_machine_is_refused(tmp_path: Path, row: dict[str, object]) -> None:
-    file = tmp_path / "sweep.json"
-    table = {"axes": [], "fields": [], "rows": [row], "drawn": [], "samples": 0}
-    file.write_text(json.dumps({"schema": "hcasim-sweep", "version": 1, "hcasim": "0", **table}))
-    with pytest.raises(CatalogError, match="found no column"):
-        read_result(file)
 
 
 def test_a_machine_beside_a_result_is_measured_where_that_was(tmp_path: Path) -> None:
@@ -106,7 +50,7 @@ def test_a_machine_beside_a_result_is_measured_where_that_was(tmp_path: Path) ->
     file.write_text(json.dumps(found.to_dict()))
     every = hc.compare(str(file), "liu2004", jobs=1).pairs
     assert [one.at["size"] for one in every] == [8, 64]
-    assert all(one.ratio("latency_us") == 1 for one in every)
+    assert all(one.ratio["latency_us"] == 1 for one in every)
     (chosen,) = (
         one for one in hc.compare(str(file), "liu2004", size=64, jobs=1).pairs if one.a and one.b
     )
@@ -117,3 +61,35 @@ def test_settings_beside_two_results_are_refused(tmp_path: Path) -> None:
     found = hc.bench("write_lat", "liu2004", size=8, jobs=1)
     with pytest.raises(hc.CatalogError, match="size: found with two results, which were measured"):
         hc.compare(found, found, size=8)
+
+
+@pytest.mark.parametrize("form", ["txt", "jsonl"])
+def test_what_a_tool_printed_is_compared_with_the_model_at_its_points(
+    tmp_path: Path, form: str
+) -> None:
+    was = hc.bench("write_bw", "liu2004", size=[64, 4096], qps=2, tx_depth=16, jobs=1)
+    file = tmp_path / f"ib_write_bw.{form}"
+    file.write_text(printed(was, "perftest") if form == "txt" else render(to_trace(was)))
+    found = hc.compare(file, "liu2004", jobs=1)
+    assert found.labels == (f"A: {found.a.tool}", "B: liu2004, mt25208")
+    assert [pair.at for pair in found.pairs] == [{"size": 64}, {"size": 4096}]
+    for pair, row in zip(found.pairs, was.rows, strict=True):
+        assert pair.b["bandwidth_MBps"] == row["bandwidth_MBps"]
+        assert pair.ratio["bandwidth_MBps"] == pytest.approx(1, rel=0.01)
+    assert found.parts == {}
+    assert found.to_dict()["differences"] == []
+    assert found.a.tool in found.to_html()
+    slower = hc.compare(file, "liu2004", with_b={"adapter": "mt23108"}, jobs=1)
+    assert slower.labels[1] == "B: liu2004, mt23108"
+    assert slower.pairs[1].ratio["bandwidth_MBps"] < 0.9
+
+
+def test_of_several_measured_workloads_one_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "both.jsonl"
+    both = [hc.bench(name, "liu2004", size=8, jobs=1) for name in ("write_lat", "send_lat")]
+    traces = [to_trace(one) for one in both]
+    file.write_text(render(replace(traces[0], points=traces[0].points + traces[1].points)))
+    found = hc.compare(f"{file}#send_lat", f"{file}#send_lat")
+    assert found.pairs[0].ratio == {"latency_us": 1}
+    with pytest.raises(CatalogError, match="allowed: FILE#NAME with send_lat or write_lat"):
+        read_result(file)

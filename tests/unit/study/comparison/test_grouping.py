@@ -18,19 +18,19 @@ def answer(a: str, b: str, **settings: object) -> Answer:
 
 
 def shares(found: Answer) -> dict[str, float]:
-    return {one.cause.name: one.share for one in found.shares}
+    return {one.cause: one.share for one in found.shares}
 
 
 def test_another_bus_is_the_share_of_the_adapter_that_has_it() -> None:
     found = answer("liu2004", "liu2004", with_a={"adapter": "mt23108"}, group="part")
     (adapter, structure) = found.shares
-    assert (adapter.cause.name, adapter.cause.a, adapter.cause.b) == (
+    assert (adapter.cause, adapter.a, adapter.b) == (
         "adapter",
         "mt23108",
         "mt25208",
     )
     assert adapter.share == found.difference != 0
-    assert (structure.cause.name, structure.share) == ("structure", 0)
+    assert (structure.cause, structure.share) == ("structure", 0)
 
 
 def test_parts_that_are_exchanged_whole_keep_the_settings_of_their_side() -> None:
@@ -60,38 +60,21 @@ OWN = {
 
 @pytest.mark.parametrize(
     ("group", "names"),
-    [
-        ((), {*OWN, "structure"}),
-        ("part", {"adapter", "host", "structure"}),
-        ("section", {"adapter.send", "adapter.bus", "host.memory", "structure"}),
-        (("adapter.send",), {*OWN} - {*[*OWN][:2]} | {"adapter.send", "structure"}),
-        (["part", "adapter.bus"], {"adapter", "adapter.bus", "host", "structure"}),
-    ],
+    [(None, {*OWN, "structure"}), ("part", {"adapter", "host", "structure"})],
 )
 def test_values_are_put_together_as_asked(group: object, names: set[str]) -> None:
     assert {*shares(answer("liu2004", "liu2004", with_b=OWN, group=group))} == names
 
 
-@pytest.mark.parametrize(
-    ("group", "fault"),
-    [
-        ("adapter.sedn", "did you mean 'adapter.send'?"),
-        ("prat", "did you mean 'part'?"),
-        ("adpter", "did you mean 'adapter'?"),
-        (5, "group: found 5; allowed: words such as part or adapter.bus"),
-        ("", "group: found ''"),
-        (("part", "swich"), "group: found 'swich', with which nothing begins"),
-    ],
-)
-def test_a_group_of_nothing_is_refused(group: object, fault: str) -> None:
-    with pytest.raises(CatalogError, match="group: ") as found:
+@pytest.mark.parametrize("group", [5, "", "prat", ("part",)])
+def test_a_group_of_nothing_is_refused(group: object) -> None:
+    with pytest.raises(CatalogError, match=r"group: found .*; allowed: part"):
         answer("liu2004", "liu2004", with_b=OWN, group=group)
-    assert fault in str(found.value)
 
 
 def test_an_mtu_and_an_option_left_as_they_usually_are_have_their_shares_by_name() -> None:
     found = answer("liu2004", "liu2004", with_b={"mtu": 512, "inline": True})
-    causes = {one.cause.name: (one.cause.a, one.cause.b) for one in found.shares}
+    causes = {one.cause: (one.a, one.b) for one in found.shares}
     assert causes["mtu"] == ("1024 B", "512 B")
     assert causes["inline"] == ("False", "True")
     assert shares(found)["structure"] == 0

@@ -114,7 +114,7 @@ def test_expressions_are_worked_out(text: str, expected: Any) -> None:
             "qps[0]",
         ),
         *("1" * 2000, "(" * 500 + ")" * 500, "max(a=1)", "1 if qps", "qps := 3", "b''", "1 in 2"),
-        *("-" * 900 + "1", "x" + "()" * 400, "1" + "+1" * 101),
+        "x" + "()" * 400,
     ],
 )
 def test_what_is_no_arithmetic_is_refused(text: str) -> None:
@@ -132,7 +132,7 @@ def test_powers_of_a_factor_do_not_grow_longer_without_end() -> None:
     "text",
     [
         *("1 / 0", "9 ** 9 ** 9", "sqrt(0 - 1)", "'a' * 9", "log2(0)", "(-1) ** 0.5"),
-        *("round(1, -1000000000)", "round(1, 31)"),
+        *("round(1, -1000000000)", "round(1, 31)", "-" * 900 + "1"),
     ],
 )
 def test_what_has_no_value_is_said(text: str) -> None:
