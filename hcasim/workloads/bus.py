@@ -9,23 +9,20 @@ from typing import Literal
 
 from hcasim.bus import connect
 from hcasim.bus.base import Gather, split
-from hcasim.catalog import DmaDevice, Machine
-from hcasim.engine import Call, Simulator
+from hcasim.catalog import DmaDevice
+from hcasim.engine import Call
 from hcasim.host import Host
 from hcasim.workloads.device_engine import DeviceEngine
-from hcasim.workloads.end import rate_columns
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.end import rate_columns, stride
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.limits import IN_FLIGHT
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.workload import Run
 
 Done = Callable[[], None]
 Start = Callable[[Done], None]
 Kind = Literal["r", "w", "rw"]
 
-LINE = 64
-"""Places in a window begin at multiples of it."""
 PAGE = 4096
 """Bytes after which a read and a write of the same operation take turns: the longest request."""
 RANDOM_ERROR = 5e-3
@@ -35,14 +32,13 @@ RANDOM_ERROR = 5e-3
 class _Rig:
     """A device on the bus of a host, and the memory that it uses."""
 
-    def __init__(self, sim: Simulator, machine: Machine, options: Options) -> None:
-        description = machine.host
+    def __init__(self, run: Run) -> None:
+        sim, options, device = run.sim, run.options, run.machine.adapter
+        description = run.machine.host
         if options.iommu != "host" and description.iommu is not None:
             unit = description.iommu.model_copy(update={"enabled": options.iommu == "on"})
             description = description.model_copy(update={"iommu": unit})
-        device = machine.adapter
         host = Host(sim, description, "host")
-        self.sim = sim
         self.bus = connect(host, device.bus, "bus")
         self.size = options.size
         self.engine: DeviceEngine | None = None
@@ -52,7 +48,7 @@ class _Rig:
             self.in_flight = device.dma.operations
             for queue in (self.engine.reads, self.engine.writes):
                 sim.resources.serves(queue.name, queue)
-        self._place = -(-options.size // LINE) * LINE
+        self._place = stride(options.size)
         self._places = max(1, options.window_bytes // self._place)
         self._random = random.Random(0)
         self._waiting: deque[tuple[int, int, Gather]] = deque()
@@ -115,27 +111,19 @@ class _Rig:
 class _Stream:
     """Keeps a number of operations in flight and times windows of them."""
 
-    def __init__(self, rig: _Rig, starts: tuple[Start, ...], options: Options) -> None:
-        self.sim = rig.sim
+    def __init__(self, run: Run, rig: _Rig, kind: Kind) -> None:
+        self.sim, self.usage = run.sim, run.usage
         # Queues of an engine take long to fill, and places at random never repeat.
         drawn = rig.scattered or rig.engine is not None
-        self.laps = Laps.of(
-            options,
-            error=RANDOM_ERROR if drawn else 1e-3,
-            samples=32 if drawn else 0,
-        )
-        self.settled = rig.sim.event()
-        self.usage = Utilisation(rig.sim)
-        self._starts = starts
+        how = {"error": RANDOM_ERROR, "samples": 32} if drawn else {"error": 1e-3}
+        self.laps = Laps.of(run.options, **how)
+        self.settled = run.sim.event()
+        self._starts = rig.starts(kind)
         self._window = rig.in_flight
         self._next = self._finished = self._since = 0
 
-    def begin(self) -> None:
-        """Fill the window."""
-        for _ in range(self._window):
-            self._start()
-
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Begin one more operation."""
         start = self._starts[self._next]
         self._next = (self._next + 1) % len(self._starts)
         start(self._done)
@@ -150,91 +138,80 @@ class _Stream:
                 self.settled.succeed()
             elif len(self.laps.durations_ps) == 1:
                 self.usage.mark()
-        self._start()
+        self.start()
 
 
-def _bandwidth(sim: Simulator, machine: Machine, options: Options, kind: Kind) -> Result:
-    rig = _Rig(sim, machine, options)
-    starts = rig.starts(kind)
-    stream = _Stream(rig, starts, options)
-    stream.begin()
-    sim.run(until=stream.settled)
+def _bandwidth(run: Run, kind: Kind) -> Result:
+    rig = _Rig(run)
+    stream = _Stream(run, rig, kind)
+    for _ in range(rig.in_flight):
+        stream.start()
+    run.sim.run(until=stream.settled)
     # An operation of a device is a read or a write; without one it is all of its kind.
     moves = 1 if rig.engine is not None else len(kind)
     per_second = moves * rig.in_flight / (stream.laps.mean_ps() / 1e12)
-    columns = rate_columns(per_second, options.size)
-    row = {"size": options.size, "qps": options.qps, **columns}
+    row = rate_columns(per_second, run.options.size)
     if kind == "rw":
-        row["each_way_MBps"] = columns["bandwidth_MBps"] / 2
+        row["each_way_MBps"] = row["bandwidth_MBps"] / 2
     row["error_percent"] = stream.laps.error_percent
     # As many operations as may be are always under way.
-    full = {IN_FLIGHT: stream.usage.elapsed_ps}
-    return Result(row, rig.bus.counters(), stream.usage.report(full) if options.explain else {})
+    full = {IN_FLIGHT: run.usage.elapsed_ps}
+    return _result(run, rig, row, run.usage.report(full) if run.options.explain else {})
 
 
-def bw_rd(sim: Simulator, machine: Machine, options: Options) -> Result:
+def _result(run: Run, rig: _Rig, row: dict[str, float], breakdown: dict[str, object]) -> Result:
+    sizes = {"size": run.options.size, "qps": run.options.qps}
+    return Result({**sizes, **row}, rig.bus.counters(), breakdown)
+
+
+def bw_rd(run: Run) -> Result:
     """Bandwidth of DMA reads."""
-    return _bandwidth(sim, machine, options, "r")
+    return _bandwidth(run, "r")
 
 
-def bw_wr(sim: Simulator, machine: Machine, options: Options) -> Result:
+def bw_wr(run: Run) -> Result:
     """Bandwidth of DMA writes."""
-    return _bandwidth(sim, machine, options, "w")
+    return _bandwidth(run, "w")
 
 
-def bw_rdwr(sim: Simulator, machine: Machine, options: Options) -> Result:
+def bw_rdwr(run: Run) -> Result:
     """Bandwidth of DMA reads and writes in turn, added up and each way."""
-    return _bandwidth(sim, machine, options, "rw")
+    return _bandwidth(run, "rw")
 
 
-def _latency(
-    machine: Machine,
-    sim: Simulator,
-    options: Options,
-    operation: Callable[[_Rig, int, Done], None],
-) -> Result:
-    rig = _Rig(sim, machine, options)
-    laps = Laps.of(options, **({"error": RANDOM_ERROR, "samples": 500} if rig.scattered else {}))
+def _latency(run: Run, operation: Callable[[_Rig, int, Done], None]) -> Result:
+    rig = _Rig(run)
+    how = {"error": RANDOM_ERROR, "samples": 500} if rig.scattered else {}
+    laps = Laps.of(run.options, **how)
     ended: list[int] = []
-
-    def done() -> None:
-        ended.append(sim.now)
-
     while not laps.done:
-        begin = sim.now
-        operation(rig, rig.address(), done)
-        sim.run()
+        begin = run.sim.now
+        operation(rig, rig.address(), lambda: ended.append(run.sim.now))
+        run.sim.run()
         laps.lap(ended.pop() - begin)
-    row = {
-        "size": options.size,
-        "qps": options.qps,
-        "latency_us": laps.mean_ps() / 1e6,
-        "error_percent": laps.error_percent,
-    }
-    return Result(row, rig.bus.counters())
+    row = {"latency_us": laps.mean_ps() / 1e6, "error_percent": laps.error_percent}
+    return _result(run, rig, row, {})
 
 
-def lat_rd(sim: Simulator, machine: Machine, options: Options) -> Result:
+def lat_rd(run: Run) -> Result:
     """Latency of one DMA read."""
-    by_command = options.path == "command"
+    by_command, size = run.options.path == "command", run.options.size
 
     def operation(rig: _Rig, address: int, done: Done) -> None:
-        if rig.engine is None:
-            rig.bus.read(address, options.size, done)
-        elif by_command:
-            rig.engine.command_read(address, options.size, done)
+        if rig.engine is not None and by_command:
+            rig.engine.command_read(address, size, done)
         else:
-            rig.engine.read(address, options.size, done)
+            (rig.engine or rig.bus).read(address, size, done)
 
-    return _latency(machine, sim, options, operation)
+    return _latency(run, operation)
 
 
-def lat_wrrd(sim: Simulator, machine: Machine, options: Options) -> Result:
+def lat_wrrd(run: Run) -> Result:
     """Latency of a DMA read behind a DMA write to the same place.
 
     Commands are issued back to back; of an engine's operations, the read when the write is done.
     """
-    by_command, size = options.path == "command", options.size
+    by_command, size = run.options.path == "command", run.options.size
 
     def operation(rig: _Rig, address: int, done: Done) -> None:
         engine = rig.engine
@@ -247,4 +224,4 @@ def lat_wrrd(sim: Simulator, machine: Machine, options: Options) -> Result:
         else:
             engine.write(address, size, lambda: engine.read(address, size, done))
 
-    return _latency(machine, sim, options, operation)
+    return _latency(run, operation)

@@ -22,20 +22,26 @@ from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads.netpipe import POOL
 from hcasim.workloads.options import Options
-from hcasim.workloads.registry import WORKLOADS
-from hcasim.workloads.workload import Workload, twice
+from hcasim.workloads.registry import WORKLOADS, twice
+from hcasim.workloads.workload import Workload
 
 
 def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any]) -> list[str]:
     """Return a line for each option that is out of range, unknown or contradicts another.
 
     Parameters:
-        workload: the benchmark.
         machine: what it runs on, or None if that is not known.
         given: what was set, by name; of an axis a value or all values.
     """
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
-    faults = [*_not_understood(workload, given)]
+    allowed = sorted(workload.options)
+    faults = [
+        f"{name}: {workload.name} has no such option; "
+        f"it has {', '.join(allowed)}{nearest(name, allowed)}"
+        for name, value in given.items()
+        # A flag that is not set asks for nothing.
+        if name not in allowed and not (value is False and hasattr(workload.defaults, name))
+    ]
     for name in (one for one in several if one in workload.options):
         found = map(workload.option(name).fault, several[name])
         faults += [fault.at(name) for fault in found if fault]
@@ -48,59 +54,43 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     return faults
 
 
-def _not_understood(workload: Workload, given: Mapping[str, Any]) -> Iterator[str]:
-    allowed = sorted(workload.options)
-    for name in given:
-        # A flag that is not set asks for nothing.
-        unset = given[name] is False and hasattr(workload.defaults, name)
-        if name not in workload.options and not unset:
-            yield (
-                f"{name}: {workload.name} has no such option; "
-                f"it has {', '.join(allowed)}{nearest(name, allowed)}"
-            )
-
-
 def contradictions(
     workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
 ) -> Iterator[str]:
     """Yield a line for each option that another does not allow.
 
     Parameters:
-        workload: the benchmark.
-        settings: its options, of each axis the largest value.
+        settings: the options, of each axis the largest value.
         given: what was set, by name: all values.
     """
+    size, mode, verb = settings.size, settings.mode, settings.verb
     other = next((one for one in given.get("size", ()) if one != ATOMIC_SIZE), ATOMIC_SIZE)
     if "op" in workload.options and other != ATOMIC_SIZE:
-        allowed = f"{ATOMIC_SIZE}, the size of an atomic operation"
-        yield f"size: found {other}; allowed: {allowed}"
-    yield from _port_faults(settings)
-    yield from _pool_faults(settings)
-    yield from _pair_faults(workload, settings)
-    yield from _loopback_faults(settings)
-    yield from _verb_faults(workload, settings)
-    yield from _thread_faults(workload, settings)
-    if 0 < settings.region < settings.size:
-        size = settings.size
-        yield f"region: found {settings.region}; allowed: at least {size}, the message"
-    yield from _list_faults(workload, settings)
-
-
-def _port_faults(settings: Options) -> Iterator[str]:
-    if settings.mode == "single" and settings.ports > 1:
+        yield f"size: found {other}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
+    ports = f"ports: found {settings.ports} with mode {mode}, which"
+    if mode == "single" and settings.ports > 1:
+        yield f"{ports} uses 1; choose mode striping or binding"
+    if mode != "single" and settings.ports < 2:
+        yield f"{ports} needs 2"
+    if settings.invalidate and settings.buffers > 1:
         yield (
-            f"ports: found {settings.ports} with mode single, which uses 1; "
-            "choose mode striping or binding"
+            f"buffers: found {settings.buffers} with invalidate, which rotates through one pool; "
+            "leave one out"
         )
-    if settings.mode != "single" and settings.ports < 2:
-        yield f"ports: found {settings.ports} with mode {settings.mode}, which needs 2"
-
-
-def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
-    verb = settings.verb
+    if settings.invalidate and size > POOL:
+        yield (f"size: found {size} with invalidate; allowed: up to {POOL}, the bytes of the pool")
+    if workload.mpi and "nodes" not in workload.options and settings.processes > 2:
+        yield (
+            f"processes: found {settings.processes} with {workload.name}, which has 2; "
+            "allowed: 1 on each of two nodes, or 2 on one"
+        )
+    if settings.loopback and settings.clients > 1:
+        yield f"clients: found {settings.clients} with loopback, which has 1"
+    if settings.loopback and settings.server:
+        yield "server: found with loopback, whose server is on the client's node; leave one out"
     if verb == "read" and settings.inline:
         yield "inline: found with verb read, whose request carries no message"
-    if settings.mode == "striping" and (verb != "write" or workload.replies):
+    if mode == "striping" and (verb != "write" or workload.replies):
         why = workload.name if workload.replies else f"verb {verb}"
         yield f"mode: found 'striping' with {why}; allowed: single or binding"
     if workload.ladder and verb == "write" and settings.completion == "cq":
@@ -108,12 +98,16 @@ def _verb_faults(workload: Workload, settings: Options) -> Iterator[str]:
             "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
             "allowed: memory"
         )
+    if {"window", "tx_depth"} <= workload.options:
+        yield from _thread_faults(workload, settings)
+    if 0 < settings.region < size:
+        yield f"region: found {settings.region}; allowed: at least {size}, the message"
+    if "window" not in workload.options:
+        yield from _list_faults(settings)
 
 
 def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
     """Those of threads that keep a window of requests in flight."""
-    if not {"window", "tx_depth"} <= workload.options:
-        return
     depth, every, listed = settings.tx_depth, settings.cq_mod, settings.post_list
     limits = [
         ("window", depth, "the entries of a queue (--tx-depth)"),
@@ -126,15 +120,17 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
         left = depth - max(1, every) + 1
         limits = [limits[1], ("post_list", left, "what completions leave of a queue (--tx-depth)")]
     for name, most, why in limits:
-        found = getattr(settings, name)
-        if found > most:
-            yield f"{name}: found {found}; allowed: up to {most}, {why}"
+        yield from _beyond(settings, name, most, why)
 
 
-def _list_faults(workload: Workload, settings: Options) -> Iterator[str]:
+def _beyond(settings: Options, name: str, most: int, why: str) -> Iterator[str]:
+    """Say that an option is too large, if it is."""
+    if (found := getattr(settings, name)) > most:
+        yield f"{name}: found {found}; allowed: up to {most}, {why}"
+
+
+def _list_faults(settings: Options) -> Iterator[str]:
     """Those of perftest's force_dependecies (perftest_parameters.c)."""
-    if "window" in workload.options:
-        return
     count = settings.post_list
     if settings.iters % count:
         yield f"iters: found {settings.iters} with post_list {count}; allowed: multiples of it"
@@ -144,49 +140,21 @@ def _list_faults(workload: Workload, settings: Options) -> Iterator[str]:
         yield f"cq_mod: found {settings.cq_mod} with post_list {count}; allowed: its divisors"
 
 
-def _pool_faults(settings: Options) -> Iterator[str]:
-    if settings.invalidate and settings.buffers > 1:
-        yield (
-            f"buffers: found {settings.buffers} with invalidate, which rotates through one pool; "
-            "leave one out"
-        )
-    if settings.invalidate and settings.size > POOL:
-        yield (
-            f"size: found {settings.size} with invalidate; "
-            f"allowed: up to {POOL}, the bytes of the pool"
-        )
-
-
-def _pair_faults(workload: Workload, settings: Options) -> Iterator[str]:
-    if workload.mpi and "nodes" not in workload.options and settings.processes > 2:
-        yield (
-            f"processes: found {settings.processes} with {workload.name}, which has 2; "
-            "allowed: 1 on each of two nodes, or 2 on one"
-        )
-
-
-def _loopback_faults(settings: Options) -> Iterator[str]:
-    if settings.loopback and settings.clients > 1:
-        yield f"clients: found {settings.clients} with loopback, which has 1"
-    if settings.loopback and settings.server:
-        yield "server: found with loopback, whose server is on the client's node; leave one out"
-
-
 def machine_faults(
     workload: Workload, settings: Options, machine: Machine, numbers: Iterable[int]
 ) -> list[str]:
     """Return a line for each option that the machine does not allow.
 
     Parameters:
-        workload: the benchmark.
-        settings: its options, of each axis the largest value.
-        machine: what it runs on.
+        settings: the options, of each axis the largest value.
         numbers: of nodes that were given, each of which has to do.
     """
     devices = (one.adapter for one in machine.groups)
     other = next((one for one in devices if not isinstance(one, Adapter)), None)
     if other is not None and workload.rdma:
-        return [_no_rdma(workload, other.id)]
+        others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
+        found = f"{workload.name}: found with {other.id}, which is no RDMA adapter"
+        return [f"{found}; allowed: {others}"]
     try:
         # Some workloads cannot do with any number of nodes.
         for number in numbers:
@@ -205,57 +173,9 @@ def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator
         yield "connection: found 'UC' with verb read, which needs answers; allowed: RC"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
-    if workload.replies and (settings.reply_size or settings.size) > mtu:
-        name = "reply_size" if settings.reply_size else "size"
-        yield (
-            f"{name}: found {settings.reply_size or settings.size}, in a reply by datagram; "
-            f"allowed: up to the MTU, {mtu}"
-        )
-
-
-def mpi_stacks() -> list[str]:
-    """The ids of the stacks with an MPI library."""
-    stacks = (load(one, "stacks").model for one in list_ids("stacks"))
-    return [one.id for one in stacks if isinstance(one, Stack) and one.mpi is not None]
-
-
-def _alike(workload: Workload) -> list[str]:
-    """Other workloads that measure the same without atomics."""
-    others = (one for one in WORKLOADS.values() if one.fields == workload.fields)
-    return [one.name for one in others if one.name != workload.name and "op" not in one.options]
-
-
-def _no_rdma(workload: Workload, device: str) -> str:
-    others = one_of([one.name for one in WORKLOADS.values() if not one.rdma])
-    return f"{workload.name}: found with {device}, which is no RDMA adapter; allowed: {others}"
-
-
-def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
-    """Faults of workloads on the bus alone, and of devices that have nothing else."""
-    device, host = group.adapter, group.host
-    engine = device.dma if isinstance(device, DmaDevice) else None
-    if engine is not None and settings.window != workload.defaults.window:
-        yield (
-            f"window: found with {device.id}, whose software keeps {engine.operations} "
-            "operations in flight; allowed: --set adapter.dma.operations"
-        )
-    if engine is None and settings.path == "command":
-        yield f"path: found 'command', but {device.id} has no DMA engine; allowed: dma"
-    if engine is not None and not workload.rdma:
-        by_command = settings.path == "command"
-        limit = engine.command_limit if by_command else engine.operation_limit
-        if settings.size > limit:
-            yield (
-                f"size: found {settings.size} with path {settings.path}; "
-                f"allowed: up to {limit}, as {device.id} has it"
-            )
-    if settings.iommu == "on" and host.iommu is None:
-        yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"
-    if 0 < settings.window_bytes < settings.size:
-        yield (
-            f"window_bytes: found {settings.window_bytes} with size {settings.size}; "
-            "allowed: from the size, or 0"
-        )
+    name = "reply_size" if settings.reply_size else "size"
+    if workload.replies and (found := getattr(settings, name)) > mtu:
+        yield f"{name}: found {found}, in a reply by datagram; allowed: up to the MTU, {mtu}"
 
 
 def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
@@ -265,15 +185,53 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
         yield from _too_many(workload, settings, group, group.adapter)
 
 
+def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
+    """Faults of workloads on the bus alone, and of devices that have nothing else."""
+    device, host = group.adapter, group.host
+    if isinstance(device, DmaDevice):
+        engine = device.dma
+        if settings.window != workload.defaults.window:
+            yield (
+                f"window: found with {device.id}, whose software keeps {engine.operations} "
+                "operations in flight; allowed: --set adapter.dma.operations"
+            )
+        by_command = settings.path == "command"
+        limit = engine.command_limit if by_command else engine.operation_limit
+        if settings.size > limit and not workload.rdma:
+            yield (
+                f"size: found {settings.size} with path {settings.path}; "
+                f"allowed: up to {limit}, as {device.id} has it"
+            )
+    elif settings.path == "command":
+        yield f"path: found 'command', but {device.id} has no DMA engine; allowed: dma"
+    if settings.iommu == "on" and host.iommu is None:
+        yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"
+    if 0 < settings.window_bytes < settings.size:
+        yield (
+            f"window_bytes: found {settings.window_bytes} with size {settings.size}; "
+            "allowed: from the size, or 0"
+        )
+
+
+def mpi_stacks() -> list[str]:
+    """The ids of the stacks with an MPI library."""
+    stacks = (load(one, "stacks").model for one in list_ids("stacks"))
+    return [one.id for one in stacks if isinstance(one, Stack) and one.mpi is not None]
+
+
 def _lacking(
     workload: Workload, settings: Options, group: NodeGroup, adapter: Adapter
 ) -> Iterator[str]:
     """What the workload needs and the node has not."""
+    iwarp, with_ = adapter.protocol.kind == "iwarp", f"{workload.name}: found with {adapter.id}"
     if "op" in workload.options and not adapter.limits.atomics:
-        yield (
-            f"{workload.name}: found with {adapter.id}, which has no atomic operations; "
-            f"allowed: {one_of(_alike(workload))}"
-        )
+        # Others that measure the same without atomics.
+        alike = [
+            one.name
+            for one in WORKLOADS.values()
+            if one.fields == workload.fields and "op" not in one.options
+        ]
+        yield f"{with_}, which has no atomic operations; allowed: {one_of(alike)}"
     if settings.algorithm:
         fault = algorithm_fault(workload.name.partition("_")[2], settings.algorithm)
         if fault:
@@ -289,12 +247,10 @@ def _lacking(
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
     yield from workload.node_faults(group, settings)
-    if workload.replies and adapter.protocol.kind == "iwarp":
-        yield (
-            f"{workload.name}: found with {adapter.id}, which speaks iWARP; "
-            "allowed: with InfiniBand or RoCE, which have datagrams"
-        )
-    if settings.connection != "RC" and adapter.protocol.kind == "iwarp":
+    if workload.replies and iwarp:
+        allowed = "with InfiniBand or RoCE, which have datagrams"
+        yield f"{with_}, which speaks iWARP; allowed: {allowed}"
+    if settings.connection != "RC" and iwarp:
         yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"
 
 
@@ -302,15 +258,10 @@ def _too_many(
     workload: Workload, settings: Options, group: NodeGroup, adapter: Adapter
 ) -> Iterator[str]:
     """What goes beyond a limit of the adapter, the host or the stack."""
-    limits = adapter.limits
-    if settings.ports > adapter.ports:
-        yield f"ports: found {settings.ports}; allowed: up to {adapter.ports}, as {adapter.id} has"
+    limits, cpus = adapter.limits, group.host.cpus
+    yield from _beyond(settings, "ports", adapter.ports, f"as {adapter.id} has")
     for name in ("processes", "client_processes"):
-        if getattr(settings, name) > group.host.cpus:
-            yield (
-                f"{name}: found {getattr(settings, name)}; allowed: up to {group.host.cpus}, "
-                f"one for each processor of {group.host.id}"
-            )
+        yield from _beyond(settings, name, cpus, f"one for each processor of {group.host.id}")
     pairs = workload.queue_pairs(settings)
     if pairs > limits.max_qp:
         yield (
@@ -318,11 +269,7 @@ def _too_many(
             f"allowed: up to {limits.max_qp}, as {adapter.id} has"
         )
     for name in ("window", "depth", "tx_depth"):
-        if getattr(settings, name) > limits.max_wr:
-            yield (
-                f"{name}: found {getattr(settings, name)}; "
-                f"allowed: up to {limits.max_wr}, as a queue of {adapter.id} holds"
-            )
+        yield from _beyond(settings, name, limits.max_wr, f"as a queue of {adapter.id} holds")
     if workload.replies:
         yield from twice(settings.window, "with as many receives again posted ahead", adapter)
     inline = min(limits.max_inline, group.stack.max_inline)

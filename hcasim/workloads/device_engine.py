@@ -12,21 +12,18 @@ Done = Callable[[], None]
 
 
 class DeviceEngine:
-    """Reads and writes for the software of a device.
+    """Reads and writes for the software of a device; each calls `done` when that has seen the end.
 
     Reads and writes have a queue each and begin in its order, a request of each at a time. Half of
     the device's latency lies before the bus and half behind it.
 
-    Args:
+    Parameters:
         description: intervals and latencies in ps.
-        bus: the device's.
         request: bytes that one request may read.
     """
 
     def __init__(self, sim: Simulator, description: Description, bus: Bus, request: int) -> None:
-        self.sim = sim
-        self.bus = bus
-        self._request = request
+        self.sim, self.bus, self._request = sim, bus, request
         self._before = description.latency // 2
         self._after = description.latency - self._before
         self._command_before = description.command_latency // 2
@@ -39,7 +36,7 @@ class DeviceEngine:
         self.writes = SerialServer(sim, "dma.writes")
 
     def read(self, address: int, size: int, done: Done) -> None:
-        """Read by the engine; call ``done()`` when the software sees the data."""
+        """Read by the engine."""
         self.sim.call_after(self._before, self._begin_read, address, size, done)
 
     def _begin_read(self, address: int, size: int, done: Done) -> None:
@@ -49,18 +46,18 @@ class DeviceEngine:
     def _read(self, address: int, size: int, done: Done) -> None:
         store = SerialServer(self.sim, "dma.store")
         parts = list(split(address, size, self._request))
-        stored = Gather(len(parts), Call(self._seen, (done,)))
+        stored = Gather(len(parts), Call(self._later, (self._after, done)))
         for start, length in parts:
             self.bus.read(start, length, self._arrived, store, length, stored)
 
     def _arrived(self, store: SerialServer, size: int, stored: Gather) -> None:
         self.sim.schedule(store.reserve(self._store_rate.time(size)), stored)
 
-    def _seen(self, done: Done) -> None:
-        self.sim.call_after(self._after, done)
+    def _later(self, delay_ps: int, done: Done) -> None:
+        self.sim.call_after(delay_ps, done)
 
     def write(self, address: int, size: int, done: Done) -> None:
-        """Write by the engine; call ``done()`` when the software sees that the data have left."""
+        """Write by the engine, which ends when the data have left."""
         self.sim.call_after(self._before, self._begin_write, address, size, done)
 
     def _begin_write(self, address: int, size: int, done: Done) -> None:
@@ -68,20 +65,14 @@ class DeviceEngine:
         self.sim.call_at(self.writes.reserve(turn) - turn, self._write, address, size, done)
 
     def _write(self, address: int, size: int, done: Done) -> None:
-        def sent() -> None:
-            self.sim.call_after(self._after, done)
-
-        self.bus.write(address, size, sent)
+        self.bus.write(address, size, lambda: self._later(self._after, done))
 
     def command_read(self, address: int, size: int, done: Done) -> None:
         """Read by a command."""
-        self.sim.call_after(self._command_before, self._command, address, size, done)
-
-    def _command(self, address: int, size: int, done: Done) -> None:
-        def here() -> None:
-            self.sim.call_after(self._command_after, done)
-
-        self.bus.read(address, size, here)
+        after = self._command_after
+        self.sim.call_after(
+            self._command_before, self.bus.read, address, size, self._later, after, done
+        )
 
     def command_write(self, address: int, size: int) -> None:
         """Write by a command, for which nobody waits."""

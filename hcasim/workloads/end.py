@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from itertools import count, repeat
 from random import Random
+from typing import Any
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Event
 from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
 from hcasim.verbs import Access as MemoryAccess
 from hcasim.verbs.errors import VerbsError
-from hcasim.workloads.options import Access, Options, Verb
+from hcasim.workloads.options import Access, Options
 
 ALL_ACCESS = (
     MemoryAccess.LOCAL_WRITE
@@ -21,7 +22,7 @@ ALL_ACCESS = (
     | MemoryAccess.REMOTE_ATOMIC
 )
 Steps = Generator[Event, object, None]
-OPCODES: dict[Verb, WROpcode] = {
+OPCODES: dict[str, WROpcode] = {
     "write": WROpcode.RDMA_WRITE,
     "send": WROpcode.SEND,
     "read": WROpcode.RDMA_READ,
@@ -34,10 +35,10 @@ ANSWERED = (WROpcode.RDMA_READ, *ATOMICS.values())
 """Operations whose data comes back."""
 SEED = 1
 """Of what is drawn."""
-
 LINE = 64
 """Bytes of a cache line, on which messages begin unless a tool says otherwise."""
-
+ENTRIES = 128
+"""Of a queue, unless a program says otherwise."""
 HELD = 1 << 16
 """Pages of a region of which the adapter has the translations at the start, if there is room."""
 
@@ -59,7 +60,7 @@ def hold(memory: MR, page_size: int, parts: Sequence[tuple[int, int]] = ()) -> N
     The last pages were used last: of places that are drawn uniformly as many are found as there is
     room for, of those that follow each other the first ones only if there is room for all.
 
-    Args:
+    Parameters:
         parts: those of the region in use, as (offset, bytes), all equally long; or all of it.
     """
     pages = [
@@ -79,11 +80,9 @@ def stride(size: int) -> int:
 def places(region: int, size: int, access: Access, seed: int, align: int = LINE) -> Iterator[int]:
     """The offsets in a region of one message after another, for ever.
 
-    Args:
+    Parameters:
         region: its bytes; no fewer than a message has.
-        size: bytes of a message.
         access: one message behind the other, again from the start at the end; or drawn uniformly.
-        seed: of what is drawn.
         align: what offsets that are drawn are multiples of.
     """
     if access == "sequential":
@@ -112,13 +111,12 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
 class Endpoint(ABC):
     """One process of a pair, with buffers, a completion queue and queue pairs.
 
-    Args:
+    Parameters:
         core: its processor; a node with fewer has it share one.
         entries: of its completion queue.
-        max_send_wr, max_recv_wr: entries of the queues of each queue pair.
+        depths: entries of the send queue and of the receive queue of each queue pair.
 
     Attributes:
-        home: its node.
         room: bytes that a receive buffer has for a message.
         places: offsets in its region, one message after the other; none without a region.
         numbers: of its queue pairs, by those of the adapter.
@@ -132,8 +130,7 @@ class Endpoint(ABC):
         opcode: WROpcode,
         core: int,
         entries: int,
-        max_send_wr: int = 128,
-        max_recv_wr: int = 128,
+        depths: tuple[int, int] = (ENTRIES, ENTRIES),
     ) -> None:
         self.sim, self.options, self.opcode = cluster.sim, options, opcode
         self.home = cluster.nodes[node]
@@ -147,17 +144,10 @@ class Endpoint(ABC):
         self.register(pd)
         limit = inline_limit(self.context, options, opcode)
         self.inline = 0 < options.size <= limit
+        sizes: dict[str, Any] = dict(zip(("max_send_wr", "max_recv_wr"), depths, strict=True))
         kind = QPType[options.connection]
         self.qps = [
-            QP(
-                pd,
-                self.cq,
-                self.cq,
-                max_send_wr=max_send_wr,
-                max_recv_wr=max_recv_wr,
-                max_inline_data=limit,
-                qp_type=kind,
-            )
+            QP(pd, self.cq, self.cq, max_inline_data=limit, qp_type=kind, **sizes)
             for _ in range(options.qps)
         ]
         self.numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}

@@ -9,29 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
+from itertools import combinations_with_replacement, product
 from math import ceil, prod
 from random import Random
-from typing import Any
 
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import CatalogError
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
-from hcasim.workloads.end import OPCODES
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.end import ATOMICS, OPCODES
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, movement, start
-from hcasim.workloads.perftest.stream import Span, in_columns
+from hcasim.workloads.perftest.stream import Span, Stream, in_columns
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server, first_nodes
+from hcasim.workloads.workload import Run
 
 PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
-
 ENDLESS = 1 << 20
 """Messages of a flow that nobody waits for."""
-
 CIRCLE = (
     "found packets that wait for each other in a circle of switches with full buffers; "
     "allowed: routes without circles, or less traffic"
@@ -67,19 +62,10 @@ def torus(nodes: int, dimensions: int) -> tuple[int, ...]:
 
     As MPI_Dims_create has it (MPI 4.0, 8.5.2).
     """
-    best, least = (nodes,) + (1,) * (dimensions - 1), nodes
-    for shape in _shapes(nodes, dimensions, nodes):
-        if (spread := shape[0] - shape[-1]) < least:
-            best, least = shape, spread
-    return best
-
-
-def _shapes(nodes: int, dimensions: int, most: int) -> list[tuple[int, ...]]:
-    """All ways to write a number as a product of factors that do not grow."""
-    if dimensions == 1:
-        return [(nodes,)] if nodes <= most else []
-    factors = (one for one in range(1, min(nodes, most) + 1) if nodes % one == 0)
-    return [(one, *rest) for one in factors for rest in _shapes(nodes // one, dimensions - 1, one)]
+    divisors = [one for one in range(nodes, 0, -1) if nodes % one == 0]
+    shapes = combinations_with_replacement(divisors, dimensions)
+    whole = (shape for shape in shapes if prod(shape) == nodes)
+    return min(whole, key=lambda shape: (shape[0] - shape[-1], shape))
 
 
 def neighbours(nodes: int, dimensions: int) -> Pairs:
@@ -90,8 +76,7 @@ def neighbours(nodes: int, dimensions: int) -> Pairs:
     shape = torus(nodes, dimensions)
     strides = [prod(shape[axis + 1 :]) for axis in range(dimensions)]
     found: Pairs = []
-    for place in product(*map(range, shape)):
-        number = sum(at * stride for at, stride in zip(place, strides, strict=True))
+    for number, place in enumerate(product(*map(range, shape))):
         for at, length, stride in zip(place, shape, strides, strict=True):
             # A dimension of two has the same node on both sides.
             others = dict.fromkeys(((at + 1) % length, (at - 1) % length))
@@ -108,22 +93,20 @@ def _circles_told(cluster: Cluster) -> Iterator[None]:
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
 
 
-def measure(
-    cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs
-) -> tuple[list[float], float, dict[str, Any]]:
+def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], float]:
     """Let flows run from place to place in the cluster, all at once.
 
     Returns:
-        Bytes a second of each node that is the first of a pair, in their order there, the relative
-        error of their sum, and, if that was asked for, how busy everything was meanwhile.
+        Bytes a second of each node that is the first of a pair, in their order there, and the
+        relative error of their sum.
 
     Raises:
         CatalogError: packets block each other for good.
     """
+    cluster, options = run.cluster, run.options
     endless = replace(options, iters=ENDLESS, exact=True)
     sides = [side for pair in pairs for side in join(cluster, pair, endless, opcode)]
-    start(cluster.sim, sides)
-    usage = Utilisation(cluster.sim)
+    start(run.sim, sides)
     size = whole = len(pairs) * options.iters * options.qps * options.size
     if not options.exact:
         packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
@@ -133,36 +116,32 @@ def measure(
         senders, peers = flows.setdefault(source, ([], []))
         senders.append(side)
         peers.append(peer)
-    span = Span(cluster.sim, [movement(*both) for both in flows.values()], size)
+    span = Span(run.sim, [movement(*both) for both in flows.values()], size)
     with _circles_told(cluster):
-        usage.between(span.begun, span.over)
-    error = span.error if size < whole else 0.0
-    return span.rates(), error, usage.report() if options.explain else {}
+        run.usage.between(span.begun, span.over)
+    return span.rates(), span.error if size < whole else 0.0
 
 
-def rates_of_nodes(
-    cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs, role: str
-) -> Result:
-    """What each node that sends carries, and all of them together.
-
-    Parameters:
-        role: what such a node is called.
-    """
-    each, error, explained = measure(cluster, options, opcode, pairs)
-    row = in_columns(options, sum(each)) | {
+def rates_of_nodes(run: Run, opcode: WROpcode, pairs: Pairs, role: str) -> Result:
+    """What each node that sends, which is called as its role, carries, and all of them together."""
+    each, error = measure(run, opcode, pairs)
+    row = in_columns(run.options, sum(each)) | {
         f"{role}s": len(each),
         f"{role}_min_MBps": min(each) / 1e6,
         f"{role}_max_MBps": max(each) / 1e6,
         "error_percent": 100 * error,
     }
-    return Result(row, cluster.counters(), explained)
+    return run.result(row)
 
 
-def many_to_one(sim: Simulator, machine: Machine, options: Options, opcode: WROpcode) -> Result:
-    """Several clients that send to one server or read from it."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    pairs = [(client, options.clients) for client in range(options.clients)]
-    return rates_of_nodes(cluster, options, opcode, pairs, "client")
+def perftest(run: Run) -> Result:
+    """A test of perftest's, or of several clients that send to one server or read from it."""
+    verb, _, way = run.name.partition("_")
+    opcode = ATOMICS[run.options.op] if verb == "atomic" else OPCODES[verb]
+    clients = run.options.clients
+    if clients == 1:
+        return Stream(run, opcode, way == "bibw").measure()
+    return rates_of_nodes(run, opcode, [(client, clients) for client in range(clients)], "client")
 
 
 def run_flows(cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs) -> list[Side]:
@@ -193,31 +172,15 @@ def jain(rates: Sequence[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
-def shifted_nodes(machine: Machine, options: Options) -> list[int]:
-    """Return the first nodes, among which a shift has to leave each with another one.
-
-    Raises:
-        ValueError: the machine has fewer, or the shift goes around.
-    """
-    if options.shift >= options.nodes:
-        raise ValueError(
-            f"shift: found {options.shift} with {options.nodes} nodes; "
-            f"allowed: up to {options.nodes - 1}, or 0 to draw"
-        )
-    return first_nodes(machine, options)
-
-
-def _complete(sim: Simulator, machine: Machine, options: Options, pairs: Pairs) -> Result:
+def _complete(run: Run, pairs: Pairs) -> Result:
     """Run flows and measure them: what they carry together, and how long each takes."""
-    cluster = Cluster(sim, machine, first_nodes(machine, options))
-    usage = Utilisation(sim)
-    senders = run_flows(cluster, options, OPCODES[options.verb], pairs)
+    options = run.options
+    senders = run_flows(run.cluster, options, OPCODES[options.verb], pairs)
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)
     took = [side.ended_ps - side.began_ps for side in senders]
     size = options.iters * options.qps * options.size
-    row: dict[str, Any] = in_columns(options, len(pairs) * size / ((ended - begun) / 1e12))
-    row |= {
-        "nodes": len(cluster.nodes),
+    row = in_columns(options, len(pairs) * size / ((ended - begun) / 1e12)) | {
+        "nodes": len(run.cluster.nodes),
         "flows": len(pairs),
         "completion_mean_us": sum(took) / len(took) / 1e6,
         "completion_p50_us": percentile(took, 50) / 1e6,
@@ -225,35 +188,32 @@ def _complete(sim: Simulator, machine: Machine, options: Options, pairs: Pairs) 
         "completion_max_us": max(took) / 1e6,
         "fairness": jain([size / one for one in took]),
     }
-    return Result(row, cluster.counters(), usage.report() if options.explain else {})
+    return run.result(row)
 
 
-def all_to_all(sim: Simulator, machine: Machine, options: Options) -> Result:
+def all_to_all(run: Run) -> Result:
     """Each node sends to each other one, beginning with the next.
 
     Flows of no more messages than are in flight at once, or all that --exact asks for, are run from
     beginning to end; of longer ones what they carry while all run is measured.
     """
-    pairs = each_to_each(options.nodes)
+    options, pairs = run.options, each_to_each(run.options.nodes)
     if options.exact or options.iters <= options.tx_depth:
-        return _complete(sim, machine, options, pairs)
-    cluster = Cluster(sim, machine, first_nodes(machine, options))
-    return rates_of_nodes(cluster, options, OPCODES[options.verb], pairs, "node")
+        return _complete(run, pairs)
+    return rates_of_nodes(run, OPCODES[options.verb], pairs, "node")
 
 
-def incast(sim: Simulator, machine: Machine, options: Options) -> Result:
+def incast(run: Run) -> Result:
     """All other nodes send to the first one."""
-    return _complete(sim, machine, options, into_one(options.nodes))
+    return _complete(run, into_one(run.options.nodes))
 
 
-def permutation(sim: Simulator, machine: Machine, options: Options) -> Result:
+def permutation(run: Run) -> Result:
     """Each node sends to one other and receives from one other: drawn, or shifted."""
-    if options.shift:
-        return _complete(sim, machine, options, shifted(options.nodes, options.shift))
-    return _complete(sim, machine, options, permuted(options.nodes, options.seed))
+    nodes, shift = run.options.nodes, run.options.shift
+    return _complete(run, shifted(nodes, shift) if shift else permuted(nodes, run.options.seed))
 
 
-def neighbour(sim: Simulator, machine: Machine, options: Options) -> Result:
+def neighbour(run: Run) -> Result:
     """Each node sends to its neighbours in a ring or torus, on both sides."""
-    pairs = neighbours(options.nodes, options.dimensions)
-    return _complete(sim, machine, options, pairs)
+    return _complete(run, neighbours(run.options.nodes, run.options.dimensions))

@@ -19,10 +19,9 @@ from typing import Any, Final, NamedTuple
 from hcasim.catalog import Adapter, Machine
 from hcasim.catalog.adapter_tables import Tables
 from hcasim.catalog.stack import Driver
-from hcasim.engine import Simulator
 from hcasim.verbs.errors import VerbsError
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.workload import Run
 
 KIB: Final = 1024
 DOORBELL_PAGE: Final = 4096
@@ -70,9 +69,10 @@ class Footprint(NamedTuple):
         return sum(one.size for one in self.components)
 
 
-def measure(sim: Simulator, machine: Machine, options: Options) -> Result:
+def measure(run: Run) -> Result:
     """Host memory that ``options.qps`` queue pairs of ``options.depth`` entries take."""
-    found = footprint(machine, options.qps, options.depth)
+    options = run.options
+    found = footprint(run.machine, options.qps, options.depth)
     row: dict[str, Any] = {
         "size": options.size,
         "qps": options.qps,

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, cycle, repeat
 from math import sqrt
 from random import Random
 from typing import Any
 
 from hcasim.engine import bounded_mean, find_period, mean_error
-from hcasim.workloads.end import SEED
+from hcasim.workloads.end import ENTRIES, SEED
 from hcasim.workloads.options import Options, Pattern
 
 ENOUGH = 6
 STANDARD_ERRORS = 2
 UNPROVEN = 2e-3
 """Least relative error of a rate that stands for what is left out."""
-
 EXPONENT = 1.0
 """Of Zipf's law: the queue pair of rank r has its turn with a probability proportional to 1/r."""
-
-ENTRIES = 128
-"""Of a queue, unless a program says otherwise."""
 FEWEST = 200
 ERROR = 0.01
 
 
+@dataclass
 class Laps:
     """Durations of the iterations of one process.
 
     The average is taken over the timed iterations only. Once the durations repeat, the rest
     are known without running them.
 
-    Args:
+    Attributes:
         warmup: iterations that are not averaged.
         iters: iterations that are.
         exact: whether every iteration has to be run.
@@ -49,45 +47,28 @@ class Laps:
         samples: if not 0, the iterations are drawn at random and never repeat: there have to be
             at least as many timed ones, and twice the standard error of their mean must not
             exceed ``error``.
-
-    Attributes:
         durations_ps: of the iterations that were run.
-        pattern_error: relative error of the mean of the pattern.
+        period: how many of the last ones stand for all that follow; none if that is not known.
+        pattern_error: relative error of their mean.
     """
 
-    def __init__(
-        self,
-        warmup: int,
-        iters: int,
-        exact: bool,
-        *,
-        cycle: int = 1,
-        cold: int | None = None,
-        together: int = 1,
-        repeats: int = 3,
-        slack: float = 0.0,
-        drift: float = 0.0,
-        error: float = 0.0,
-        enough: int = ENOUGH,
-        samples: int = 0,
-    ) -> None:
-        self.durations_ps: list[int] = []
-        self._warmup = warmup
-        self._iters = iters
-        self._exact = exact
-        self._cycle = cycle
-        self._cold = cycle if cold is None else cold
-        self._together = -(-together // cycle) * cycle
-        self._repeats = repeats
-        self._slack = slack
-        self._drift = drift
-        self._error = error
-        self._enough = enough
-        self._samples = samples
-        self._sum = 0
-        self._sum_of_squares = 0
-        self._period: int | None = None
-        self.pattern_error = 0.0
+    warmup: int
+    iters: int
+    exact: bool
+    cycle: int = 1
+    cold: int | None = None
+    together: int = 1
+    repeats: int = 3
+    slack: float = 0.0
+    drift: float = 0.0
+    error: float = 0.0
+    enough: int = ENOUGH
+    samples: int = 0
+    durations_ps: list[int] = field(default_factory=list)
+    period: int | None = None
+    pattern_error: float = 0.0
+    _sum: int = 0
+    _squares: int = 0
 
     @classmethod
     def of(cls, options: Options, **how: Any) -> Laps:
@@ -97,42 +78,38 @@ class Laps:
     @property
     def done(self) -> bool:
         """Whether the average is known."""
-        return self._period is not None or len(self.durations_ps) >= self._warmup + self._iters
-
-    @property
-    def pattern_ps(self) -> list[int]:
-        """The durations that repeat, or, if none do, those of which the mean is known."""
-        return self.durations_ps[len(self.durations_ps) - (self._period or 0) :]
+        return self.period is not None or len(self.durations_ps) >= self.warmup + self.iters
 
     @property
     def error_percent(self) -> float:
         """Error of the mean in percent, to which iterations that were run contribute nothing."""
-        missing = self._warmup + self._iters - max(self._warmup, len(self.durations_ps))
-        return 100 * (self.pattern_error * max(0, missing) / self._iters)
+        missing = self.warmup + self.iters - max(self.warmup, len(self.durations_ps))
+        return 100 * (self.pattern_error * max(0, missing) / self.iters)
 
     def lap(self, duration_ps: int) -> None:
         """Note the duration of one more iteration."""
         self.durations_ps.append(duration_ps)
-        if self._exact or self._period is not None:
+        if self.exact or self.period is not None:
             return
-        if self._samples:
+        if self.samples:
             self._sample(duration_ps)
-        elif len(self.durations_ps) % self._cycle == 0:
+        elif len(self.durations_ps) % self.cycle == 0:
             self._repeat()
 
     def _repeat(self) -> None:
         # The first turn of each queue pair starts cold and is never part of the pattern.
-        warm = self.durations_ps[self._cold :]
-        if len(warm) < self._together:
+        warm = self.durations_ps[self.cycle if self.cold is None else self.cold :]
+        together = -(-self.together // self.cycle) * self.cycle
+        if len(warm) < together:
             return
-        period = find_period(warm, repeats=self._repeats, slack=self._slack, step=self._cycle)
+        period = find_period(warm, repeats=self.repeats, slack=self.slack, step=self.cycle)
         if period is not None:
-            self._period = max(period, self._together // period * period)
-            self.pattern_error = max(self._slack, self._drift, self._once(period))
-        if self._period is None and self._error:
-            known = bounded_mean(warm, enough=self._enough, error=self._error)
-            if known is not None or len(warm) >= 2 * self._enough:
-                self._period = len(warm)
+            self.period = max(period, together // period * period)
+            self.pattern_error = max(self.slack, self.drift, self._once(period))
+        elif self.error:
+            known = bounded_mean(warm, enough=self.enough, error=self.error)
+            if known is not None or len(warm) >= 2 * self.enough:
+                self.period = len(warm)
                 self.pattern_error = mean_error(warm)
 
     def _once(self, period: int) -> float:
@@ -142,51 +119,52 @@ class Laps:
         """
         run = self.durations_ps
         mean = sum(run[-period:]) / period
-        return max(0.0, max(run) - mean) / mean / self._iters
+        return max(0.0, max(run) - mean) / mean / self.iters
 
     def _sample(self, duration_ps: int) -> None:
-        count = len(self.durations_ps) - self._warmup
+        count = len(self.durations_ps) - self.warmup
         if count <= 0:
             return
         self._sum += duration_ps
-        self._sum_of_squares += duration_ps * duration_ps
-        if count < self._samples:
+        self._squares += duration_ps * duration_ps
+        if count < self.samples:
             return
         mean = self._sum / count
-        variance = (self._sum_of_squares - self._sum * self._sum // count) / (count - 1)
+        variance = (self._squares - self._sum * self._sum // count) / (count - 1)
         self.pattern_error = STANDARD_ERRORS * sqrt(variance / count) / mean
-        if self.pattern_error <= self._error:
-            self._period = count
+        if self.pattern_error <= self.error:
+            self.period = count
 
     def settle(self, duration_ps: int, error: float = 0.0) -> None:
         """Note the duration of an iteration that all others are known to repeat.
 
-        Args:
+        Parameters:
             error: relative one to which it is known.
         """
         self.durations_ps.append(duration_ps)
-        self._period = 1
+        self.period = 1
         self.pattern_error = error
 
     def mean_ps(self, every: int = 1) -> float:
         """Mean duration in ps of the timed iterations, run or repeated.
 
-        Args:
+        Parameters:
             every: average only those whose number, counted from 0 at the first iteration of all,
                 is a multiple of it.
         """
-        run, end = self.durations_ps, self._warmup + self._iters
+        run, end = self.durations_ps, self.warmup + self.iters
         known = min(len(run), end)
-        chosen = run[-(-self._warmup // every) * every : known : every]
-        count = len(range(-(-self._warmup // every) * every, end, every))
+        start = -(-self.warmup // every) * every
+        chosen = run[start:known:every]
+        count = len(range(start, end, every))
         total, missing = sum(chosen), count - len(chosen)
         if not missing:
             return total / count
-        assert self._period is not None
+        assert self.period is not None
         # The iterations that repeat: as many as it takes until they are in step with ``every``.
-        pattern = run[len(run) - self._period :]
-        first = max(-(-known // every) * every, -(-self._warmup // every) * every)
-        places = [(first - len(run) + k * every) % self._period for k in range(self._period)]
+        pattern = run[len(run) - self.period :]
+        first = max(-(-known // every) * every, start)
+        places = [(first - len(run) + k * every) % self.period for k in range(self.period)]
         turns = [pattern[place] for place in places]
         whole, part = divmod(missing, len(turns))
         return (total + whole * sum(turns) + sum(turns[:part])) / count
@@ -240,12 +218,6 @@ def make_laps(options: Options) -> Laps:
     if repeats(options):
         # The pages of all queues are translated for the first time once, in step.
         cold = ENTRIES * options.qps if options.qps > 1 else 1
-        return Laps(options.warmup, options.iters, options.exact, cycle=options.qps, cold=cold)
+        return Laps.of(options, cycle=options.qps, cold=cold)
     warm = _warm_laps(options)
-    return Laps(
-        warm or options.warmup,
-        options.iters,
-        exact=not warm,
-        samples=FEWEST,
-        error=ERROR,
-    )
+    return Laps(warm or options.warmup, options.iters, exact=not warm, samples=FEWEST, error=ERROR)

@@ -11,75 +11,52 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any, Protocol, TypeVar
 
-from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.end import ALL_ACCESS, ATOMICS, Endpoint, Steps, hold, join
-from hcasim.workloads.explain import Follower, Utilisation
+from hcasim.workloads.explain import Follower
 from hcasim.workloads.laps import Laps, draw_turns, make_laps, repeats
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import both_ends, clients_and_server
+from hcasim.workloads.roles import both_ends
+from hcasim.workloads.workload import Run
 
 SLACK = 1e-4
 ERROR = 1e-3
 _TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
-class RoundTrips:
-    """Iterations of a process, timed one by one until their mean is known.
+def measure(
+    run: Run, laps: Laps, once: Callable[[], Steps], parts: int = 1, every: int = 1
+) -> float:
+    """Time iterations of a process one by one until their mean is known.
 
-    Args:
+    Parameters:
         once: one iteration.
         parts: equal parts of an iteration, of which one is reported.
         every: of which iterations one is reported.
 
-    Attributes:
-        usage: how busy everything is after the first iteration.
+    Returns:
+        The mean, in us. How busy everything was counts from the end of the first iteration on.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        options: Options,
-        laps: Laps,
-        once: Callable[[], Steps],
-        parts: int = 1,
-        every: int = 1,
-    ) -> None:
-        self.cluster, self.sim = cluster, cluster.sim
-        self.options, self.laps = options, laps
-        self.once, self._parts, self._every = once, parts, every
-        self.usage = Utilisation(cluster.sim)
+    def loop() -> Steps:
+        while not laps.done:
+            begin = run.sim.now
+            yield from once()
+            laps.lap(run.sim.now - begin)
+            if len(laps.durations_ps) == 1:
+                run.usage.mark()
 
-    def row(self, latency_us: float) -> dict[str, Any]:
-        """What is measured."""
-        return {
-            "size": self.options.size,
-            "qps": self.options.qps,
-            "latency_us": latency_us,
-            "error_percent": self.laps.error_percent,
-        }
+    run.sim.run(until=run.sim.process(loop()))
+    return laps.mean_ps(every) / parts / 1e6
 
-    def explain(self) -> dict[str, Any]:
-        """What was busy."""
-        return self.usage.report()
 
-    def _loop(self) -> Steps:
-        while not self.laps.done:
-            begin = self.sim.now
-            yield from self.once()
-            self.laps.lap(self.sim.now - begin)
-            if len(self.laps.durations_ps) == 1:
-                self.usage.mark()
-
-    def run(self) -> Result:
-        """Measure."""
-        self.sim.run(until=self.sim.process(self._loop()))
-        row = self.row(self.laps.mean_ps(self._every) / self._parts / 1e6)
-        counters = self.cluster.counters()
-        return Result(row, counters, self.explain() if self.options.explain else {})
+def _result(
+    run: Run, laps: Laps, latency_us: float, explain: Callable[[], dict[str, Any]] | None = None
+) -> Result:
+    row = {"latency_us": latency_us, "error_percent": laps.error_percent}
+    return run.result(row, explain)
 
 
 class Party(Protocol):
@@ -97,52 +74,45 @@ class Party(Protocol):
         """Wait for one message and be ready for the next."""
 
 
-class PingPong(RoundTrips):
-    """Two parties that answer each other; half a round trip is reported.
+class PingPong:
+    """Two parties that answer each other.
 
-    Args:
+    Parameters:
         typical: whether one message is like the others.
-        every: of which round trips one is reported.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        options: Options,
-        laps: Laps,
-        parties: tuple[Party, Party],
-        typical: bool,
-        every: int = 1,
-    ) -> None:
-        super().__init__(cluster, options, laps, self._there_and_back, 2, every)
-        self.client, self.server = parties
+    def __init__(self, run: Run, client: Party, server: Party, *, typical: bool) -> None:
+        self._run, self._client, self._server = run, client, server
         self._typical = typical
         self._half: dict[str, Any] | None = None
 
     def _there_and_back(self) -> Steps:
-        yield from self.client.send()
-        yield from self.client.receive()
+        yield from self._client.send()
+        yield from self._client.receive()
 
     def _serve(self) -> Steps:
         while True:
-            yield from self.server.receive()
+            yield from self._server.receive()
             if self._half is not None:
-                self._half |= self.usage.report()
-            yield from self.server.send()
+                self._half |= self._run.usage.report()
+            yield from self._server.send()
 
-    def run(self) -> Result:
-        for party in (self.client, self.server):
-            self.sim.run(until=self.sim.process(party.prepare()))
-        self.sim.run()
-        self.sim.process(self._serve())
-        return super().run()
+    def measure(self, laps: Laps, every: int = 1) -> float:
+        """Return the mean of half a round trip in us, of one of so many."""
+        sim = self._run.sim
+        for party in (self._client, self._server):
+            sim.run(until=sim.process(party.prepare()))
+        sim.run()
+        sim.process(self._serve())
+        return measure(self._run, laps, self._there_and_back, 2, every)
 
     def explain(self) -> dict[str, Any]:
         """One more round trip: what limits its first half, and the stages of that."""
-        follower, self._half = Follower(self.sim), {}
-        self.usage.mark()
-        self.sim.run(until=self.sim.process(self.once()))
-        return self._half | follower.stages(self.client.operation, typical=self._typical)
+        sim = self._run.sim
+        follower, self._half = Follower(sim), {}
+        self._run.usage.mark()
+        sim.run(until=sim.process(self._there_and_back()))
+        return self._half | follower.stages(self._client.operation, typical=self._typical)
 
 
 class End(Endpoint):
@@ -221,12 +191,11 @@ class SendEnd(End):
 OneEnd = TypeVar("OneEnd", bound=End)
 
 
-def _two(
-    kind: type[OneEnd], cluster: Cluster, options: Options, opcode: WROpcode
-) -> tuple[OneEnd, OneEnd]:
+def _two(kind: type[OneEnd], run: Run, opcode: WROpcode) -> tuple[OneEnd, OneEnd]:
     """Client and server, connected; on one node each has a processor of its own."""
+    options = run.options
     client, server = (
-        kind(cluster, node, options, opcode, number * options.loopback)
+        kind(run.cluster, node, options, opcode, number * options.loopback)
         for number, node in enumerate(both_ends(options))
     )
     client.connect(server)
@@ -235,69 +204,63 @@ def _two(
 
 
 def _ping_pong(
-    sim: Simulator, machine: Machine, options: Options, opcode: WROpcode, laps: Laps, every: int = 1
+    run: Run, kind: type[WriteEnd | SendEnd], laps: Laps | None = None, every: int = 1
 ) -> Result:
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    ends: tuple[Party, Party]
-    if opcode is WROpcode.RDMA_WRITE:
-        ends = _two(WriteEnd, cluster, options, opcode)
-    else:
-        ends = _two(SendEnd, cluster, options, opcode)
-    return PingPong(cluster, options, laps, ends, repeats(options), every).run()
+    opcode = WROpcode.SEND if kind is SendEnd else WROpcode.RDMA_WRITE
+    laps = laps or make_laps(run.options)
+    test = PingPong(run, *_two(kind, run, opcode), typical=repeats(run.options))
+    return _result(run, laps, test.measure(laps, every), test.explain)
 
 
-def write_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def write_lat(run: Run) -> Result:
     """Latency of RDMA writes."""
-    return _ping_pong(sim, machine, options, WROpcode.RDMA_WRITE, make_laps(options))
+    return _ping_pong(run, WriteEnd)
 
 
-def send_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def send_lat(run: Run) -> Result:
     """Latency of sends."""
-    return _ping_pong(sim, machine, options, WROpcode.SEND, make_laps(options))
+    return _ping_pong(run, SendEnd)
 
 
-def qp_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def qp_lat(run: Run) -> Result:
     """Latency of RDMA writes on the first of the queue pairs that are used in turn.
 
     It is what it costs to come back to a queue pair after all the others (sur2005 section 4.1).
     """
-    options, count = replace(options, pattern="cyclic"), options.qps
+    options, count = replace(run.options, pattern="cyclic"), run.options.qps
     whole = replace(options, warmup=options.warmup * count, iters=options.iters * count)
     laps = Laps.of(whole, cycle=count, slack=SLACK)
-    return _ping_pong(sim, machine, options, WROpcode.RDMA_WRITE, laps, count)
+    return _ping_pong(replace(run, options=options), WriteEnd, laps, count)
 
 
-class _Fetching(RoundTrips):
+def _fetch(run: Run, opcode: WROpcode) -> Result:
     """The client posts a request and polls its completion queue; the server is passive."""
+    client, _ = _two(End, run, opcode)
 
-    def __init__(self, cluster: Cluster, options: Options, opcode: WROpcode) -> None:
-        super().__init__(cluster, options, make_laps(options), self._fetch)
-        self._client, _ = _two(End, cluster, options, opcode)
-
-    def _fetch(self) -> Steps:
-        client = self._client
+    def once() -> Steps:
         yield from client.post()
         yield from client.cq.wait()
         client.context.probe.event("poll CQ", client.operation)
 
-    def explain(self) -> dict[str, Any]:
-        follower = Follower(self.sim)
-        self.usage.mark()
-        self.sim.run(until=self.sim.process(self.once()))
-        stages = follower.stages(self._client.operation, typical=repeats(self.options))
-        return self.usage.report() | stages
+    def explain() -> dict[str, Any]:
+        follower = Follower(run.sim)
+        run.usage.mark()
+        run.sim.run(until=run.sim.process(once()))
+        stages = follower.stages(client.operation, typical=repeats(run.options))
+        return run.usage.report() | stages
+
+    laps = make_laps(run.options)
+    return _result(run, laps, measure(run, laps, once), explain)
 
 
-def read_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def read_lat(run: Run) -> Result:
     """Latency of RDMA reads."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    return _Fetching(cluster, options, WROpcode.RDMA_READ).run()
+    return _fetch(run, WROpcode.RDMA_READ)
 
 
-def atomic_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def atomic_lat(run: Run) -> Result:
     """Latency of fetch-and-add or compare-and-swap."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    return _Fetching(cluster, options, ATOMICS[options.op]).run()
+    return _fetch(run, ATOMICS[run.options.op])
 
 
 def _write(source: MR, size: int, target: MR, place: int = 0, inline: bool = False) -> SendWR:
@@ -310,15 +273,15 @@ def _write(source: MR, size: int, target: MR, place: int = 0, inline: bool = Fal
     )
 
 
-def scatter(sim: Simulator, machine: Machine, options: Options) -> Result:
+def scatter(run: Run) -> Result:
     """Time of a scatter of buffers over all queue pairs.
 
     As in sur2005 section 4.2 a different registered buffer is posted on each queue pair, back to
     back, and then the completions of all are awaited, so that the contexts of queue pairs are
     fetched while the bus has other work. The receiver has one buffer with a place for each.
     """
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    pds = [PD(Context(sim, node)) for node in cluster.nodes]
+    options = run.options
+    pds = [PD(Context(run.sim, node)) for node in run.cluster.nodes]
     cqs = [CQ(pd.context, options.qps) for pd in pds]
     size, page_size = options.size, options.page_size
     target = pds[1].reg_mr(size * options.qps, _TARGET, page_size=page_size)
@@ -339,19 +302,19 @@ def scatter(sim: Simulator, machine: Machine, options: Options) -> Result:
             yield from cqs[0].wait()
 
     laps = Laps.of(options, slack=SLACK, error=ERROR)
-    return RoundTrips(cluster, options, laps, once).run()
+    return _result(run, laps, measure(run, laps, once))
 
 
-def loopback_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def loopback_lat(run: Run) -> Result:
     """Latency of an RDMA write inside the adapter, half of there and back.
 
     As in sur2005 section 3 a process moves data by RDMA write from one of its buffers to another
     and back, over two queue pairs on the same port, so that nothing goes onto the link. The buffers
     are in the host's memory or in the adapter's own: that is memory as its DMA engines see it.
     """
-    cluster = Cluster(sim, machine, 2)
-    pd = PD(Context(sim, cluster.nodes[0]))
-    cq, size = CQ(pd.context, 2 * options.qps), options.size
+    options, size = run.options, run.options.size
+    pd = PD(Context(run.sim, run.cluster.nodes[0]))
+    cq = CQ(pd.context, 2 * options.qps)
     first, second = (
         pd.reg_mr(size, _TARGET, page_size=options.page_size, memory=options.memory)
         for _ in range(2)
@@ -368,4 +331,4 @@ def loopback_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
             yield from cq.wait()
 
     laps = Laps.of(options, cycle=options.qps, slack=SLACK, error=ERROR)
-    return RoundTrips(cluster, options, laps, once, parts=2).run()
+    return _result(run, laps, measure(run, laps, once, parts=2))

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from hcasim.catalog import Adapter, Machine
+from hcasim.catalog import Adapter
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import OPCODES, Steps, join
@@ -28,20 +27,16 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.latency import ERROR, SLACK, PingPong
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.workload import Run
 
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
-
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
-
 POOL = 10_000_000
 """Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
-
 ALIGNMENT = 16 * 1024
 """Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
-
 _ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
@@ -208,34 +203,30 @@ def throughput(size: int, latency_us: float) -> dict[str, float]:
     }
 
 
-class _NetPipe(PingPong):
-    def row(self, latency_us: float) -> dict[str, Any]:
-        options = self.options
-        return {
-            "size": options.size,
-            "qps": 1,
-            **throughput(options.size, latency_us),
-            "error_percent": self.laps.error_percent,
-            "buffers": rotation(options),
-            "completion": options.completion,
-            "invalidate": options.invalidate,
-            "verb": options.verb,
-        }
-
-    def explain(self) -> dict[str, Any]:
-        """What limits a message, its stages, and what each takes of the bus."""
-        before = self.cluster.counters()
-        found, after = super().explain(), self.cluster.counters()
-        bus = {name: (after[name] - before[name]) / 2 for name in after if name.startswith("bus_")}
-        return {**found, "bus_per_message": bus}
-
-
-def netpipe(sim: Simulator, machine: Machine, options: Options) -> Result:
+def netpipe(run: Run) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    short, timed = _start(machine.hca, options)
-    one, other = (Player(cluster, node, options, short) for node in range(2))
+    options = run.options
+    short, timed = _start(run.machine.hca, options)
+    one, other = (Player(run.cluster, node, options, short) for node in range(2))
     one.peer, other.peer = other, one
     join(one.qp, other.qp)
     laps = Laps.of(options, **timed, slack=SLACK, error=ERROR)
-    return _NetPipe(cluster, options, laps, (one, other), rotation(options) == 1).run()
+    test = PingPong(run, one, other, typical=rotation(options) == 1)
+
+    def explain() -> dict[str, Any]:
+        """What limits a message, its stages, and what each takes of the bus."""
+        before = run.cluster.counters()
+        found, after = test.explain(), run.cluster.counters()
+        bus = {name: (after[name] - before[name]) / 2 for name in after if name.startswith("bus_")}
+        return {**found, "bus_per_message": bus}
+
+    row = {
+        "qps": 1,
+        **throughput(options.size, test.measure(laps)),
+        "error_percent": laps.error_percent,
+        "buffers": rotation(options),
+        "completion": options.completion,
+        "invalidate": options.invalidate,
+        "verb": options.verb,
+    }
+    return run.result(row, explain, sized=("size",))

@@ -12,22 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster, Node
+from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, RecvWR, SendWR, WROpcode
 from hcasim.workloads.end import ALL_ACCESS, Steps, join, rate_columns
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench.meter import Meter, metered
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.workload import Run
 
 CAPSULE = 64
 """Bytes of a command (NVM Express over Fabrics 1.0, 2.1)."""
-
 RESPONSE = 16
 """Bytes of a completion (NVM Express over Fabrics 1.0, 2.2)."""
-
 LISTED = 2
 """Requests that are posted at once."""
 
@@ -35,8 +32,7 @@ LISTED = 2
 class Queue:
     """One end of a queue of commands.
 
-    Args:
-        node: where it is.
+    Parameters:
         number: of the queue, which says its processor.
         sent, received: bytes of the messages that go out and come in.
     """
@@ -76,11 +72,7 @@ class Queue:
 
 
 class HostQueue(Queue):
-    """Keeps so many commands in flight.
-
-    Attributes:
-        blocks: the memory of each.
-    """
+    """Keeps so many commands in flight, each with a block of memory."""
 
     def __init__(self, sim: Simulator, node: Node, number: int, options: Options) -> None:
         super().__init__(sim, node, number, options, CAPSULE, RESPONSE)
@@ -113,10 +105,9 @@ class TargetQueue(Queue):
         """Write the block of each command where the host has its memory."""
         while True:
             slot = yield from self.take()
-            place = self._data.addr + slot * self.size
             write = SendWR(
                 WROpcode.RDMA_WRITE,
-                SGE(place, self.size, self._data.lkey),
+                SGE(self._data.addr + slot * self.size, self.size, self._data.lkey),
                 remote_addr=blocks[slot].addr,
                 rkey=blocks[slot].rkey,
                 signaled=False,
@@ -124,21 +115,15 @@ class TargetQueue(Queue):
             yield from self.post(write, slot)
 
 
-def nvmf_read(sim: Simulator, machine: Machine, options: Options) -> Result:
+def nvmf_read(run: Run) -> Result:
     """Blocks that a host reads in a second over so many queues, with a window of each in flight."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    host, target = cluster.nodes
+    sim, options = run.sim, run.options
+    host, target = run.cluster.nodes
     hosts = [HostQueue(sim, host, number, options) for number in range(options.qps)]
     for number, asks in enumerate(hosts):
         answers = TargetQueue(sim, target, number, options)
         join(asks.qp, answers.qp)
         sim.process(answers.run(asks.blocks))
-    meter, explained = metered(cluster, options, hosts)
+    meter = metered(run, hosts)
     (rate,) = meter.rates()
-    row = {
-        "size": options.size,
-        "qps": options.qps,
-        **rate_columns(rate, options.size),
-        "error_percent": 100 * meter.error,
-    }
-    return Result(row, cluster.counters(), explained)
+    return run.result(rate_columns(rate, options.size) | {"error_percent": 100 * meter.error})

@@ -1,8 +1,11 @@
 """The options of a benchmark in one table, which command line, scenarios, traces and plots read."""
 
+# The functions make fields of a dataclass.
+# ruff: noqa: RUF009
+
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, get_args, get_origin
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from hcasim.workloads.option import Option
 
@@ -23,243 +26,181 @@ Connection = Literal["RC", "UC", "UD"]
 NasClass = Literal["S", "W", "A", "B", "C"]
 
 
+def _option(usual: Any, text: str, **how: Any) -> Any:
+    """A field with its default and how it is written."""
+    return field(default=usual, metadata={"option": Option(text, **how)})
+
+
+def _bytes(usual: int, text: str, low: int = 0, high: int = LARGEST, **how: Any) -> Any:
+    return _option(usual, text, low=low, high=high, is_size=True, **how)
+
+
 @dataclass(frozen=True)
 class Options:
     """What the author of a benchmark chooses for one measured point; `OPTIONS` describes each."""
 
-    size: Annotated[
-        int,
-        Option(
-            "Bytes of a message: 8, 4K,64K or 4..1M",
-            low=0,
-            high=LARGEST,
-            is_size=True,
-            short="-s",
-            title="Size",
-            varies="8 to 64K",
-        ),
-    ] = 8
-    reply_size: Annotated[
-        int,
-        Option(
-            "Bytes of a reply; 0: as many as a request has",
-            low=0,
-            high=LARGEST,
-            is_size=True,
-        ),
-    ] = 0
-    qps: Annotated[
-        int,
-        Option(
-            "Queue pairs of each process, used in turn: 8, 1,128 or 1..4096",
-            short="-q",
-            title="QPs",
-        ),
-    ] = 1
-    reuse: Annotated[
-        int,
-        Option(
-            "Percentage of messages from the same buffer; the others rotate through --buffers "
-            "more, or, if that is 1, through more than the adapter's caches hold",
-            low=0,
-            high=100,
-            title="Reuse (%)",
-            doubling=False,
-        ),
-    ] = 100
-    window: Annotated[
-        int,
-        Option(
-            "Messages sent back to back before the receiver's reply; of rdma_bench: requests of "
-            "each process in flight",
-            varies="16 to 64",
-        ),
-    ] = 64
-    tx_depth: Annotated[
-        int,
-        Option(
-            "Requests of each queue pair that are in flight, as perftest's -t says",
-            short="-t",
-            varies="4 to 128",
-        ),
-    ] = 128
-    post_list: Annotated[
-        int,
-        Option(
-            "Requests of a queue pair posted with one doorbell, as perftest's -l says", short="-l"
-        ),
-    ] = 1
-    cq_mod: Annotated[
-        int,
-        Option(
-            "Requests for one completion, as perftest's -Q says; 0: a list of requests, or "
-            "100, but 1 above 8K",
-            low=0,
-            varies="0 to 64",
-        ),
-    ] = 0
-    connection: Annotated[
-        Connection, Option("Transport service, as perftest's -c says", short="-c")
-    ] = "RC"
-    rate_limit: Annotated[
-        int,
-        Option(
-            "Gbit/s at which requests of a queue pair leave, one of InfiniBand's static rates, as "
-            "perftest's --rate_limit says; 0: the port's",
-            low=0,
-        ),
-    ] = 0
-    ports: Annotated[int, Option("Ports of each adapter in use")] = 1
-    mode: Annotated[
-        Mode,
-        Option(
-            "How several ports are used: striping divides each message, binding gives each "
-            "process and direction a port of its own"
-        ),
-    ] = "single"
-    threshold: Annotated[
-        int,
-        Option("Longest message that striping leaves whole", low=0, high=LARGEST, is_size=True),
-    ] = 8192
-    processes: Annotated[int, Option("Processes on each node: 2 or 1..16", title="Processes")] = 1
-    client_processes: Annotated[
-        int, Option("Processes on each client, of benchmarks whose server has --processes")
-    ] = 1
-    clients: Annotated[
-        int, Option("Nodes that use one server at the same time: 4 or 1..32", title="Clients")
-    ] = 1
-    client: Annotated[
-        str, Option("The clients' group of nodes, or some of it: compute[0:8]", is_name=True)
-    ] = ""
-    server: Annotated[
-        str, Option("The server's group of nodes, or one: store[3]", is_name=True)
-    ] = ""
-    loopback: Annotated[
-        bool,
-        Option("Both processes are on the client's node: what they send stays inside its adapter"),
-    ] = False
-    nodes: Annotated[
-        int,
-        Option(
-            "Nodes that take part, unless given no more than there are: 8 or 2..64",
-            low=2,
-            title="Nodes",
-            varies="4 or 2",
-        ),
-    ] = 4
-    shift: Annotated[
-        int,
-        Option("Nodes from each node to the one that it sends to; 0: a drawn permutation", low=0),
-    ] = 0
-    seed: Annotated[int, Option("Of what is drawn", low=0)] = 1
-    dimensions: Annotated[
-        int, Option("Of the torus in which nodes are neighbours; 1: a ring", high=6)
-    ] = 1
-    pattern: Annotated[Pattern, Option("Which queue pair is next", varies="random or cyclic")] = (
-        "cyclic"
+    size: int = _bytes(
+        8, "Bytes of a message: 8, 4K,64K or 4..1M", short="-s", title="Size", varies="8 to 64K"
     )
-    region: Annotated[
-        int,
-        Option(
-            "Bytes of the registered region that addresses are chosen from; 0: as many as what is "
-            "posted at once has",
-            low=0,
-            high=2**40,
-            is_size=True,
-            varies="2M or 0",
-        ),
-    ] = 0
-    access: Annotated[Access, Option("Which address of --region is next")] = "random"
-    memory: Annotated[Memory, Option("Where the buffers are")] = "host"
-    page_size: Annotated[
-        int,
-        Option(
-            "Page of the registered buffers",
-            low=4096,
-            high=2**30,
-            is_size=True,
-            is_power=True,
-            varies="2M or 4K",
-        ),
-    ] = 4096
-    buffers: Annotated[int, Option("Registered buffers that messages rotate through")] = 1
-    verb: Annotated[Verb, Option("How messages travel", varies="write or send")] = "write"
-    completion: Annotated[
-        Notice, Option("What NetPIPE's receiver polls: the completion queue or its buffer's end")
-    ] = "cq"
-    invalidate: Annotated[
-        bool,
-        Option(
-            "Rotate through a pool of 10 MB, as NetPIPE's -I does; perftest's -I is --inline-size",
-            short="-I",
-        ),
-    ] = False
-    window_bytes: Annotated[
-        int,
-        Option(
-            "Bytes of memory of which the device uses any place in turn: 8K, 256K,1M or 4K..64M; "
-            "0: always the same place",
-            low=0,
-            high=2**40,
-            is_size=True,
-            title="Window (B)",
-        ),
-    ] = 0
-    cache: Annotated[
-        Caching,
-        Option(
-            "What the last-level cache holds of that at the start: nothing, or what processors or "
-            "the device have written"
-        ),
-    ] = "cold"
-    iommu: Annotated[
-        Translation,
-        Option("Whether an IOMMU translates addresses of the device; host: as the host says"),
-    ] = "host"
-    path: Annotated[
-        Path, Option("Of a device with a DMA engine: by that, or by commands past it")
-    ] = "dma"
-    depth: Annotated[int, Option("Entries of each work queue")] = 128
-    algorithm: Annotated[
-        str,
-        Option("Of the collective, instead of what the stack's rules choose", is_name=True),
-    ] = ""
-    nas_class: Annotated[NasClass, Option("Size of a kernel's problem, as NPB calls it")] = "A"
-    op: Annotated[AtomicOp, Option("Atomic operation")] = "fetch_add"
-    iters: Annotated[int, Option("Iterations that are timed", short="-n", varies="1 to 10000")] = (
-        1000
+    reply_size: int = _bytes(0, "Bytes of a reply; 0: as many as a request has")
+    qps: int = _option(
+        1,
+        "Queue pairs of each process, used in turn: 8, 1,128 or 1..4096",
+        short="-q",
+        title="QPs",
     )
-    warmup: Annotated[int, Option("Iterations before them", low=0, varies="3 to 1000")] = 100
-    inline: Annotated[bool, Option("Send payload inside the work request")] = False
-    inline_size: Annotated[
-        int,
-        Option(
-            "Longest message inside the work request, as perftest's -I says; "
-            "-1: what fits into the adapter's BlueFlame registers, if it has some",
-            low=-1,
-            high=LARGEST,
-            is_size=True,
-            varies="-1 to 0",
-        ),
-    ] = 0
-    exact: Annotated[bool, Option("Run every iteration instead of detecting a period")] = False
-    explain: Annotated[bool, Option("Also say where the time goes or what binds")] = False
+    reuse: int = _option(
+        100,
+        "Percentage of messages from the same buffer; the others rotate through --buffers "
+        "more, or, if that is 1, through more than the adapter's caches hold",
+        low=0,
+        high=100,
+        title="Reuse (%)",
+        doubling=False,
+    )
+    window: int = _option(
+        64,
+        "Messages sent back to back before the receiver's reply; of rdma_bench: requests of "
+        "each process in flight",
+        varies="16 to 64",
+    )
+    tx_depth: int = _option(
+        128,
+        "Requests of each queue pair that are in flight, as perftest's -t says",
+        short="-t",
+        varies="4 to 128",
+    )
+    post_list: int = _option(
+        1, "Requests of a queue pair posted with one doorbell, as perftest's -l says", short="-l"
+    )
+    cq_mod: int = _option(
+        0,
+        "Requests for one completion, as perftest's -Q says; 0: a list of requests, or "
+        "100, but 1 above 8K",
+        low=0,
+        varies="0 to 64",
+    )
+    connection: Connection = _option("RC", "Transport service, as perftest's -c says", short="-c")
+    rate_limit: int = _option(
+        0,
+        "Gbit/s at which requests of a queue pair leave, one of InfiniBand's static rates, as "
+        "perftest's --rate_limit says; 0: the port's",
+        low=0,
+    )
+    ports: int = _option(1, "Ports of each adapter in use")
+    mode: Mode = _option(
+        "single",
+        "How several ports are used: striping divides each message, binding gives each "
+        "process and direction a port of its own",
+    )
+    threshold: int = _bytes(8192, "Longest message that striping leaves whole")
+    processes: int = _option(1, "Processes on each node: 2 or 1..16", title="Processes")
+    client_processes: int = _option(
+        1, "Processes on each client, of benchmarks whose server has --processes"
+    )
+    clients: int = _option(
+        1, "Nodes that use one server at the same time: 4 or 1..32", title="Clients"
+    )
+    client: str = _option(
+        "", "The clients' group of nodes, or some of it: compute[0:8]", is_name=True
+    )
+    server: str = _option("", "The server's group of nodes, or one: store[3]", is_name=True)
+    loopback: bool = _option(
+        False,
+        "Both processes are on the client's node: what they send stays inside its adapter",
+    )
+    nodes: int = _option(
+        4,
+        "Nodes that take part, unless given no more than there are: 8 or 2..64",
+        low=2,
+        title="Nodes",
+        varies="4 or 2",
+    )
+    shift: int = _option(
+        0, "Nodes from each node to the one that it sends to; 0: a drawn permutation", low=0
+    )
+    seed: int = _option(1, "Of what is drawn", low=0)
+    dimensions: int = _option(1, "Of the torus in which nodes are neighbours; 1: a ring", high=6)
+    pattern: Pattern = _option("cyclic", "Which queue pair is next", varies="random or cyclic")
+    region: int = _bytes(
+        0,
+        "Bytes of the registered region that addresses are chosen from; 0: as many as what is "
+        "posted at once has",
+        high=2**40,
+        varies="2M or 0",
+    )
+    access: Access = _option("random", "Which address of --region is next")
+    memory: Memory = _option("host", "Where the buffers are")
+    page_size: int = _bytes(
+        4096,
+        "Page of the registered buffers",
+        low=4096,
+        high=2**30,
+        is_power=True,
+        varies="2M or 4K",
+    )
+    buffers: int = _option(1, "Registered buffers that messages rotate through")
+    verb: Verb = _option("write", "How messages travel", varies="write or send")
+    completion: Notice = _option(
+        "cq", "What NetPIPE's receiver polls: the completion queue or its buffer's end"
+    )
+    invalidate: bool = _option(
+        False,
+        "Rotate through a pool of 10 MB, as NetPIPE's -I does; perftest's -I is --inline-size",
+        short="-I",
+    )
+    window_bytes: int = _bytes(
+        0,
+        "Bytes of memory of which the device uses any place in turn: 8K, 256K,1M or 4K..64M; "
+        "0: always the same place",
+        high=2**40,
+        title="Window (B)",
+    )
+    cache: Caching = _option(
+        "cold",
+        "What the last-level cache holds of that at the start: nothing, or what processors or "
+        "the device have written",
+    )
+    iommu: Translation = _option(
+        "host", "Whether an IOMMU translates addresses of the device; host: as the host says"
+    )
+    path: Path = _option("dma", "Of a device with a DMA engine: by that, or by commands past it")
+    depth: int = _option(128, "Entries of each work queue")
+    algorithm: str = _option(
+        "", "Of the collective, instead of what the stack's rules choose", is_name=True
+    )
+    nas_class: NasClass = _option("A", "Size of a kernel's problem, as NPB calls it")
+    op: AtomicOp = _option("fetch_add", "Atomic operation")
+    iters: int = _option(1000, "Iterations that are timed", short="-n", varies="1 to 10000")
+    warmup: int = _option(100, "Iterations before them", low=0, varies="3 to 1000")
+    inline: bool = _option(False, "Send payload inside the work request")
+    inline_size: int = _bytes(
+        0,
+        "Longest message inside the work request, as perftest's -I says; "
+        "-1: what fits into the adapter's BlueFlame registers, if it has some",
+        low=-1,
+        varies="-1 to 0",
+    )
+    exact: bool = _option(False, "Run every iteration instead of detecting a period")
+    explain: bool = _option(False, "Also say where the time goes or what binds")
 
 
-def _table() -> dict[str, Option]:
-    return {
-        name: replace(
-            hint.__metadata__[0],
-            name=name,
-            words=get_args(hint.__origin__) if get_origin(hint.__origin__) is Literal else (),
-            is_flag=hint.__origin__ is bool,
-            usual=None if hint.__metadata__[0].varies else getattr(Options, name),
-        )
-        for name, hint in Options.__annotations__.items()
-    }
+def _described(name: str, usual: Any, hint: Any, option: Option) -> Option:
+    """An option with what its field says of it."""
+    return replace(
+        option,
+        name=name,
+        words=get_args(hint) if get_origin(hint) is Literal else (),
+        is_flag=hint is bool,
+        usual=None if option.varies else usual,
+    )
 
 
-OPTIONS: Mapping[str, Option] = _table()
+_HINTS = get_type_hints(Options)
+OPTIONS: Mapping[str, Option] = {
+    one.name: _described(one.name, one.default, _HINTS[one.name], one.metadata["option"])
+    for one in fields(Options)
+}
 """Each option by its name, in the order of the command line."""
 AXES: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.title}
 """Those that may vary along a curve, the usual x axis first."""

@@ -4,112 +4,291 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hcasim.catalog import Adapter, Machine, NodeGroup
+from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator, seldom_collected
-from hcasim.verbs import WROpcode
 from hcasim.verbs.qp import ATOMIC_SIZE
-from hcasim.workloads import (
-    bus,
-    footprint,
-    latency,
-    memory,
-    netpipe,
-    nvmf,
-)
-from hcasim.workloads.end import ATOMICS
 from hcasim.workloads.explain import Sample
-from hcasim.workloads.flows import (
-    all_to_all,
-    incast,
-    many_to_one,
-    neighbour,
-    permutation,
-    shifted_nodes,
-)
 from hcasim.workloads.limits import latency_bound
-from hcasim.workloads.mpi.benchmarks import MPI
+from hcasim.workloads.netpipe import rotation
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.stream import Stream
-from hcasim.workloads.rdma_bench import rates, request_reply
+from hcasim.workloads.rdma_bench import request_reply
+from hcasim.workloads.rdma_bench.worker import warm_up
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes, the_first
-from hcasim.workloads.windows import bandwidth
-from hcasim.workloads.workload import (
-    COMMON,
-    ROLES,
-    STREAM_FIELDS,
-    Round,
-    Run,
-    Workload,
-    once,
-    queue_pairs_of,
-    twice,
+from hcasim.workloads.roles import (
+    clients_and_server,
+    first_nodes,
+    hub_and_halves,
+    paired_nodes,
+    shifted_nodes,
+    the_first,
 )
+from hcasim.workloads.workload import Nodes, Round, Workload
 
 Listen = Callable[[Simulator], None]
 
+_COMMON = "size iters warmup exact explain "
+_ROLES = "client server "
+_BUFFERS = _COMMON + "page_size "
+_MANY = _BUFFERS + _ROLES + "qps "
+_LATENCY = _MANY + "pattern loopback "
+_INLINE = _LATENCY + "inline inline_size connection "
+_REGION = "region access "
+_WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
+_DEVICE = "size iters warmup exact window_bytes cache iommu "
+_QUEUES = "size iters page_size explain qps tx_depth cq_mod post_list "
+_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod "
+_MOVING = _THREADS + _REGION + "pattern verb inline connection "
+_PAIR = _COMMON + _ROLES + "processes "
+_ALL = _COMMON + "nodes processes "
 
-def _windows(options: Options) -> int:
-    return -(-options.qps // options.window)
+_LATENCY_US = "latency_us"
+_RATE = "bandwidth_MBps rate_Mps "
+_THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
+_COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us fairness"
+
+_TWO_SIDED = {"verb": ("write", "send")}
+_CONNECTED = {"connection": ("RC", "UC")}
+_BY_ITSELF: dict[str, Any] = {"rdma": False, "nodes": the_first}
+
+_FEW = Options(iters=100, warmup=10)
+_BW = replace(_FEW, size=65536)
+_CALL = replace(_FEW, size=1024)
+_LAT = Options(iters=10_000, warmup=1000)
+_NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
+# rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
+# that hrd_ctrl_blk_init takes.
+_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1)
 
 
-def _both_ends(options: Options) -> int:
-    return 2 * options.qps
+def _workload(
+    name: str, title: str, fields: str, options: str, program: str, **more: Any
+) -> Workload:
+    """A benchmark; what runs it bears its name if the program is only a module."""
+    if program in ("latency", "bus", "flows", "rdma_bench.rates", "mpi.pairs"):
+        program = f"{program}.{name}"
+    understood = frozenset(options.split())
+    return Workload(name, title, tuple(fields.split()), understood, program, **more)
 
 
 def _of_a_node(options: Options) -> int:
-    return options.clients * (_both_ends(options) if options.loopback else options.qps)
+    return options.clients * options.qps * (2 if options.loopback else 1)
 
 
-def _lanes(options: Options) -> int:
-    """Those that carry messages, and one for the replies of each process."""
-    ports = options.ports if options.mode == "striping" else 1
-    return options.processes * (options.qps * ports + 1)
-
-
-def _lanes_each_way(options: Options) -> int:
-    if options.mode == "binding":
-        return options.processes * (2 * options.qps + 1)
-    return _lanes(options)
-
-
-_BUFFERS = COMMON | {"page_size"}
-_MANY = frozenset(_BUFFERS | {"qps"} | ROLES)
-_LATENCY = _MANY | {"pattern", "loopback"}
-_INLINE = _LATENCY | {"inline", "inline_size", "connection"}
-_WRITE, _SEND, _READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
-_REGION = frozenset({"region", "access"})
-_PORTS = frozenset({"ports", "mode", "threshold", "processes"})
-_WINDOWED = _MANY | _PORTS | {"window", "reuse", "buffers", "inline", "verb"}
-_DEVICE = frozenset(COMMON - {"explain"} | {"window_bytes", "cache", "iommu"})
-_BUS = _DEVICE | {"window", "explain"}
-_ONE = _DEVICE | {"path"}
-_BY_ITSELF: dict[str, Any] = {"rdma": False, "nodes": the_first}
-_NETPIPE = frozenset(_BUFFERS | ROLES | {"buffers", "completion", "invalidate", "verb"})
-_LAT = Options(iters=10_000, warmup=1000, inline_size=-1)
-_BW = Options(size=65536, iters=100, warmup=10)
-_TWO_SIDED = {"verb": ("write", "send")}
-_CONNECTED = {"connection": ("RC", "UC")}
-_RATED = {"verb": ("write", "read"), **_CONNECTED}
-_FEW = Options(iters=100, warmup=10)
-
-
-def _measure(
-    title: str, fields: tuple[str, ...], options: frozenset[str], run: Run, **more: Any
+def _latency(
+    name: str, title: str, options: str, program: str = "latency", **more: Any
 ) -> Workload:
-    """A benchmark named as the function that runs it."""
-    return Workload(run.__name__, title, fields, options, run=run, **more)
+    usual = {
+        "defaults": replace(_LAT, inline_size=-1),
+        "round": lambda options: options.qps,
+        "queue_pairs": _of_a_node,
+    }
+    return _workload(name, title, _LATENCY_US, options, program, **{**usual, **more})
 
 
-def _latency(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    usual = {"defaults": _LAT, "round": queue_pairs_of, "queue_pairs": _of_a_node}
-    return _measure(title, ("latency_us",), options, run, **{**usual, **more})
+def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
+    understood = _QUEUES + _ROLES + "exact loopback "
+    if way == "bw":
+        understood += "clients "
+    if verb != "send":
+        understood += _REGION
+    if verb == "atomic":
+        understood += "op "
+    elif verb != "read":
+        understood += "inline inline_size connection rate_limit "
+    return _workload(
+        f"{verb}_{way}",
+        f"{title}{' both ways' if way == 'bibw' else ''}, full queues",
+        _RATE,
+        understood,
+        "flows.perftest",
+        defaults=Options(size=ATOMIC_SIZE if verb == "atomic" else 65536, iters=iters, warmup=0),
+        queue_pairs=_of_a_node,
+        words={} if verb == "send" else _CONNECTED,
+        both_ways=way == "bibw",
+    )
 
 
-def _stream(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    return _measure(title, STREAM_FIELDS, options, run, **{"defaults": _BW, **more})
+def _windows(name: str, title: str, **more: Any) -> Workload:
+    def lanes(options: Options) -> int:
+        """Those that carry messages, and one for the replies of each process."""
+        times = options.ports if options.mode == "striping" else 1
+        if options.mode == "binding" and name == "window_bibw":
+            times = 2
+        return options.processes * (options.qps * times + 1)
+
+    return _workload(
+        name,
+        title,
+        _RATE,
+        _WINDOWED,
+        "windows.bandwidth.measure",
+        defaults=_BW,
+        round=lambda options: -(-options.qps // options.window),
+        queue_pairs=lanes,
+        **more,
+    )
+
+
+def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more: Any) -> Workload:
+    """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
+    usual = {"defaults": Options(size=65536, iters=1, tx_depth=4), "nodes": first_nodes}
+    return _workload(
+        name,
+        title,
+        _RATE + _COMPLETIONS,
+        _QUEUES + "nodes verb " + understood,
+        "flows",
+        queue_pairs=lambda options: options.qps * of_a_node(options),
+        words=_TWO_SIDED,
+        **{**usual, **more},
+    )
+
+
+def _rates(name: str, title: str, options: str, queue_pairs: Round, **more: Any) -> Workload:
+    usual = {"defaults": _THREADED, "round": lambda options: warm_up(options, options.qps)}
+    words = {"verb": ("write", "read"), **_CONNECTED}
+    program = "rdma_bench.rates"
+    return _workload(
+        name, title, _RATE, options, program, queue_pairs=queue_pairs, words=words, **usual | more
+    )
+
+
+def _to_clients(options: Options) -> int:
+    """Queue pairs of a server whose threads are connected with each client's."""
+    return options.clients * options.processes * options.qps
+
+
+def _bus(name: str, title: str, fields: str = _RATE) -> Workload:
+    options = _DEVICE + "window explain"
+    return _workload(name, title, fields, options, "bus", defaults=_BW, **_BY_ITSELF)
+
+
+def _mpi(
+    name: str,
+    title: str,
+    fields: str,
+    options: str,
+    usual: Options,
+    program: str,
+    lanes: Round,
+    nodes: Nodes = first_nodes,
+    **more: Any,
+) -> Workload:
+    """All processes of some nodes, unless others are named."""
+    more |= {"table": _table(name), "both_ways": "bibw" in name, "mpi": True}
+    queues = {"defaults": usual, "queue_pairs": lanes, "nodes": nodes}
+    return _workload(name, title, fields, options, program, **queues, **more)
+
+
+def _table(name: str) -> str:
+    """The sizes that OSU's and Intel's programs measure; OSU reduces numbers of 4 B.
+
+    Sources: OSU benchmarks, osu_latency.c and the like; IMB 2.3, IMB_settings.h.
+    """
+    tool, _, test = name.partition("_")
+    if tool not in ("osu", "imb") or test == "barrier":
+        return ""
+    if tool == "imb" or test in ("latency", "multi_lat"):
+        return "0..4M"
+    if test not in COLLECTIVES:
+        return "1..4M"
+    return "4..1M" if "reduce" in test else "1..1M"
+
+
+def _pair(
+    name: str, title: str, fields: str, usual: Options, program: str = "mpi.pairs"
+) -> Workload:
+    """Two processes, each on a node or both on one."""
+    options = _PAIR + ("window" if fields == _RATE else "")
+    return _mpi(name, title, fields, options, usual, program, lambda o: o.qps, clients_and_server)
+
+
+def _pairs(name: str, title: str, fields: str, usual: Options, program: str) -> Workload:
+    """All processes of some nodes, two by two."""
+    options = _ALL + ("window" if fields == _RATE else "")
+    usual = replace(usual, nodes=2)
+    return _mpi(name, title, fields, options, usual, program, lambda o: o.processes, paired_nodes)
+
+
+_bandwidth = "mpi.windows.bandwidth"
+
+
+def _hotspot(way: str, title: str, nodes: Nodes = first_nodes) -> Workload:
+    """One process, and all those of other nodes."""
+    return _mpi(
+        f"hotspot_{way}",
+        title,
+        _RATE,
+        _ALL + "window",
+        _BW,
+        _bandwidth,
+        lambda options: (options.nodes - 1) * options.processes,
+        nodes,
+    )
+
+
+def _to_all(options: Options) -> int:
+    """Queue pairs of the processes of a node to all of the others."""
+    return options.processes * options.processes * (options.nodes - 1)
+
+
+def _collective(tool: str, name: str) -> Workload:
+    how = "each call by itself" if tool == "osu" else "calls one behind the other"
+    title = f"MPI {name} of all processes, {how}"
+    options = _ALL + "algorithm"
+    if name == "barrier":
+        options = options.removeprefix("size")
+    program = "mpi.collectives.collective"
+    return _mpi(f"{tool}_{name}", title, _LATENCY_US, options, _CALL, program, _to_all)
+
+
+def _exchange(name: str, title: str, nodes: Nodes = first_nodes) -> Workload:
+    return _mpi(
+        f"imb_{name}",
+        title,
+        "latency_us bandwidth_MBps",
+        _ALL,
+        _CALL,
+        "mpi.collectives.exchange",
+        lambda options: 2 * options.processes,
+        nodes,
+    )
+
+
+def _nas(name: str, title: str) -> Workload:
+    return _mpi(
+        f"nas_{name}",
+        f"{title}, of the NAS benchmarks",
+        "run_s communication_s",
+        "nodes processes nas_class exact",
+        Options(),
+        "mpi.kernels.nas",
+        _to_all,
+        partial(_nodes_of_kernel, name),
+        node_faults=partial(_rate_of_kernel, name),
+    )
+
+
+def _nodes_of_kernel(name: str, machine: Machine, options: Options) -> list[int]:
+    """The first nodes, if the kernel runs on so many processes."""
+    from hcasim.apps.nas import KERNELS
+
+    faults = KERNELS[name].processes(options.nas_class, options.nodes * options.processes)
+    if faults:
+        each = f"found {options.nodes} with {options.processes} processes on each"
+        raise ValueError(f"nodes: {each}; {'; '.join(faults)}")
+    return first_nodes(machine, options)
+
+
+def _rate_of_kernel(name: str, group: NodeGroup, options: Options) -> Iterator[str]:
+    if getattr(group.host.computing, f"nas_{name}", None) is None:
+        lacking = f"{group.host.id}, which has no host.computing.nas_{name}"
+        needed = f"needed: --set host.computing.nas_{name}, such as '500 Mop/s'"
+        yield f"nas_{name}: found with {lacking}; {needed}"
 
 
 def _sections_of_host_memory(group: NodeGroup, options: Options) -> Iterator[str]:
@@ -132,271 +311,229 @@ def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterat
         yield from twice(options.window, "of two requests each", group.adapter)
 
 
-_FULL_QUEUES = (_MANY - {"warmup"}) | {"tx_depth", "cq_mod", "post_list"}
-_SENT = {"inline", "inline_size", "connection", "rate_limit"}
-FLOW_FIELDS = (
-    *STREAM_FIELDS,
-    "completion_mean_us",
-    "completion_p50_us",
-    "completion_p99_us",
-    "completion_max_us",
-    "fairness",
-)
+def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
+    """Say that a window is too long of which each request takes two places of a queue."""
+    if 2 * window > adapter.limits.max_wr:
+        yield (
+            f"window: found {window}, {why}; "
+            f"allowed: up to {adapter.limits.max_wr // 2}, as a queue of {adapter.id} holds"
+        )
 
 
-def _flows(
-    title: str,
-    run: Run,
-    of_a_node: Round,
-    *,
-    options: frozenset[str] = frozenset(),
-    **more: Any,
-) -> Workload:
-    """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
-    usual = {
-        "defaults": Options(size=65536, iters=1, tx_depth=4),
-        "nodes": first_nodes,
-        "words": _TWO_SIDED,
-    }
-    understood = _FULL_QUEUES - ROLES - {"exact"} | {"nodes", "verb"}
-    return _measure(
-        title,
-        FLOW_FIELDS,
-        frozenset(understood | options),
-        run,
-        queue_pairs=lambda options: options.qps * of_a_node(options),
-        **{**usual, **more},
-    )
-
-
-_THREADS = frozenset(
-    _BUFFERS
-    | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "pattern"}
-    | _REGION
-)
-_MOVING = frozenset({"verb", "inline", "connection"})
-_REPLYING = frozenset(
-    _BUFFERS
-    | ROLES
-    | {"qps", "processes", "window", "tx_depth", "post_list", "cq_mod", "inline_size"}
-    | {"clients", "client_processes", "reply_size", "ports", "mode"}
-)
-# rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
-# that hrd_ctrl_blk_init takes.
-_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1)
-_SWARM = replace(_THREADED, pattern="random", region=2**21, page_size=2**21)
-
-
-def _rates(title: str, options: frozenset[str], run: Run, **more: Any) -> Workload:
-    usual = {"defaults": _THREADED, "round": rates.thread_warm_up, "words": _RATED}
-    return _measure(title, STREAM_FIELDS, _THREADS | options, run, **{**usual, **more})
-
-
-def _perftest(
-    title: str, opcode: WROpcode | None, name: str, iters: int, both_ways: bool = False
-) -> Workload:
-    """A bandwidth test; without an opcode that of the atomic operation that options name."""
-
-    def run(sim: Simulator, machine: Machine, options: Options) -> Result:
-        moved = opcode or ATOMICS[options.op]
-        if options.clients > 1:
-            return many_to_one(sim, machine, options, moved)
-        return Stream(sim, machine, options, moved, both_ways).run()
-
-    understood = _FULL_QUEUES | {"loopback"}
-    if not both_ways:
-        understood = understood | {"clients"}
-    if opcode is not WROpcode.SEND:
-        understood = understood | _REGION
-    if opcode is None:
-        understood = understood | {"op"}
-    elif opcode is not WROpcode.RDMA_READ:
-        understood = understood | _SENT
-    usual = Options(size=65536 if opcode else ATOMIC_SIZE, iters=iters, warmup=0)
-    return Workload(
-        name,
-        title,
-        STREAM_FIELDS,
-        frozenset(understood),
-        usual,
-        run,
-        queue_pairs=_of_a_node,
-        words={} if opcode is WROpcode.SEND else _CONNECTED,
-        both_ways=both_ways,
-    )
-
-
-_ALL = (
-    _latency("RDMA write ping-pong, memory polled", _INLINE, latency.write_lat, words=_CONNECTED),
-    _latency("send/receive ping-pong, CQ polled", _INLINE, latency.send_lat),
-    _latency("RDMA read round trip", _LATENCY | _REGION, latency.read_lat),
-    _latency("atomic round trip", _LATENCY | _REGION | {"op"}, latency.atomic_lat),
+_EVERY = (
+    _latency("write_lat", "RDMA write ping-pong, memory polled", _INLINE, words=_CONNECTED),
+    _latency("send_lat", "send/receive ping-pong, CQ polled", _INLINE),
+    _latency("read_lat", "RDMA read round trip", _LATENCY + _REGION),
+    _latency("atomic_lat", "atomic round trip", _LATENCY + _REGION + "op"),
     _latency(
+        "qp_lat",
         "write ping-pong over queue pairs in turn, the first one's",
-        _MANY | {"inline"},
-        latency.qp_lat,
+        _MANY + "inline",
         defaults=_FEW,
-        round=once,
+        round=lambda options: 1,
     ),
     _latency(
+        "scatter",
         "a buffer on each queue pair, all completions",
-        _MANY | {"inline"},
-        latency.scatter,
+        _MANY + "inline",
         defaults=_FEW,
-        round=once,
+        round=lambda options: 1,
     ),
     _latency(
+        "loopback_lat",
         "RDMA write within one port, there and back",
-        _MANY | {"memory"},
-        latency.loopback_lat,
-        queue_pairs=_both_ends,
+        _MANY + "memory",
+        queue_pairs=lambda options: 2 * options.qps,
     ),
-    _measure(
+    _workload(
+        "netpipe",
         "NetPIPE ping-pong over its ladder of sizes",
-        ("latency_us", "bandwidth_MBps", "throughput_Mbps"),
-        _NETPIPE,
-        netpipe.netpipe,
-        defaults=Options(size=65536, iters=100, warmup=3, verb="send"),
-        round=netpipe.rotation,
+        _THROUGHPUT,
+        _BUFFERS + _ROLES + "buffers completion invalidate verb",
+        "netpipe.netpipe",
+        defaults=_NETPIPE,
+        round=rotation,
         words=_TWO_SIDED,
         ladder=True,
     ),
     # perftest's iterations (DEF_ITERS_WB and DEF_ITERS in its perftest_parameters.h).
-    _perftest("RDMA writes, full queues", _WRITE, "write_bw", 5000),
-    _perftest("RDMA writes both ways, full queues", _WRITE, "write_bibw", 5000, True),
-    _perftest("sends, full queues", _SEND, "send_bw", 1000),
-    _perftest("sends both ways, full queues", _SEND, "send_bibw", 1000, True),
-    _perftest("RDMA reads, full queues", _READ, "read_bw", 1000),
-    _perftest("RDMA reads both ways, full queues", _READ, "read_bibw", 1000, True),
-    _perftest("atomics, full queues", None, "atomic_bw", 1000),
-    _perftest("atomics both ways, full queues", None, "atomic_bibw", 1000, True),
-    _stream(
-        "one-way windows with a reply: write, send or read",
-        _WINDOWED,
-        bandwidth.window_bw,
-        round=_windows,
-        queue_pairs=_lanes,
-    ),
-    _stream(
+    *(_perftest("write", "RDMA writes", 5000, way) for way in ("bw", "bibw")),
+    *(_perftest("send", "sends", 1000, way) for way in ("bw", "bibw")),
+    *(_perftest("read", "RDMA reads", 1000, way) for way in ("bw", "bibw")),
+    *(_perftest("atomic", "atomics", 1000, way) for way in ("bw", "bibw")),
+    _windows("window_bw", "one-way windows with a reply: write, send or read"),
+    _windows(
+        "window_bibw",
         "two-way windows with replies: write or send",
-        _WINDOWED,
-        bandwidth.window_bibw,
         words=_TWO_SIDED,
         both_ways=True,
-        round=_windows,
-        queue_pairs=_lanes_each_way,
     ),
     _flows(
+        "all_to_all",
         "messages of each node to each other",
-        all_to_all,
         lambda options: 2 * (options.nodes - 1),
-        options=frozenset({"exact"}),
+        "exact",
         defaults=Options(size=65536, iters=100, tx_depth=4),
     ),
     _flows(
+        "incast",
         "messages of all other nodes to one",
-        incast,
         lambda options: options.nodes - 1,
         flows=lambda options: options.nodes - 1,
     ),
     _flows(
+        "permutation",
         "messages of each node to one other, drawn or shifted",
-        permutation,
         lambda options: 2,
-        options=frozenset({"shift", "seed"}),
+        "shift seed",
         nodes=shifted_nodes,
         flows=lambda options: options.nodes,
     ),
     _flows(
+        "neighbour",
         "messages of each node to its neighbours in a ring or torus",
-        neighbour,
         lambda options: 4 * options.dimensions,
-        options=frozenset({"dimensions"}),
+        "dimensions",
         flows=lambda options: 2 * options.dimensions * options.nodes,
     ),
     _rates(
+        "rc_swarm",
         "small requests of threads of each node to each other",
-        _MOVING | {"nodes"},
-        rates.rc_swarm,
-        defaults=_SWARM,
-        round=rates.swarm_warm_up,
-        queue_pairs=rates.swarm_queue_pairs,
+        _MOVING + "nodes",
+        lambda options: options.processes * options.nodes * options.qps,
+        defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21),
+        round=lambda options: warm_up(options, options.qps * (options.nodes - 1)),
         nodes=first_nodes,
     ),
     _rates(
+        "rw_tput_receiver",
         "small requests of many clients' threads to a server",
-        _MOVING | ROLES | {"clients"},
-        rates.rw_tput_receiver,
-        queue_pairs=rates.receiver_queue_pairs,
+        _MOVING + _ROLES + "clients",
+        _to_clients,
     ),
     _rates(
+        "atomics",
         "atomics of many clients' threads at words of a server",
-        ROLES | {"clients", "op"},
-        rates.atomics,
+        _THREADS + _REGION + _ROLES + "pattern clients op",
+        _to_clients,
         # Each brings back the word, as a read does.
         defaults=replace(_THREADED, size=8, region=2**21, verb="read"),
-        queue_pairs=rates.receiver_queue_pairs,
     ),
     _rates(
+        "rw_tput_sender",
         "small requests of a server's threads to many clients",
-        _MOVING | ROLES | {"clients"},
-        rates.rw_tput_sender,
-        queue_pairs=rates.sender_queue_pairs,
+        _MOVING + _ROLES + "clients",
+        lambda options: options.processes * options.qps,
     ),
-    _stream(
+    _workload(
+        "request_reply",
         "requests by writes, which a server's threads answer by datagrams",
-        _REPLYING,
-        request_reply.request_reply,
+        _RATE,
+        _THREADS + _ROLES + "inline_size clients client_processes reply_size ports mode",
+        "rdma_bench.request_reply.request_reply",
         # Those of ws-sequencer/main.h: WINDOW_SIZE and UNSIG_BATCH.
         defaults=replace(_THREADED, window=32, cq_mod=64, page_size=2**21, inline_size=-1),
         round=request_reply.round_of,
         queue_pairs=request_reply.queue_pairs,
         replies=True,
     ),
-    _stream(
+    _workload(
+        "nvmf_read",
         "reads of NVMe over Fabrics: registration, command, write and response",
-        frozenset(COMMON | ROLES | {"qps", "window"}),
-        nvmf.nvmf_read,
+        _RATE,
+        _COMMON + _ROLES + "qps window",
+        "nvmf.nvmf_read",
         defaults=Options(size=4096, window=16, iters=100, warmup=20),
         node_faults=_memory_registered_by_requests,
     ),
-    *MPI,
-    _stream("DMA reads by the adapter, bus alone", _BUS, bus.bw_rd, **_BY_ITSELF),
-    _stream("DMA writes by the adapter, bus alone", _BUS, bus.bw_wr, **_BY_ITSELF),
-    _measure(
-        "DMA reads and writes together, bus alone",
-        (*STREAM_FIELDS, "each_way_MBps"),
-        _BUS,
-        bus.bw_rdwr,
-        defaults=_BW,
+    _pair("osu_latency", "MPI ping-pong", _LATENCY_US, _LAT),
+    _pairs(
+        "osu_multi_lat",
+        "MPI ping-pong of several pairs at once, the mean",
+        _LATENCY_US,
+        _LAT,
+        "mpi.pairs",
+    ),
+    _workload(
+        "netpipe_mpi",
+        "NetPIPE ping-pong over MPI and its ladder of sizes",
+        _THROUGHPUT,
+        _PAIR + "buffers invalidate",
+        "mpi.pairs",
+        defaults=_NETPIPE,
+        round=rotation,
+        ladder=True,
+        mpi=True,
+    ),
+    _pair("osu_bw", "MPI windows one way, with a reply", _RATE, _BW, _bandwidth),
+    _pair("osu_bibw", "MPI windows both ways", _RATE, _BW, _bandwidth),
+    _pairs("osu_mbw_mr", "MPI windows one way of several pairs, together", _RATE, _BW, _bandwidth),
+    _pairs(
+        "multi_bibw", "MPI windows both ways of several pairs, together", _RATE, _BW, _bandwidth
+    ),
+    _hotspot("send", "MPI windows of one process to several peers"),
+    _hotspot("recv", "MPI windows of several peers to one process"),
+    _hotspot(
+        "both", "MPI windows of some peers to one process, and of it to others", hub_and_halves
+    ),
+    *(
+        _pair(
+            f"overlap_i{call}",
+            f"computing beside an MPI {what} without blocking",
+            "communication_us overlap_percent",
+            _BW,
+        )
+        for call, what in (("send", "send"), ("recv", "receive"))
+    ),
+    _pair("imb_pingpong", "MPI ping-pong", "latency_us bandwidth_MBps", _LAT),
+    # None is left without a partner.
+    _exchange("pingping", "MPI messages of two processes to each other at once", paired_nodes),
+    _exchange("sendrecv", "MPI messages around a ring of all processes"),
+    _exchange("exchange", "MPI messages with both neighbours, both ways"),
+    *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
+    _nas("is", "integer sort"),
+    _nas("ft", "three-dimensional Fourier transform"),
+    _nas("mg", "multigrid"),
+    _nas("lu", "lower-upper symmetric Gauss-Seidel"),
+    _nas("cg", "conjugate gradient"),
+    _bus("bw_rd", "DMA reads by the adapter, bus alone"),
+    _bus("bw_wr", "DMA writes by the adapter, bus alone"),
+    _bus("bw_rdwr", "DMA reads and writes together, bus alone", _RATE + "each_way_MBps"),
+    _latency("lat_rd", "one DMA read, bus alone", _DEVICE + "path", "bus", **_BY_ITSELF),
+    _latency(
+        "lat_wrrd",
+        "a DMA write and a read behind it, bus alone",
+        _DEVICE + "path",
+        "bus",
         **_BY_ITSELF,
     ),
-    _latency("one DMA read, bus alone", _ONE, bus.lat_rd, **_BY_ITSELF),
-    _latency("a DMA write and a read behind it, bus alone", _ONE, bus.lat_wrrd, **_BY_ITSELF),
-    _measure(
+    _workload(
+        "reg_mr",
         "registering memory and deregistering it",
-        ("registration_us", "deregistration_us"),
-        frozenset({"size", "page_size", "memory", "explain"}),
-        memory.reg_mr,
+        "registration_us deregistration_us",
+        "size page_size memory explain",
+        "memory.reg_mr",
         defaults=Options(size=65536),
     ),
-    _stream(
+    _workload(
+        "copy_bw",
         "copies by processors of one node",
-        frozenset(COMMON | {"buffers", "processes"}),
-        memory.copy_bw,
+        _RATE,
+        _COMMON + "buffers processes",
+        "memory.copy_bw",
+        defaults=_BW,
     ),
-    Workload(
+    _workload(
         "host_memory",
         "host memory of connected queue pairs",
-        ("pinned_KiB", "total_KiB", "mapped_KiB"),
-        frozenset({"qps", "depth", "explain"}),
-        Options(),
-        footprint.measure,
+        "pinned_KiB total_KiB mapped_KiB",
+        "qps depth explain",
+        "footprint.measure",
         node_faults=_sections_of_host_memory,
     ),
 )
 __all__ = ["WORKLOADS", "Listen", "Workload", "run_point"]
-WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
+WORKLOADS: dict[str, Workload] = {one.name: one for one in _EVERY}
 
 
 def run_point(
@@ -404,8 +541,8 @@ def run_point(
 ) -> Result:
     """Run one benchmark once on a fresh machine.
 
-    Args:
-        name: a key of :data:`WORKLOADS`.
+    Parameters:
+        name: a key of `WORKLOADS`.
         machine: a resolved machine.
         listen: is given the simulator before anything happens, to listen to its blocks.
 

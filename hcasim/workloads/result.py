@@ -59,7 +59,7 @@ class Cost:
 class Meter:
     """Measures what simulating costs from now on.
 
-    Args:
+    Parameters:
         listen: what else is to be called with each simulator before anything happens.
     """
 
@@ -78,27 +78,27 @@ class Meter:
         """Return what it has cost up to now."""
         profile = self._profile
         return Cost(
-            packets=profile.packets() - profile.left_out,
-            left_out=profile.left_out,
-            wall_s=perf_counter() - self._begin,
-            queue_s=profile.queue_ns / 1e9,
-            calls=profile.calls,
-            seconds={block: ns / 1e9 for block, ns in profile.ns.items()},
+            profile.packets() - profile.left_out,
+            profile.left_out,
+            perf_counter() - self._begin,
+            profile.queue_ns / 1e9,
+            profile.calls,
+            {block: ns / 1e9 for block, ns in profile.ns.items()},
         )
 
 
 def total(costs: Iterable[Cost]) -> Cost:
     """Add up what several points cost."""
-    every = list(costs)
-    blocks = dict.fromkeys(block for one in every for block in one.calls)
-    return Cost(
-        packets=sum(one.packets for one in every),
-        left_out=sum(one.left_out for one in every),
-        wall_s=sum(one.wall_s for one in every),
-        queue_s=sum(one.queue_s for one in every),
-        calls={block: sum(one.calls.get(block, 0) for one in every) for block in blocks},
-        seconds={block: sum(one.seconds.get(block, 0.0) for one in every) for block in blocks},
-    )
+    packets, left_out, wall_s, queue_s = 0, 0, 0.0, 0.0
+    calls: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    for one in costs:
+        packets, left_out = packets + one.packets, left_out + one.left_out
+        wall_s, queue_s = wall_s + one.wall_s, queue_s + one.queue_s
+        for block in one.calls:
+            calls[block] = calls.get(block, 0) + one.calls[block]
+            seconds[block] = seconds.get(block, 0.0) + one.seconds.get(block, 0.0)
+    return Cost(packets, left_out, wall_s, queue_s, calls, seconds)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,6 @@ def profile(
     """Return what points cost, together and each; nothing of none.
 
     Parameters:
-        costs: what each point cost.
         points: what tells each from the others.
         timing: whether to say times, which differ from run to run.
     """
@@ -152,9 +151,5 @@ def profile_of(costs: Iterable[Cost], *, timing: bool) -> dict[str, Any]:
 
 def _counts(cost: Cost, timing: bool) -> dict[str, Any]:
     times = {"wall_s": cost.wall_s, "packets_per_s": cost.packets_per_s} if timing else {}
-    return {
-        "events": cost.events,
-        "packets": cost.packets,
-        "packets_left_out": cost.left_out,
-        **times,
-    }
+    counts = {"packets": cost.packets, "packets_left_out": cost.left_out}
+    return {"events": cost.events, **counts, **times}

@@ -1,4 +1,8 @@
-"""Which nodes of a machine take part in a benchmark, and as what."""
+"""Which nodes of a machine take part in a benchmark, and as what.
+
+Each function returns the numbers of the nodes, and raises ValueError where the machine or the
+options have no such nodes; the text begins with the option's name.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,10 @@ from hcasim.workloads.options import Options
 
 
 def clients_and_server(machine: Machine, options: Options) -> list[int]:
-    """Return the numbers of the nodes that are clients, and that of the server behind them.
+    """The clients, and the server behind them.
 
     Options may name groups, or a group may be called client or server; without either the nodes
     take their roles in order, clients first.
-
-    Raises:
-        ValueError: no such group, or too few nodes; the text begins with the option's name.
     """
     pool = _named(machine, "client", options.client) or range(machine.nodes)
     servers = _named(machine, "server", options.server)
@@ -35,21 +36,17 @@ def clients_and_server(machine: Machine, options: Options) -> list[int]:
 
 
 def both_ends(options: Options) -> tuple[int, int]:
-    """Return the places in a cluster of client and server that the two processes of a pair have."""
+    """The places in a cluster of client and server that the two processes of a pair have."""
     return (0, 0) if options.loopback else (0, 1)
 
 
 def the_first(machine: Machine, options: Options) -> list[int]:
-    """Return the number of the only node that a benchmark of a bus has."""
+    """The only node that a benchmark of a bus has."""
     return [0]
 
 
 def first_nodes(machine: Machine, options: Options) -> list[int]:
-    """Return the numbers of the first nodes of a machine, as many as take part.
-
-    Raises:
-        ValueError: it has fewer.
-    """
+    """The first nodes, as many as take part."""
     if options.nodes > machine.nodes:
         raise ValueError(
             f"nodes: found {options.nodes}; allowed: up to {machine.nodes}, as {machine.id} has"
@@ -58,11 +55,7 @@ def first_nodes(machine: Machine, options: Options) -> list[int]:
 
 
 def paired_nodes(machine: Machine, options: Options) -> list[int]:
-    """Return the first nodes, whose processes form pairs: the first half of them with the second.
-
-    Raises:
-        ValueError: the machine has fewer, or one process is left over.
-    """
+    """The first nodes, whose processes form pairs: the first half of them with the second."""
     if options.nodes * options.processes % 2:
         each = "1 process" if options.processes == 1 else f"{options.processes} processes"
         raise ValueError(
@@ -73,15 +66,21 @@ def paired_nodes(machine: Machine, options: Options) -> list[int]:
 
 
 def hub_and_halves(machine: Machine, options: Options) -> list[int]:
-    """Return the first nodes, of which the first has one process and the others two peers or more.
-
-    Raises:
-        ValueError: the machine has fewer, or there is one peer.
-    """
+    """The first nodes, of which the first has one process and the others two peers or more."""
     if (options.nodes - 1) * options.processes < 2:
         raise ValueError(
             f"nodes: found {options.nodes}, with one peer; "
             "allowed: more nodes, or more processes on each"
+        )
+    return first_nodes(machine, options)
+
+
+def shifted_nodes(machine: Machine, options: Options) -> list[int]:
+    """The first nodes, among which a shift has to leave each with another one."""
+    if options.shift >= options.nodes:
+        raise ValueError(
+            f"shift: found {options.shift} with {options.nodes} nodes; "
+            f"allowed: up to {options.nodes - 1}, or 0 to draw"
         )
     return first_nodes(machine, options)
 

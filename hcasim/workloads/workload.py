@@ -1,47 +1,76 @@
-"""What a benchmark is to those that offer it: its options, results and the nodes that it uses."""
+"""What a benchmark is, its options, results and nodes, and one run of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
 from itertools import product
 from typing import Any
 
-from hcasim.catalog import Adapter, Machine, NodeGroup
+from hcasim.catalog import Machine, NodeGroup
+from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server
 
-Run = Callable[[Simulator, Machine, Options], Result]
 Round = Callable[[Options], int]
 Nodes = Callable[[Machine, Options], list[int]]
-OptionOf = Callable[[str], Option]
 NodeFaults = Callable[[NodeGroup, Options], Iterator[str]]
-COMMON = frozenset({"size", "iters", "warmup", "exact", "explain"})
-ROLES = frozenset({"client", "server"})
 FEW = 6
 """Messages after which most runs repeat themselves."""
 PROGRAM = 10**5
 """Packets of each process of a kernel, which is a whole program."""
-STREAM_FIELDS = ("bandwidth_MBps", "rate_Mps")
+USUAL = Options()
 
 
-def once(options: Options) -> int:
-    """One, whatever the options."""
-    return 1
+@dataclass
+class Run:
+    """One point of a benchmark that is being measured.
 
+    Attributes:
+        name: of the benchmark.
+        choose: returns the numbers of the nodes that take part.
+        usage: how busy everything is, from the start on unless it is marked later.
+    """
 
-def queue_pairs_of(options: Options) -> int:
-    """The queue pairs that the options say."""
-    return options.qps
+    name: str
+    sim: Simulator
+    machine: Machine
+    options: Options
+    choose: Nodes = clients_and_server
 
+    def __post_init__(self) -> None:
+        self.usage = Utilisation(self.sim)
 
-def nothing(group: NodeGroup, options: Options) -> Iterator[str]:
-    """Any node will do."""
-    return iter(())
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The nodes that take part, in the order of their roles."""
+        return Cluster(self.sim, self.machine, self.choose(self.machine, self.options))
+
+    def result(
+        self,
+        row: dict[str, Any],
+        breakdown: Callable[[], dict[str, Any]] | None = None,
+        *,
+        sized: tuple[str, ...] = ("size", "qps"),
+    ) -> Result:
+        """Return what was measured, with what the cluster has counted.
+
+        Parameters:
+            row: the numbers, by column.
+            breakdown: says where the time went, if that is asked for; what was busy without it.
+            sized: options whose columns stand before the others.
+        """
+        row = {name: getattr(self.options, name) for name in sized} | row
+        counters = self.cluster.counters()
+        explain = breakdown or self.usage.report
+        return Result(row, counters, explain() if self.options.explain else {})
 
 
 @dataclass(frozen=True)
@@ -53,6 +82,7 @@ class Workload:
         title: one line for a list.
         fields: columns of numbers that it measures.
         options: names of the options that mean something to it.
+        program: what runs it: "module.function" in `hcasim.workloads`, imported when it runs.
         defaults: options unless the user says otherwise.
         round: iterations after which everything that is used in turn has been used once.
         queue_pairs: those that it makes on a node.
@@ -72,20 +102,31 @@ class Workload:
     title: str
     fields: tuple[str, ...]
     options: frozenset[str]
-    defaults: Options
-    run: Run
-    round: Round = once
-    queue_pairs: Round = queue_pairs_of
+    program: str
+    defaults: Options = USUAL
+    round: Round = lambda options: 1
+    queue_pairs: Round = lambda options: options.qps
     ladder: bool = False
     nodes: Nodes = clients_and_server
     mpi: bool = False
     rdma: bool = True
     table: str = ""
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    node_faults: NodeFaults = nothing
+    node_faults: NodeFaults = lambda group, options: iter(())
     replies: bool = False
     both_ways: bool = False
     flows: Round | None = None
+
+    @property
+    def function(self) -> Callable[[Run], Result]:
+        """What runs it."""
+        module, _, name = self.program.rpartition(".")
+        found: Callable[[Run], Result] = getattr(import_module(f"hcasim.workloads.{module}"), name)
+        return found
+
+    def run(self, sim: Simulator, machine: Machine, options: Options) -> Result:
+        """Run one point on a machine, in a simulator in which nothing has happened."""
+        return self.function(Run(self.name, sim, machine, options, self.nodes))
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""
@@ -95,12 +136,7 @@ class Workload:
         return replace(found, words=self.words[name]) if name in self.words else found
 
     def read(self, given: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
-        """Return options that may be text, as far as they are given and can be read.
-
-        Parameters:
-            given: values by name; those that are None are left out.
-            faults: gets a line for each text that cannot be read.
-        """
+        """Do as `read_options`, with the options as they are here."""
         return read_options(given, faults, self.option)
 
     def build(self, given: Mapping[str, Any]) -> Options:
@@ -151,8 +187,7 @@ class Workload:
             return dict(given)
         processes = given.get("processes", self.defaults.processes)
         each = max(processes) if isinstance(processes, tuple) else processes
-        most = max(least, machine.nodes)
-        for number in range(most, least, -1):
+        for number in range(machine.nodes, least, -1):
             # Some benchmarks cannot do with any number of nodes.
             with suppress(ValueError):
                 self.nodes(machine, replace(self.defaults, nodes=number, processes=each))
@@ -199,12 +234,3 @@ def read_options(
         except ValueError as error:
             faults += [f"{name}: {line}" for line in str(error).splitlines()]
     return found
-
-
-def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
-    """Say that a window is too long of which each request takes two places of a queue."""
-    if 2 * window > adapter.limits.max_wr:
-        yield (
-            f"window: found {window}, {why}; "
-            f"allowed: up to {adapter.limits.max_wr // 2}, as a queue of {adapter.id} holds"
-        )

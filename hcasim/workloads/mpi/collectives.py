@@ -12,18 +12,14 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import COLD
 from hcasim.workloads.mpi.path import CriticalPath
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes
+from hcasim.workloads.workload import Run
 
 SLACK = 1e-3
 ERROR = 2e-3
@@ -84,39 +80,35 @@ ROOTED = {"bcast", "reduce", "gather", "scatter"}
 
 
 class Collective:
-    """All processes call the same collective again and again.
+    """All processes call the same collective again and again, by the name of the benchmark.
 
-    Parameters:
-        name: of what they call.
-        apart: whether a barrier follows each call; without it the root goes around.
+    In OSU's a barrier follows each call; without it the root goes around.
     """
 
-    def __init__(
-        self, sim: Simulator, machine: Machine, options: Options, name: str, *, apart: bool
-    ) -> None:
-        self.sim, self.options = sim, options
-        self.cluster = Cluster(sim, machine, first_nodes(machine, options))
+    def __init__(self, run: Run) -> None:
+        self.sim, self.options, self._run = run.sim, run.options, run
+        tool, _, name = run.name.partition("_")
         self._sized = name != "barrier"
         self._call = CALLS[name] if name in CALLS else EXCHANGES[name][0]
-        chosen = {name: options.algorithm} if options.algorithm else {}
-        self.job = Job(sim, self.cluster, options.processes, algorithms=chosen)
-        self._apart = apart
-        self._turns = turns = len(self.job.worlds) if name in ROOTED and not apart else 1
+        chosen = {name: run.options.algorithm} if run.options.algorithm else {}
+        self.job = Job(run.sim, run.cluster, run.options.processes, algorithms=chosen)
+        self._apart = tool == "osu"
+        self._turns = turns = len(self.job.worlds) if name in ROOTED and not self._apart else 1
         self._sums: dict[int, list[int]] = {}
         self._cold = COLD * turns
         # By rank: calls after the first ones, and how long they took in all.
         self._calls, self._took_ps = ([0] * len(self.job.worlds) for _ in range(2))
-        self._done = sim.event()
+        self._done = run.sim.event()
         self._begun = 0
         # Processes that have called with each root.
         self._settled = 0
         self.laps = Laps.of(
-            options,
+            run.options,
             cycle=turns,
             cold=self._cold,
             slack=SLACK,
             error=ERROR,
-            repeats=REPEATS if options.processes == 1 else SHARED_REPEATS,
+            repeats=REPEATS if run.options.processes == 1 else SHARED_REPEATS,
             enough=self._enough(),
         )
 
@@ -155,22 +147,18 @@ class Collective:
         if self.laps.done:
             self._done.succeed()
 
-    def run(self) -> Result:
+    def measure(self) -> Result:
         """Measure."""
         for comm in self.job.worlds:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)
-        counters = self.cluster.counters()
-        sized = {"size": self.options.size} if self._sized else {}
         row = {
-            **sized,
-            "nodes": self.options.nodes,
-            "processes": self.options.processes,
             "latency_us": self.laps.mean_ps() / 1e6,
             "error_percent": self.laps.error_percent,
             **self._ends(),
         }
-        return Result(row, counters, self._explained() if self.options.explain else {})
+        sized = ("size", "nodes", "processes")[not self._sized :]
+        return self._run.result(row, self._explained, sized=sized)
 
     def _ends(self) -> dict[str, float]:
         """The means of the fastest and of the slowest process, in parts of the mean of all."""
@@ -184,7 +172,7 @@ class Collective:
     def _explained(self) -> dict[str, Any]:
         """The critical path of one more call, which all begin at once when nothing is under way."""
         self.sim.run()
-        path, use = CriticalPath(self.sim, self.job.processes), Utilisation(self.cluster.sim)
+        path, use = CriticalPath(self.sim, self.job.processes), Utilisation(self.sim)
         begin = self.sim.now
         ends: dict[int, int] = {}
 
@@ -211,15 +199,14 @@ EXCHANGES: dict[str, tuple[Call, int]] = {
 """IMB's tests of neighbours, each with the messages of which it reports the bandwidth."""
 
 
-def collective(
-    sim: Simulator, machine: Machine, options: Options, name: str, apart: bool
-) -> Result:
-    """A collective of all processes; with ``apart`` a barrier follows each call."""
-    return Collective(sim, machine, options, name, apart=apart).run()
+def collective(run: Run) -> Result:
+    """A collective of all processes; in OSU's a barrier follows each call."""
+    return Collective(run).measure()
 
 
-def exchange(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
+def exchange(run: Run) -> Result:
     """Messages between neighbours, all processes at once."""
-    found = Collective(sim, machine, options, name, apart=False).run()
-    found.row["bandwidth_MBps"] = EXCHANGES[name][1] * options.size / found.row["latency_us"]
+    found = Collective(run).measure()
+    messages = EXCHANGES[run.name.removeprefix("imb_")][1]
+    found.row["bandwidth_MBps"] = messages * run.options.size / found.row["latency_us"]
     return found

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
-from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Event, Simulator
+from hcasim.engine import Event
 from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
@@ -17,7 +16,7 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server, paired_nodes
+from hcasim.workloads.workload import Run
 
 TOGETHER = 2
 """Processes of a pair."""
@@ -100,18 +99,18 @@ OneOf = TypeVar("OneOf", bound=Group)
 Kind = Callable[[Job, Options, Comm, Sequence[Comm]], OneOf]
 
 
-def one_pair(kind: Kind[OneOf], sim: Simulator, machine: Machine, options: Options) -> OneOf:
+def one_pair(kind: Kind[OneOf], run: Run) -> OneOf:
     """Two processes, each on a node or both on one."""
-    nodes = clients_and_server(machine, options)[: TOGETHER // options.processes]
-    job = Job(sim, Cluster(sim, machine, nodes), options.processes)
+    options = run.options
+    nodes = run.choose(run.machine, options)[: TOGETHER // options.processes]
+    job = Job(run.sim, Cluster(run.sim, run.machine, nodes), options.processes)
     return kind(job, options, job.worlds[0], job.worlds[1:])
 
 
-def several_pairs(
-    kind: Kind[OneOf], sim: Simulator, machine: Machine, options: Options
-) -> list[OneOf]:
+def several_pairs(kind: Kind[OneOf], run: Run) -> list[OneOf]:
     """Pairs of processes: the first half of all, each with that of its number in the second."""
-    job = Job(sim, Cluster(sim, machine, paired_nodes(machine, options)), options.processes)
+    options = run.options
+    job = Job(run.sim, run.cluster, options.processes)
     half = len(job.worlds) // 2
     pairs = zip(job.worlds[:half], job.worlds[half:], strict=True)
     return [kind(job, options, one, (other,)) for one, other in pairs]
@@ -141,9 +140,8 @@ def found(
 
 def explain_message(group: Group) -> dict[str, Any]:
     """Where the time goes of a message to the peer, if that was asked for."""
-    return _explain(
-        group, lambda: (group.peers[0].rank, group.received_ps), group.laps.mean_ps() / 2
-    )
+    to = group.peers[0].rank
+    return _explain(group, lambda: (to, group.received_ps), group.laps.mean_ps() / 2)
 
 
 def explain_iteration(group: Group) -> dict[str, Any]:

@@ -6,15 +6,14 @@ kernel over the rate of the host's processors are its computing; what remains is
 
 from __future__ import annotations
 
+from typing import Any
+
 from hcasim.apps.nas import KERNELS
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.mpi import Job
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes
+from hcasim.workloads.workload import Run
 
 _SLACK = 5e-4
 _ERROR = 1e-3
@@ -36,16 +35,8 @@ class LapPace:
     def __init__(self, sim: Simulator, iterations: int, exact: bool) -> None:
         self.last = self._iterations = iterations
         self._sim = sim
-        self._laps = Laps(
-            0,
-            iterations,
-            exact,
-            cold=1,
-            slack=_SLACK,
-            error=_ERROR,
-            repeats=_REPEATS,
-            enough=_ENOUGH,
-        )
+        how: dict[str, Any] = {"repeats": _REPEATS, "enough": _ENOUGH, "cold": 1}
+        self._laps = Laps(0, iterations, exact, slack=_SLACK, error=_ERROR, **how)
         self._since = 0
         self._begun = 0
 
@@ -69,7 +60,9 @@ class LapPace:
 
     def left_out_ps(self) -> float:
         """Time of the iterations that were not run."""
-        pattern = self._laps.pattern_ps
+        if self.last == self._iterations:
+            return 0.0
+        pattern = self._laps.durations_ps[-(self._laps.period or 0) :]
         return (self._iterations - self.last) * sum(pattern) / len(pattern)
 
     def error_ps(self) -> float:
@@ -77,29 +70,21 @@ class LapPace:
         return self.left_out_ps() * self._laps.pattern_error
 
 
-def nas(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
-    """Run a kernel.
-
-    Parameters:
-        name: of the kernel.
-    """
-    kernel, class_ = KERNELS[name], options.nas_class
-    nodes = first_nodes(machine, options)
-    rate: int = getattr(machine.place(0)[0].host.computing, f"nas_{name}")
-    cluster = Cluster(sim, machine, nodes)
-    job = Job(sim, cluster, options.processes)
+def nas(run: Run) -> Result:
+    """Run a kernel."""
+    options, class_ = run.options, run.options.nas_class
+    kernel = KERNELS[run.name.removeprefix("nas_")]
+    rate: int = getattr(run.machine.place(0)[0].host.computing, run.name)
+    job = Job(run.sim, run.cluster, options.processes)
     iterations = kernel.iterations(class_)
-    pace = LapPace(sim, iterations, options.exact)
+    pace = LapPace(run.sim, iterations, options.exact)
     timed = job.run(kernel.program(class_, rate, pace=pace))
     run_s = max(one.timed_s for one in timed)
     computing_s = kernel.operations(class_) / rate / len(timed)
     left_out = 0 if pace.last == iterations else pace.error_ps() / 1e12
     row = {
-        "nas_class": class_,
-        "nodes": options.nodes,
-        "processes": options.processes,
         "run_s": run_s,
         "communication_s": run_s - computing_s,
         "error_percent": 100 * left_out / run_s,
     }
-    return Result(row, cluster.counters())
+    return run.result(row, dict, sized=("nas_class", "nodes", "processes"))

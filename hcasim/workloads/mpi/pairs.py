@@ -14,9 +14,9 @@ Sources: OSU benchmarks 2.1 (2005), osu_latency.c, in the tree of MVAPICH2; 3.1,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle
 
-from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
 from hcasim.mpi.heap import Buffer
@@ -35,8 +35,8 @@ from hcasim.workloads.mpi.group import (
     several_pairs,
 )
 from hcasim.workloads.netpipe import ALIGNMENT, POOL, rotation, spacing, throughput
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.workload import Run
 
 WORD = 4
 """Bytes of a message that only says something."""
@@ -136,24 +136,24 @@ def _latency(groups: list[PingPong]) -> Result:
     return found(groups, {"latency_us": latency_us}, lambda: explain_message(groups[0]))
 
 
-def osu_latency(sim: Simulator, machine: Machine, options: Options) -> Result:
+def osu_latency(run: Run) -> Result:
     """Half a round trip."""
-    return _latency([one_pair(PingPong, sim, machine, options)])
+    return _latency([one_pair(PingPong, run)])
 
 
-def osu_multi_lat(sim: Simulator, machine: Machine, options: Options) -> Result:
+def osu_multi_lat(run: Run) -> Result:
     """Half a round trip while all pairs do the same, the mean over them."""
-    return _latency(several_pairs(PingPong, sim, machine, options))
+    return _latency(several_pairs(PingPong, run))
 
 
-def imb_pingpong(sim: Simulator, machine: Machine, options: Options) -> Result:
+def imb_pingpong(run: Run) -> Result:
     """Half a round trip, and the bandwidth of that (IMB 2.3, IMB_pingpong.c)."""
-    result = osu_latency(sim, machine, options)
-    result.row["bandwidth_MBps"] = options.size / result.row["latency_us"]
+    result = osu_latency(run)
+    result.row["bandwidth_MBps"] = run.options.size / result.row["latency_us"]
     return result
 
 
-def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
+def netpipe_mpi(run: Run) -> Result:
     """Half a round trip as NetPIPE does it, and the bandwidth that it stands for.
 
     One buffer serves sending and receiving. With -I the messages rotate through two pools instead,
@@ -161,21 +161,21 @@ def netpipe_mpi(sim: Simulator, machine: Machine, options: Options) -> Result:
     affair. Times are those of later turns through the pools: NetPIPE reports the shortest of
     several trials.
     """
-    pair = one_pair(Rotation, sim, machine, options)
+    pair = one_pair(Rotation, run)
     measure([pair])
-    row = throughput(options.size, pair.laps.mean_ps() / 2 / 1e6)
+    row = throughput(run.options.size, pair.laps.mean_ps() / 2 / 1e6)
     result = found([pair], row, lambda: explain_message(pair))
-    result.row.update(buffers=rotation(options), invalidate=options.invalidate)
+    result.row.update(buffers=rotation(run.options), invalidate=run.options.invalidate)
     return result
 
 
-def _overlap(kind: type[Sending], sim: Simulator, machine: Machine, options: Options) -> Result:
-    alone = one_pair(kind, sim, machine, options)
+def _overlap(kind: type[Sending], run: Run) -> Result:
+    alone = one_pair(kind, run)
     measure([alone])
     communication_ps, explained = alone.laps.mean_ps(), explain_iteration(alone)
     again = Simulator()
-    again.profile = sim.profile
-    beside = one_pair(kind, again, machine, options)
+    again.profile = run.sim.profile
+    beside = one_pair(kind, replace(run, sim=again))
     beside.computing_ps = round(communication_ps)
     measure([beside])
     longer = beside.laps.mean_ps() / communication_ps - 1
@@ -188,11 +188,11 @@ def _overlap(kind: type[Sending], sim: Simulator, machine: Machine, options: Opt
     return found([beside, alone], row, lambda: explained)
 
 
-def overlap_isend(sim: Simulator, machine: Machine, options: Options) -> Result:
+def overlap_isend(run: Run) -> Result:
     """How much of the time of a send without blocking a process may compute, in percent."""
-    return _overlap(Sending, sim, machine, options)
+    return _overlap(Sending, run)
 
 
-def overlap_irecv(sim: Simulator, machine: Machine, options: Options) -> Result:
+def overlap_irecv(run: Run) -> Result:
     """How much of the time of a receive without blocking a process may compute, in percent."""
-    return _overlap(Receiving, sim, machine, options)
+    return _overlap(Receiving, run)

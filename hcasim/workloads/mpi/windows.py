@@ -14,9 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.mpi import Comm, Job, Request
 from hcasim.workloads.end import Steps, rate_columns
 from hcasim.workloads.laps import Laps
@@ -34,7 +31,7 @@ from hcasim.workloads.mpi.group import (
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import first_nodes
+from hcasim.workloads.workload import Run
 
 REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""
@@ -186,20 +183,18 @@ def relay(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windo
     return Windows(job, options, one, peers, peers[:half], peers[half:])
 
 
-def _hub(kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options) -> list[Windows]:
+def _hub(kind: Kind[Windows], run: Run) -> list[Windows]:
     """The first of all processes, with those of the other nodes."""
-    job = Job(sim, Cluster(sim, machine, first_nodes(machine, options)), options.processes)
+    options = run.options
+    job = Job(run.sim, run.cluster, options.processes)
     return [kind(job, options, job.worlds[0], job.worlds[options.processes :])]
 
 
-def _alone(
-    kind: Kind[Windows], sim: Simulator, machine: Machine, options: Options
-) -> list[Windows]:
-    return [one_pair(kind, sim, machine, options)]
+def _alone(kind: Kind[Windows], run: Run) -> list[Windows]:
+    return [one_pair(kind, run)]
 
 
-_Groups = Callable[[Kind[Windows], Simulator, Machine, Options], list[Windows]]
-GROUPS: dict[str, tuple[_Groups, Kind[Windows]]] = {
+GROUPS: dict[str, tuple[Callable[[Kind[Windows], Run], list[Windows]], Kind[Windows]]] = {
     "osu_bw": (_alone, one_way),
     "osu_bibw": (_alone, two_way),
     "osu_mbw_mr": (several_pairs, one_way),
@@ -211,14 +206,14 @@ GROUPS: dict[str, tuple[_Groups, Kind[Windows]]] = {
 """Which processes form groups, and to whom windows go in each, by the name of the benchmark."""
 
 
-def bandwidth(sim: Simulator, machine: Machine, options: Options, name: str) -> Result:
+def bandwidth(run: Run) -> Result:
     """What all groups carry together."""
-    group, kind = GROUPS[name]
-    groups = group(kind, sim, machine, options)
+    grouped, kind = GROUPS[run.name]
+    groups = grouped(kind, run)
     measure(groups)
     messages = sum(
-        (len(one.targets) + len(one.sources)) * options.window / (one.laps.mean_ps() / 1e12)
+        (len(one.targets) + len(one.sources)) * run.options.window / (one.laps.mean_ps() / 1e12)
         for one in groups
     )
-    row = rate_columns(messages, options.size)
+    row = rate_columns(messages, run.options.size)
     return found(groups, row, lambda: explain_resources(groups))

@@ -8,29 +8,18 @@ from typing import ClassVar
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.verbs import (
-    MR,
-    PD,
-    SGE,
-    Completion,
-    RecvWR,
-    SendWR,
-    WROpcode,
-)
+from hcasim.verbs import MR, PD, SGE, Completion, RecvWR, SendWR, WROpcode
 from hcasim.workloads.end import ALL_ACCESS, ANSWERED, Endpoint, Steps, hold
 from hcasim.workloads.options import Options
 
 RX_DEPTH = 512
 """Receives of a queue pair that are posted ahead (DEF_RX_SEND)."""
-
 MODERATION = 100
 MODERATED = 8192
 """Longest message in bytes of which a completion stands for several unless the user says so
 (MSG_SIZE_CQ_MOD_LIMIT)."""
-
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
-
 _PAGE = 4096
 
 
@@ -45,13 +34,11 @@ def moderation(options: Options) -> int:
 class Side(Endpoint):
     """One process: it sends, or receives, or both.
 
-    Args:
+    Parameters:
         sends, receives: whether it does; who receives first waits for a message.
-        core: its processor; a node with fewer has it share one.
         lap: messages of each queue pair after which the run may repeat itself.
 
     Attributes:
-        home: its node.
         iters: messages of each queue pair.
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
@@ -85,7 +72,7 @@ class Side(Endpoint):
         self.ahead = min(RX_DEPTH, options.iters) if receives else 0
         entries = (self.depth + self.ahead) * options.qps
         depths = self.depth, max(1, self.ahead)
-        super().__init__(cluster, node, options, opcode, core, entries, *depths)
+        super().__init__(cluster, node, options, opcode, core, entries, depths)
         self.reliable = options.connection == "RC"
         self.peer: MR = self.buffer
         self.may_send = True
@@ -232,11 +219,9 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
 
 
 def movement(sides: Sequence[Side], peers: Sequence[Side], share: int = 1) -> Callable[[], float]:
-    """What tells the bytes that sides of a node have moved; what is sent again counts once.
+    """What tells the bytes that sides of a node, which so many share, have moved to their peers.
 
-    Args:
-        peers: those that they send to.
-        share: sides that use the node equally.
+    What is sent again counts once.
     """
     one, ports = sides[0], sides[0].home.adapter.ports
     if one.opcode is WROpcode.SEND and one.reliable:

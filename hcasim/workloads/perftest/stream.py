@@ -7,16 +7,14 @@ from itertools import pairwise
 from math import inf, lcm
 from typing import Any, ClassVar
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
 from hcasim.engine import Onlooker, Repetition, Simulator, mean_error
 from hcasim.verbs import WROpcode
-from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import RX_DEPTH, Side, join, moderation, movement, start
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import both_ends, clients_and_server
+from hcasim.workloads.roles import both_ends
+from hcasim.workloads.workload import Run
 
 PACKETS = 32
 """Least packets of a lap: a lap of fewer may hide what happens every so many packets."""
@@ -40,19 +38,14 @@ PARTS = 16
 
 
 def in_columns(options: Options, rate: float) -> dict[str, Any]:
-    """A row, from bytes a second."""
-    return {
-        "size": options.size,
-        "qps": options.qps,
-        "bandwidth_MBps": rate / 1e6,
-        "rate_Mps": rate / options.size / 1e6,
-    }
+    """Columns of a row, from bytes a second."""
+    return {"bandwidth_MBps": rate / 1e6, "rate_Mps": rate / options.size / 1e6}
 
 
 class Span:
     """What is moved in a part of a run, looked at every so often.
 
-    Args:
+    Parameters:
         moved: tell the bytes that each of those who are looked at has moved so far.
         size: bytes to time; a quarter as many go before.
         before: bytes that go before at least.
@@ -130,23 +123,16 @@ class Stream:
     before. If nothing repeats itself for long, the pace of MOST packets stands for that of all that
     are left out.
 
-    Args:
+    Parameters:
         both_ways: whether both sides send; what they reach is added up.
     """
 
     looks_on: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        sim: Simulator,
-        machine: Machine,
-        options: Options,
-        opcode: WROpcode,
-        both_ways: bool,
-    ) -> None:
-        self.sim, self.options = sim, options
-        self.cluster = Cluster(sim, machine, clients_and_server(machine, options))
-        self.packets = self.cluster.nodes[0].adapter.packets(opcode.value, options.size)
+    def __init__(self, run: Run, opcode: WROpcode, both_ways: bool) -> None:
+        sim, options = run.sim, run.options
+        self._run, self.sim, self.options = run, sim, options
+        self.packets = run.cluster.nodes[0].adapter.packets(opcode.value, options.size)
         packets = self.packets * options.qps
         every, depth = moderation(options), min(options.tx_depth, options.iters)
         unit = lcm(every, options.post_list)
@@ -157,7 +143,7 @@ class Stream:
         if opcode is WROpcode.SEND:
             entries, most = depth + RX_DEPTH, MOST // packets
         cold = min(entries, most) // lap + 2
-        self.sides = join(self.cluster, both_ends(options), options, opcode, both_ways, lap)
+        self.sides = join(run.cluster, both_ends(options), options, opcode, both_ways, lap)
         # What is posted ahead counts too: at the end no more is posted, which speeds up short ones.
         self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * self.packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
@@ -165,8 +151,7 @@ class Stream:
         self._end_error = 0.0
         # What is used for the first time later on is no part of a proof.
         self._cold_error = UNPROVEN if opcode is WROpcode.SEND and entries > most else 0.0
-        self.usage = Utilisation(self.cluster.sim)
-        self._repetition = Repetition(sim, lambda: [self.cluster.nodes, *self.sides], cold)
+        self._repetition = Repetition(sim, lambda: [run.cluster.nodes, *self.sides], cold)
         self._done: list[list[int]] = []
         self._proven = False
         share = len(self.senders) if options.loopback else 1
@@ -175,14 +160,14 @@ class Stream:
         if not (options.exact or options.region):
             self.senders[0].on_lap = self._lapped
 
-    def run(self) -> Result:
+    def measure(self) -> Result:
         """Run it, and return what it measures."""
-        sim, options = self.sim, self.options
+        sim, options, usage = self.sim, self.options, self._run.usage
         self._began = [side.moved() for side in self.senders]
         whole = sim.event()
         # A condition that is part of another one no longer happens once that has.
         start(sim, self.sides).callbacks.append(whole.trigger)
-        self.usage.mark()
+        usage.mark()
         ends = [whole, self.enough]
         if not options.exact:
             most = MOST * options.size // self.packets
@@ -199,9 +184,8 @@ class Stream:
         rate = sum(side.per_second for side in self.senders) * options.size
         error = max(side.error for side in self.senders) + self._end_error
         depths = {f"node{node}.send_queues": one.full_ps for node, one in enumerate(self.sides)}
-        explained = self.usage.report(depths) if options.explain else {}
         row = in_columns(options, rate) | {"error_percent": 100 * error}
-        return Result(row, self.cluster.counters(), explained)
+        return self._run.result(row, lambda: usage.report(depths))
 
     def _take(self, span: Span) -> None:
         """Let the pace of a part stand for that of the whole run, unless that of laps does."""
@@ -218,7 +202,7 @@ class Stream:
     def _leave_out(self, paces_ps: Sequence[float], together: int = 1) -> None:
         """Leave out as many messages as may be, and count them at the pace of those before.
 
-        Args:
+        Parameters:
             paces_ps: time from message to message of each side that sends.
             together: laps that repeat themselves.
         """

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import sqrt
-from typing import Any, Protocol
+from typing import Protocol
 
-from hcasim.cluster import Cluster, Node
+from hcasim.cluster import Node
 from hcasim.engine import Simulator
 from hcasim.workloads.end import Steps
-from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import UNPROVEN
-from hcasim.workloads.options import Options
+from hcasim.workloads.workload import Run
 
 BATCHES = 16
 """Least parts of a run whose rates are compared."""
@@ -30,7 +29,7 @@ class Meter:
     The requests after a warm-up are divided into batches; the scatter of the rates of the batches
     gives the error of their mean (method of batch means).
 
-    Args:
+    Parameters:
         nodes: the numbers of those whose threads post.
         warm: requests of all that are not counted.
         most: requests of all that are counted at most.
@@ -70,12 +69,10 @@ class Meter:
         """Note that a thread of a node has posted requests."""
         self._posted[node] += count
         self._total += count
-        if self._total >= self._next:
+        if self._total >= self._next and not self.over.triggered:
             self._mark()
 
     def _mark(self) -> None:
-        if self.over.triggered:
-            return
         self._times.append(self._sim.now)
         if len(self._times) == 1:
             self._before = {**self._posted}
@@ -85,10 +82,10 @@ class Meter:
         if batches > 1:
             self.error = max(UNPROVEN, self._scatter(batches))
         settled = batches >= BATCHES and self.error <= ERROR and not self._exact
-        settled = settled and self._total >= self._first
         if self._total >= self._last:
             self.error = 0.0
-        if settled or self._total >= self._last:
+            self.over.succeed()
+        elif settled and self._total >= self._first:
             self.over.succeed()
 
     def _scatter(self, batches: int) -> float:
@@ -115,16 +112,11 @@ class Thread(Protocol):
         """Post requests for ever, and have them counted."""
 
 
-def metered(
-    cluster: Cluster, options: Options, threads: Sequence[Thread]
-) -> tuple[Meter, dict[str, Any]]:
-    """Let threads run until their rate is known.
-
-    Returns:
-        Their meter, and, if that was asked for, how busy everything was meanwhile.
-    """
+def metered(run: Run, threads: Sequence[Thread]) -> Meter:
+    """Let threads run until their rate is known, and return their meter."""
+    sim, options = run.sim, run.options
     meter = Meter(
-        cluster.sim,
+        sim,
         (one.home.index for one in threads),
         len(threads) * options.warmup,
         len(threads) * options.iters,
@@ -132,7 +124,6 @@ def metered(
         options.exact,
     )
     for one in threads:
-        cluster.sim.process(one.run(meter))
-    usage = Utilisation(cluster.sim)
-    usage.between(meter.begun, meter.over)
-    return meter, usage.report() if options.explain else {}
+        sim.process(one.run(meter))
+    run.usage.between(meter.begun, meter.over)
+    return meter

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from itertools import chain, count
 
-from hcasim.catalog import Machine
 from hcasim.cluster import Cluster, Node
-from hcasim.engine import Event, Simulator
+from hcasim.engine import Event
 from hcasim.verbs import CQ, MR, PD, SGE, Context, QPType, RecvWR, SendWR, WROpcode
 from hcasim.verbs.requests import GRH_SIZE
 from hcasim.workloads.end import ALL_ACCESS, Steps, hold, join, stride
@@ -21,7 +20,7 @@ from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.rates import measure
 from hcasim.workloads.rdma_bench.worker import SendQueue
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.workload import Run
 
 
 def client_threads(options: Options) -> int:
@@ -49,11 +48,7 @@ WRITE, SEND = WROpcode.RDMA_WRITE, WROpcode.SEND
 
 
 def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = None) -> SendQueue:
-    """A queue for messages of a size.
-
-    Args:
-        replies: completion queue of datagrams that it receives; none for a connection.
-    """
+    """A queue for messages of a size; ``replies`` is that of datagrams, if it receives any."""
     opcode, kind = (WRITE, QPType.UC) if replies is None else (SEND, QPType.UD)
     limit = options.inline_size
     if limit < 0:
@@ -106,14 +101,13 @@ class RequestRegion:
 class Client:
     """A thread that keeps a window of requests in flight, to the server's threads in turn.
 
-    Args:
+    Parameters:
         number: its number among those of all clients.
         region: where its requests go.
 
     Attributes:
         port: that it uses, from 0.
         asked, answered: its requests so far, and the replies that it has taken.
-        replies: its queue pair for those.
     """
 
     def __init__(
@@ -178,13 +172,10 @@ class Server:
     replies are posted together, those of one port in a list. The next list goes over the next of
     its queue pairs.
 
-    Args:
+    Parameters:
         thread: its number on the node, which is that of its processor.
-        region: that it polls.
-        clients: to whom it replies.
 
     Attributes:
-        home: its node.
         in_flight: requests at most that it has not answered.
         queues: those that it replies over, of each port.
         replied, posts: its replies so far, and the lists or single ones that they were posted as.
@@ -265,16 +256,9 @@ class Server:
         replies = []
         for client in clients:
             _, lid, number = self._clients[client]
-            replies.append(
-                SendWR(
-                    SEND,
-                    self._sge,
-                    inline=queue.inline,
-                    signaled=queue.count(),
-                    dlid=lid,
-                    remote_qpn=number,
-                )
-            )
+            reply = SendWR(SEND, self._sge, inline=queue.inline, dlid=lid, remote_qpn=number)
+            reply.signaled = queue.count()
+            replies.append(reply)
         self.posts += 1
         yield from queue.qp.post_send_list(replies)
 
@@ -284,19 +268,17 @@ def build(cluster: Cluster, options: Options) -> tuple[list[Client], list[Server
     region = RequestRegion(cluster, cluster.nodes[options.clients], options)
     threads = range(client_threads(options))
     clients = [Client(cluster, number, options, region) for number in threads]
-    servers = [
-        Server(cluster, thread, options, region, clients) for thread in range(options.processes)
-    ]
-    return clients, servers
+    servers = range(options.processes)
+    return clients, [Server(cluster, thread, options, region, clients) for thread in servers]
 
 
-def request_reply(sim: Simulator, machine: Machine, options: Options) -> Result:
+def request_reply(run: Run) -> Result:
     """Clients' threads ask, a server's threads reply. The rate is that of the server's replies."""
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    clients, servers = build(cluster, options)
+    options = run.options
+    clients, servers = build(run.cluster, options)
     for client in clients:
-        sim.process(client.run())
-    found = measure(cluster, options, servers, "server", size=reply_size(options))
+        run.sim.process(client.run())
+    found = measure(run, servers, "server", size=reply_size(options))
     posts = sum(server.posts for server in servers)
     found.row.update(
         reply_size=reply_size(options),

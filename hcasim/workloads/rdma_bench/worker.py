@@ -35,10 +35,7 @@ def warm_up(options: Options, queue_pairs: int) -> int:
 class SendQueue:
     """A queue pair whose requests ask for few completions, each of which stands for several.
 
-    Args:
-        pd: of the thread that posts.
-        cq: its completion queue.
-        kind: of queue pair.
+    Parameters:
         size: bytes of its messages.
         inline: longest message inside the request, in bytes.
         receives: that its receive queue holds; their completions go to ``received``, if given.
@@ -78,16 +75,10 @@ class SendQueue:
             qp_type=kind,
         )
 
-    @property
-    def signals(self) -> bool:
-        """Whether the next request asks for a completion."""
-        return self.sent % self._every == 0
-
     def count(self) -> bool:
         """Count one more request, and tell whether it asks for a completion."""
-        signaled = self.signals
         self.sent += 1
-        return signaled
+        return (self.sent - 1) % self._every == 0
 
     def take(self) -> Steps:
         """Wait for the next completion; what was posted before its request is complete, too."""
@@ -109,13 +100,12 @@ class Worker:
     back, the place in the buffer where the data arrives. Writes of which few have completions are
     only bound by those: before a request that has one is posted, the one before it is polled.
 
-    Args:
+    Parameters:
         thread: its number on the node, which is that of its processor.
         queue_pairs: how many it has.
         seed: of what it draws.
 
     Attributes:
-        home: its node.
         connected: its queues that lead to another thread, with the buffer of that.
         posted: its requests so far.
     """
@@ -130,9 +120,7 @@ class Worker:
         queue_pairs: int,
         seed: int,
     ) -> None:
-        self._sim = cluster.sim
-        self._options = options
-        self._opcode = opcode
+        self._sim, self._options, self._opcode = cluster.sim, options, opcode
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
         self._answers = self._windowed and self._every > 1
@@ -167,7 +155,6 @@ class Worker:
 
     @property
     def in_flight(self) -> int:
-        """Its requests that are in flight at most."""
         return in_flight(self._options, len(self.connected))
 
     def connect(self, number: int, other: Worker, its_number: int) -> None:
@@ -201,7 +188,7 @@ class Worker:
         elif self._windowed and posted >= self._options.window:
             yield from self._used[slot].take()
         queue, target = self.connected[turn]
-        if self._every > 1 and queue.sent and queue.signals:
+        if self._every > 1 and queue.sent and queue.sent % self._every == 0:
             yield from queue.take()
         self._used[slot], self.posted = queue, posted + 1
         place = next(self._places)

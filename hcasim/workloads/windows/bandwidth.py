@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.verbs import QP, WROpcode
 from hcasim.workloads.end import OPCODES, join, rate_columns
-from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
 from hcasim.workloads.windows.plan import ALL, WindowPlan
 from hcasim.workloads.windows.process import Lane, Process, ReadProcess
+from hcasim.workloads.workload import Run
 
 NEGLIGIBLE = 2**24
 """Bytes of a window beside which a few fetched translations do not count."""
@@ -35,19 +31,15 @@ def _send_on(sender: Process, receiver: Process, pairs: list[tuple[QP, QP]]) -> 
 
 def _pair(a: Process, b: Process, index: int, options: Options, both_ways: bool) -> None:
     """Connect two processes as the mode says; ``index`` numbers the pair on its nodes."""
+    home = 0
     if options.mode == "binding":
-        there, back = index % options.ports, (index + 1) % options.ports
-        forward = [_connect(a, b, there, back) for _ in range(options.qps)]
-        _send_on(a, b, forward)
+        home, back = index % options.ports, (index + 1) % options.ports
+        _send_on(a, b, [_connect(a, b, home, back) for _ in range(options.qps)])
         if both_ways:
-            backward = [_connect(b, a, there, back) for _ in range(options.qps)]
-            _send_on(b, a, backward)
-        home = there
+            _send_on(b, a, [_connect(b, a, home, back) for _ in range(options.qps)])
     else:
-        home = 0
-        pairs = [
-            _connect(a, b, port, port) for _ in range(options.qps) for port in range(options.ports)
-        ]
+        ports = list(range(options.ports)) * options.qps
+        pairs = [_connect(a, b, port, port) for port in ports]
         _send_on(a, b, pairs)
         if both_ways:
             _send_on(b, a, [(theirs, mine) for mine, theirs in pairs])
@@ -65,14 +57,16 @@ def _in_full(options: Options) -> bool:
     return options.exact or not alike or (options.reuse < ALL and short)
 
 
-def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool) -> Result:
+def measure(run: Run) -> Result:
+    """Bandwidth of windows of messages that are written, sent or read, one way or both together."""
+    sim, cluster, options = run.sim, run.cluster, run.options
     opcode = OPCODES[options.verb]
-    cluster = Cluster(sim, machine, clients_and_server(machine, options))
-    kind = ReadProcess if opcode is WROpcode.RDMA_READ else Process
+    reads = opcode is WROpcode.RDMA_READ
+    kind = ReadProcess if reads else Process
     processes: list[Process] = []
     for index in range(options.processes):
         a, b = (kind(cluster, node, index, options, opcode) for node in range(2))
-        _pair(a, b, index, options, both_ways)
+        _pair(a, b, index, options, run.name == "window_bibw")
         processes += [a, b]
     for process in processes:
         sim.run(until=sim.process(process.prepare()))
@@ -80,29 +74,12 @@ def _stream(sim: Simulator, machine: Machine, options: Options, both_ways: bool)
     packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
     plan = WindowPlan(options.window, packets, options.qps, _in_full(options))
     senders = [process for process in processes if process.sends]
-    for process in processes:
-        if process.sends or opcode is not WROpcode.RDMA_READ:
-            sim.process(process.run(plan))
-    usage = Utilisation(cluster.sim)
-    senders[0].on_first_lap = usage.mark
+    for process in senders if reads else processes:
+        sim.process(process.run(plan))
+    senders[0].on_first_lap = run.usage.mark
     sim.run(until=sim.all_of([process.finished for process in senders]))
     laps = [process.timing.laps for process in senders]
     per_second = sum(options.window / (one.mean_ps() / 1e12) for one in laps)
-    row = {
-        "size": options.size,
-        "qps": options.qps,
-        "reuse": options.reuse,
-        **rate_columns(per_second, options.size),
-        "error_percent": max(one.error_percent for one in laps),
-    }
-    return Result(row, cluster.counters(), usage.report() if options.explain else {})
-
-
-def window_bw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """One-way bandwidth of windows of messages that are written, sent or read."""
-    return _stream(sim, machine, options, both_ways=False)
-
-
-def window_bibw(sim: Simulator, machine: Machine, options: Options) -> Result:
-    """Two-way bandwidth of windows of messages, both directions added up."""
-    return _stream(sim, machine, options, both_ways=True)
+    error = max(one.error_percent for one in laps)
+    row = {**rate_columns(per_second, options.size), "error_percent": error}
+    return run.result(row, sized=("size", "qps", "reuse"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hcasim.engine import bounded_mean, find_period, mean_error
 from hcasim.workloads.laps import Laps
@@ -50,7 +50,7 @@ def find_pace(finished_ps: Sequence[int]) -> Pace | None:
     If the messages are not periodic, which happens when several streams compete out of step, it
     is their mean, provided that it is known within 0.8 percent.
 
-    Args:
+    Parameters:
         finished_ps: when each message, or each group of messages abreast, was complete.
     """
     intervals = [b - a for a, b in pairwise(finished_ps)][1:-1]
@@ -69,7 +69,7 @@ class WindowPlan:
     so its full duration is that of the short one and the pace for each message left out. The
     first window only warms the caches and is shorter still.
 
-    Args:
+    Parameters:
         full: messages of a whole window.
         packets: packets of a message.
         abreast: messages that travel at the same time, one on each queue pair.
@@ -80,12 +80,9 @@ class WindowPlan:
     """
 
     def __init__(self, full: int, packets: int, abreast: int, exact: bool) -> None:
-        self.full = full
-        self._packets = packets
-        self._abreast = abreast
-        self._next = (
-            full if exact else self._as_the_whole(max(SHORTEST * abreast, PACKETS // packets))
-        )
+        self.full, self._packets, self._abreast = full, packets, abreast
+        shortest = max(SHORTEST * abreast, PACKETS // packets)
+        self._next = full if exact else self._as_the_whole(shortest)
         self.shortened = self._next < full
         self._lengths: list[int] = [COLD * abreast] if self.shortened else []
 
@@ -109,43 +106,34 @@ class WindowPlan:
 
 
 def _laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
-    """How windows are timed.
+    """How windows are timed of messages of so many packets.
 
-    Args:
+    Parameters:
         depth: entries of each send queue.
         on_page: how many of them lie on a page, which is looked up.
-        packets: of a message.
     """
     cycle = options.qps // gcd(options.qps, options.window)
     if 0 < options.reuse < ALL and not options.exact:
         # Which entries of a cache displace which others differs from window to window.
         warmup = min(options.warmup, cycle)
         return Laps(warmup, options.iters, exact=False, samples=MIXED_SAMPLES, error=MIXED_ERROR)
-    cold, together, drift = cycle, 1, 0.0
+    how: dict[str, Any] = {"cycle": cycle, "cold": cycle, "slack": SLACK, "error": ERROR}
     if options.qps > 1 or options.mode == "binding":
         # Queue pairs drift against each other. A single one, or stripes that wait for each
         # other, are known by three windows that are alike.
         most = COLD_PACKETS // packets
         used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
-        cold = max(cycle, options.warmup, -(-used // options.window))
-        together, drift = -(-seen // options.window), ERROR
-    return Laps.of(
-        options,
-        cycle=cycle,
-        cold=cold,
-        together=together,
-        slack=SLACK,
-        drift=drift,
-        error=ERROR,
-    )
+        how["cold"] = max(cycle, options.warmup, -(-used // options.window))
+        how |= {"together": -(-seen // options.window), "drift": ERROR}
+    return Laps.of(options, **how)
 
 
 class Timing:
     """The time of the windows of a process that sends.
 
-    Args:
-        stride: bytes from one entry of a queue to the next.
+    Parameters:
         depth: entries of each send queue.
+        stride: bytes from one entry of a queue to the next.
         packets: of a message.
 
     Attributes:

@@ -38,36 +38,29 @@ class FurtherBuffers:
     turn again. They are registered when they are first used, which takes no simulated time. The
     method is that of MIBA, which sur2005 section 4.3 uses.
 
-    Args:
-        pd: where to register them.
-        options: size, page size and percentage of reuse.
+    Attributes:
         on_new: is told of each one.
     """
 
-    def __init__(
-        self,
-        pd: PD,
-        options: Options,
-        on_new: Callable[[MR], object] = lambda _: None,
-    ) -> None:
-        self._pd, self._options, self._on_new = pd, options, on_new
+    def __init__(self, pd: PD, options: Options) -> None:
+        self._pd, self._options = pd, options
         self._count = options.buffers
         if options.buffers == 1:
             self._count = enough_buffers(pd.context.adapter.description, options)
         self._registered: list[MR] = []
+        self.on_new: Callable[[MR], object] = lambda _: None
 
     def find(self, message: int) -> MR | None:
         """The buffer of a message, counted from 0, or None if it reuses the common one."""
-        reuse = self._options.reuse
-        before = message * reuse // ALL
-        if (message + 1) * reuse // ALL > before:
+        options = self._options
+        before = message * options.reuse // ALL
+        if (message + 1) * options.reuse // ALL > before:
             return None
         turn = (message - before) % self._count
         while turn >= len(self._registered):
-            options = self._options
             mr = self._pd.reg_mr(options.size, _REMOTE, page_size=options.page_size)
             self._registered.append(mr)
-            self._on_new(mr)
+            self.on_new(mr)
         return self._registered[turn]
 
 
@@ -94,7 +87,8 @@ class Process:
         self.cq = CQ(context, 8 * self.depth * options.qps)
         self.source = self._register()
         self.further_sources = FurtherBuffers(self.pd, options)
-        self.further_targets = FurtherBuffers(self.pd, options, self._watch)
+        self.further_targets = FurtherBuffers(self.pd, options)
+        self.further_targets.on_new = self._watch
         self.qps: dict[int, QP] = {}
         self.receiver: Process | None = None
         self.lanes_out: list[Lane] = []
@@ -102,9 +96,8 @@ class Process:
         self.control = self.pd.reg_mr(CONTROL_SIZE)
         self.reply_qp: QP
         self.sends = self.receives = False
-        adapter = context.adapter
-        stride = adapter.description.wqe.stride
-        packets = adapter.packets(opcode.value, options.size)
+        stride = context.adapter.description.wqe.stride
+        packets = context.adapter.packets(opcode.value, options.size)
         self.timing = Timing(options, self.depth, stride, packets)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
@@ -168,7 +161,7 @@ class Process:
         stripes = zip(lanes[first : first + ports], pairwise(cuts), strict=True)
         return [(lane, begin, end - begin) for lane, (begin, end) in stripes]
 
-    def post_message(self) -> Steps:
+    def _post_message(self) -> Steps:
         """Post one message and what announces it."""
         assert self.receiver is not None
         source = self.further_sources.find(self._turn) or self.source
@@ -227,13 +220,11 @@ class Process:
         elif qp is not self.reply_qp:
             self._completions.append(completion.timestamp_ps)
 
-    def await_messages(self, number: int) -> Steps:
+    def _await_messages(self, number: int) -> Steps:
         """Wait until ``number`` more messages have come in."""
         if self.notified:
-            parts = 1
-            if self.striped and self.options.size > self.options.threshold:
-                parts = self.options.ports
-            self._notices -= number * parts
+            divided = self.striped and self.options.size > self.options.threshold
+            self._notices -= number * (self.options.ports if divided else 1)
             while self._notices < 0:
                 yield from self._progress()
             return
@@ -253,9 +244,9 @@ class Process:
         """One window: send, receive and reply, await the reply and the completions."""
         if self.sends:
             for _ in range(length):
-                yield from self.post_message()
+                yield from self._post_message()
         if self.receives:
-            yield from self.await_messages(length)
+            yield from self._await_messages(length)
             yield from self._say(self.reply_qp, REPLY_SIZE)
             while self.cq.queue.entries:
                 yield from self._progress()
@@ -286,6 +277,6 @@ class ReadProcess(Process):
 
     def window(self, length: int) -> Steps:
         for _ in range(length):
-            yield from self.post_message()
+            yield from self._post_message()
         while len(self._completions) < self._posted:
             yield from self._progress()

@@ -105,15 +105,10 @@ def _word(workload: Workload, name: str) -> str:
 
 def _method(workload: Workload) -> tuple[Any, str]:
     """Find the module that runs a workload, and what its function says."""
-    seen = inspect.getclosurevars(workload.run)
-    if "module" in seen.nonlocals:
-        module = importlib.import_module(f"hcasim.workloads.mpi.{seen.nonlocals['module']}")
-        found = getattr(module, seen.nonlocals["function"])
-    elif workload.run.__doc__ is None and "Stream" in seen.globals:
+    found = workload.function
+    if workload.program == "flows.perftest":
         # perftest's tests say what they do in the room that they share.
         return importlib.import_module("hcasim.workloads.perftest"), ""
-    else:
-        found = workload.run
     return sys.modules[found.__module__], inspect.getdoc(found) or ""
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -37,6 +38,7 @@ from hcasim.workloads.flows import (
 )
 from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
+from hcasim.workloads.workload import Run
 from tests.rig import networked
 from tests.twin import link_byte, pcie_byte
 from tests.unit.runs.test_options import faults_of
@@ -54,7 +56,8 @@ def rates(machine: Machine, pairs: list[tuple[int, int]], verb: Verb = "write") 
     """Bytes a second of flows from node to node, all at once, each of another source."""
     nodes = sorted({node for pair in pairs for node in pair})
     places = [(nodes.index(source), nodes.index(target)) for source, target in pairs]
-    return measure(Cluster(Simulator(), machine, nodes), OPTIONS, OPCODES[verb], places)[0]
+    run = Run("incast", Simulator(), machine, OPTIONS, lambda *_: nodes)
+    return measure(run, OPCODES[verb], places)[0]
 
 
 def alone(machine: Machine) -> float:
@@ -112,21 +115,22 @@ def test_more_flows_take_no_more_packets(monkeypatch: pytest.MonkeyPatch) -> Non
     machine, options = tree(4), Options(size=4096, iters=5000, tx_depth=16)
     together = []
     for count in (4, 8):
-        cluster = Cluster(Simulator(), machine, count + 1)
+        run = Run("incast", Simulator(), machine, replace(options, nodes=count + 1), first_nodes)
         pairs = [(n, count) for n in range(count)]
-        together.append(sum(measure(cluster, options, OPCODES["write"], pairs)[0]))
+        together.append(sum(measure(run, OPCODES["write"], pairs)[0]))
         # Those with data, and an acknowledgement of each.
-        assert cluster.counters()["port_xmit_packets"] < 2 * 1.5 * 2000
+        assert run.cluster.counters()["port_xmit_packets"] < 2 * 1.5 * 2000
     assert together[1] == pytest.approx(together[0], rel=0.02)
 
 
 def test_only_what_packets_pass_is_built() -> None:
-    cluster = Cluster(Simulator(), resolve("fat-tree-64"), [0, 63])
+    run = Run("incast", Simulator(), resolve("fat-tree-64"), OPTIONS, lambda *_: [0, 63])
+    cluster = run.cluster
     assert [switch.name for switch in cluster.fabric.switches] == [
         "level1.switch0",
         "level1.switch3",
     ]
-    measure(cluster, OPTIONS, OPCODES["write"], [(0, 1)])
+    measure(run, OPCODES["write"], [(0, 1)])
     # There and back, by the numbers of the nodes.
     assert [switch.name for switch in cluster.fabric.switches] == [
         "level1.switch0",

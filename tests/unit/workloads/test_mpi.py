@@ -13,6 +13,8 @@ from hcasim.workloads import Options, run_point
 from hcasim.workloads.mpi.group import measure, one_pair, several_pairs
 from hcasim.workloads.mpi.pairs import PingPong, Receiving
 from hcasim.workloads.mpi.windows import relay
+from hcasim.workloads.roles import first_nodes
+from hcasim.workloads.workload import Run
 from tests.mpi_jobs import job
 
 
@@ -266,7 +268,10 @@ def test_pairs_of_the_same_nodes_share_the_adapters() -> None:
 def test_the_first_half_of_all_processes_is_paired_with_the_second() -> None:
     """So both processes of a node are on one side, and no pair stays on a node."""
     machine = hc.machine("rashti2007", stack="mpich2-nes")
-    pairs = several_pairs(PingPong, Simulator(), machine, Options(nodes=2, processes=2))
+    pairs = several_pairs(
+        PingPong,
+        Run("", Simulator(), machine, Options(nodes=2, processes=2), first_nodes),
+    )
     assert [(one.one.rank, *(peer.rank for peer in one.peers)) for one in pairs] == [
         (0, 2),
         (1, 3),
@@ -336,7 +341,7 @@ def test_computing_for_the_overlap_takes_no_longer() -> None:
     options = Options(size=16384, iters=3, warmup=2)
 
     def duration_ps(computing_ps: float) -> float:
-        pair = one_pair(Receiving, Simulator(), machine, options)
+        pair = one_pair(Receiving, Run("", Simulator(), machine, options))
         pair.computing_ps = round(computing_ps)
         measure([pair])
         return pair.laps.mean_ps()

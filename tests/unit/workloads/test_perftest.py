@@ -15,6 +15,7 @@ from hcasim.workloads.end import OPCODES
 from hcasim.workloads.perftest import side, stream
 from hcasim.workloads.perftest.side import Side, moderation
 from hcasim.workloads.perftest.stream import Stream
+from hcasim.workloads.workload import Run
 from tests.rig import extended, machine, run
 
 
@@ -123,8 +124,9 @@ class Watched(Side):
 
 def watched(monkeypatch: pytest.MonkeyPatch, verb: Any, **options: Any) -> Stream:
     monkeypatch.setattr(side, "Side", Watched)
-    test = Stream(Simulator(), machine(), Options(exact=True, **options), OPCODES[verb], False)
-    test.run()
+    run = Run("", Simulator(), machine(), Options(exact=True, **options))
+    test = Stream(run, OPCODES[verb], both_ways=False)
+    test.measure()
     return test
 
 

@@ -9,6 +9,7 @@ from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
 from hcasim.workloads.windows import bandwidth
+from hcasim.workloads.workload import Run
 from tests.rig import machine
 
 
@@ -78,18 +79,13 @@ def test_without_a_mode_every_lane_is_on_the_first_port() -> None:
 
 @pytest.mark.parametrize(("size", "share"), [(65536, 0.5), (4096, 0.0)])
 def test_striping_uses_both_ports_alike_and_whole_messages_only_one(
-    monkeypatch: pytest.MonkeyPatch, size: int, share: float
+    size: int, share: float
 ) -> None:
-    built: list[Cluster] = []
-
-    def cluster(*arguments: Any) -> Cluster:
-        built.append(Cluster(*arguments))
-        return built[-1]
-
-    monkeypatch.setattr(bandwidth, "Cluster", cluster)
     options = Options(size=size, ports=2, mode="striping", window=8, iters=2, warmup=0)
-    bandwidth.window_bw(Simulator(), machine(), options)
-    first, second = (port.transmitter.payload_bytes for port in built[0].nodes[0].adapter.ports)
+    run = Run("window_bw", Simulator(), machine(), options)
+    bandwidth.measure(run)
+    ports = run.cluster.nodes[0].adapter.ports
+    first, second = (port.transmitter.payload_bytes for port in ports)
     assert second / (first + second) == pytest.approx(share, abs=0.01)
 
 
