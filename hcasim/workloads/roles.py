@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hcasim.catalog import Machine, select
+from hcasim.catalog import Machine
+from hcasim.catalog.network.wiring import select
 from hcasim.workloads.options import Options
 
 
