@@ -11,7 +11,8 @@ from typing import Any
 
 from hcasim.calibrate.measurement import Measurement, measurement, pooled
 from hcasim.calibrate.observation import Observation, experiment
-from hcasim.catalog import MTUS, Adapter, Machine, one_of
+from hcasim.catalog import Adapter, Machine, one_of
+from hcasim.catalog.link import MTUS
 from hcasim.catalog.protocol import MTU_OF
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.runs.experiment import Experiment

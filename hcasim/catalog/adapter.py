@@ -21,7 +21,16 @@ from hcasim.catalog.adapter_tables import (
 )
 from hcasim.catalog.buses import Bus
 from hcasim.catalog.protocol import Port, Protocol
-from hcasim.catalog.section import Bandwidth, Clash, Description, Latency, Section, Size, key
+from hcasim.catalog.section import (
+    Bandwidth,
+    Clash,
+    Description,
+    Latency,
+    Section,
+    Size,
+    key,
+    optional,
+)
 from hcasim.ground.units import Bytes
 
 
@@ -34,7 +43,7 @@ class BlueFlame(Section):
 
     buffer: Bytes = key("longest work request that it takes", 64, 4096, multiple_of=64)
     takes: Literal["inline", "any"] = key(
-        "inline: only requests that carry their data; any: all that fit"
+        "inline: only requests with their data; any: all that fit"
     )
 
 
@@ -42,9 +51,7 @@ class Doorbell(Section):
     """The register that software writes to announce work."""
 
     latency: Latency = key("doorbell received to queue pair scheduled")
-    blueflame: BlueFlame | None = key(
-        "of adapters that take work requests themselves", default=None
-    )
+    blueflame: BlueFlame | None = optional("of adapters that take work requests themselves")
 
 
 class Scheduler(Section):
@@ -71,28 +78,18 @@ class Send(Section):
 
     units: _Units = key("processing units, each at work on another queue pair", default=1)
     wqe_service: Latency = key("occupancy of a unit per work request")
-    services: Services | None = key("likewise by operation, instead of wqe_service", default=None)
+    services: Services | None = optional("likewise by operation, instead of wqe_service")
     packet_service: Latency = key("occupancy of a unit per packet")
-    unit_bandwidth: Bandwidth | None = key(
-        "data through one unit, which a packet occupies for so long", default=None
-    )
+    unit_bandwidth: Bandwidth | None = optional("data through one unit while a packet occupies it")
     latency: Latency = key("delay of a packet through the pipeline")
-    read_interval: Latency = key(
-        "between two read requests for the data of one packet; other packets go on", default=0
-    )
-    rest: Latency = key(
-        "end of a message to the next of its queue pair; 0: that may follow at once", default=0
-    )
+    read_interval: Latency = key("between two read requests for the data of one packet", default=0)
+    rest: Latency = key("end of a message to the next of its queue pair", default=0)
     gap: Latency = key("time that a port rests between two packets", default=0)
     prefetch: int = key(
-        "packets translated while others wait to be read; 0: each when its turn comes; without a "
-        "meaning if queue pairs keep the order, whose packets are translated as they come",
-        0,
-        4096,
+        "packets translated ahead while others wait to be read, if ports keep the order", 0, 4096
     )
     port_buffer: Size = key(
-        "data staged in front of each port; in slots of a full packet if packets keep the order "
-        "of the port"
+        "data staged for each port; slots of a full packet if ports keep the order"
     )
 
 
@@ -117,7 +114,7 @@ class ReceiveQueue(Section):
 
     latency: Latency = key("time to consume a receive work request, beyond fetching it")
     ahead: int = key(
-        "entries of a receive queue on the chip before messages take them", 0, 256, default=0
+        "receive queue entries on the chip before messages take them", 0, 256, default=0
     )
 
 
@@ -126,23 +123,17 @@ class Atomics(Section):
 
     outstanding: int = key("atomics between the reading of their word and its writing", 1, 1024)
     service: Latency = key("occupancy of the unit per atomic")
-    lock: Bytes = key(
-        "bytes that are locked together while one of their words is changed", 8, 4096, multiple_of=8
-    )
+    lock: Bytes = key("bytes locked together while a word of them changes", 8, 4096, multiple_of=8)
 
 
 class Responder(Section):
     """The server of RDMA reads and atomics."""
 
     latency: Latency = key("request accepted to first access of host memory")
-    services: Services | None = key(
-        "occupancy of a receiving unit per request, beside its packets", default=None
-    )
+    services: Services | None = optional("of a receiving unit per request, beside its packets")
     outstanding: int = key("requests accepted at once per queue pair", 1, 128)
-    rest: Latency = key(
-        "end of a response to the next of its queue pair; 0: that may follow at once", default=0
-    )
-    atomics: Atomics | None = key("without it one atomic is executed at a time", default=None)
+    rest: Latency = key("end of a response to the next of its queue pair", default=0)
+    atomics: Atomics | None = optional("without it one atomic is executed at a time")
 
 
 class Requester(Section):
@@ -171,14 +162,13 @@ class Device(Description):
 class Adapter(Device):
     """An RDMA adapter."""
 
-    port: Port | None = key("the links that each port takes", default=None)
-    firmware_mode: FirmwareMode | None = key(
-        "tavor or mem: tables in the adapter's memory; memfree: in the host's", default=None
+    port: Port | None = optional("the links that each port takes")
+    firmware_mode: FirmwareMode | None = optional(
+        "tavor, mem: tables in its own memory; memfree: in the host's"
     )
     protocol: Protocol = key("what it speaks over its links")
     order: Literal["port", "queue_pair"] = key(
-        "what keeps its order: all packets of a port and direction, so that one that has to wait "
-        "holds up the others, or those of each queue pair",
+        "packets that wait behind one that waits: all of its port, or of its queue pair",
         default="port",
     )
     doorbell: Doorbell
@@ -197,11 +187,11 @@ class Adapter(Device):
     cqc: Cache = key("contexts of completion queues")
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
-    tables: Tables | None = key("of adapters of the mthca family", default=None)
+    tables: Tables | None = optional("of adapters of the mthca family")
     limits: Limits
     wqe: Wqe
     cqe: Cqe
-    umr: Umr | None = key("of adapters that register memory by work requests", default=None)
+    umr: Umr | None = optional("of adapters that register memory by work requests")
 
     @model_validator(mode="after")
     def _has_modes(self) -> Adapter:
@@ -239,15 +229,11 @@ class DmaEngine(Section):
 
     operations: int = key("bulk operations that software keeps in flight", 1, 65536)
     operation_limit: Bytes = key("longest bulk operation", 1, 2**30)
-    latency: Latency = key(
-        "of a bulk operation in the device, enqueued to completion seen by software"
-    )
+    latency: Latency = key("of a bulk operation, enqueued to completion seen by software")
     read_interval: Latency = key("between two bulk reads that begin")
     read_bandwidth: Bandwidth = key("at which the engine works on bulk reads, one after the other")
     write_interval: Latency = key("between two bulk writes that begin")
-    store_bandwidth: Bandwidth = key(
-        "at which the data of one read enter the device's memory, request by request"
-    )
+    store_bandwidth: Bandwidth = key("of the data of one read into the device's memory")
     command_latency: Latency = key("of a command in the device, issued to data seen by software")
     command_limit: Bytes = key("longest access by a command", 1, 4096)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.section import Bandwidth, Clash, Count, Latency, Section, Size, key
+from hcasim.catalog.section import Bandwidth, Clash, Count, Latency, Section, Size, key, optional
 from hcasim.ground.errors import one_of
 from hcasim.ground.units import SIZE, Bytes
 
@@ -40,7 +40,7 @@ class Icm(Section):
     outstanding: int = key("fetches of all caches that may be in flight at once", 1, 1024)
     latency: Latency = key("of a fetch, besides the memory that holds the table")
     victims: int = key("changed lines that may wait for their write-back", 1, 1024)
-    cache: IcmCache | None = key("behind the caches of all tables, if there is one", default=None)
+    cache: IcmCache | None = optional("behind the caches of all tables, if there is one")
 
 
 class Tables(Section):
@@ -66,7 +66,7 @@ class Cache(Section):
     policy: Policy = key("which line of a set is replaced")
     outstanding: int = key("fetches of this cache that may be in flight at once", 1, 1024)
     location: Literal["mode", "adapter", "host"] = key(
-        "memory that holds the table; mode: the host's if the firmware mode is memfree"
+        "memory with the table; mode: by firmware_mode"
     )
 
     @property
@@ -102,12 +102,8 @@ class Cache(Section):
 class TranslationCache(Cache):
     """The cache of translations."""
 
-    reach: Bytes | None = key(
-        "longest region whose entries lie in one table; a longer one has a table of tables before "
-        "them, of which an entry is looked up too",
-        4096,
-        2**50,
-        default=None,
+    reach: Bytes | None = optional(
+        "longest region with one table; a longer one has a table of tables, too", 4096, 2**50
     )
 
 
@@ -132,9 +128,7 @@ class WqeCache(Section):
 
     entries: Count = key("entries of all queue pairs together")
     policy: Policy = key("which entry is replaced")
-    service: Latency = key(
-        "occupancy of a receiving unit by a response that had to wait for it", default=0
-    )
+    service: Latency = key("of a receiving unit by a response that had to wait for it", default=0)
 
 
 class Wqe(Section):
@@ -147,25 +141,16 @@ class Wqe(Section):
     stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = key(
         "distance of two entries"
     )
-    packed: bool | None = key(
-        "a send takes as many strides as it needs; otherwise each as many as the longest",
-        default=None,
-    )
-    control: _Segment | None = key("control segment of a send", default=None)
-    remote_address: _Segment | None = key("remote address segment", default=None)
-    data: _Segment | None = key("segment that points to data", default=None)
-    atomic: _Segment | None = key("segment of the operands", default=None)
-    inline_header: _Segment | None = key("header of inline data", default=None)
-    datagram: _Segment | None = key("address vector of a datagram", default=None)
+    packed: bool | None = optional("a send takes the strides it needs, not as many as the longest")
+    control: _Segment | None = optional("control segment of a send")
+    remote_address: _Segment | None = optional("remote address segment")
+    data: _Segment | None = optional("segment that points to data")
+    atomic: _Segment | None = optional("segment of the operands")
+    inline_header: _Segment | None = optional("header of inline data")
+    datagram: _Segment | None = optional("address vector of a datagram")
     fetch: int = key("entries of a send queue that one read brings at most", 1, 256, default=1)
-    ahead: int = key(
-        "entries of a send queue that may be on the chip before their turn; 0: the next is "
-        "fetched when the packets of the last have been handed on",
-        0,
-        256,
-        default=0,
-    )
-    cache: WqeCache | None = key("of entries in flight, if it is known", default=None)
+    ahead: int = key("send queue entries on the chip before their turn", 0, 256, default=0)
+    cache: WqeCache | None = optional("of entries in flight, if it is known")
 
 
 class Umr(Section):
@@ -173,21 +158,15 @@ class Umr(Section):
 
     segments: Size = key("of such a work request besides its control segment and the list of pages")
     inline: Bytes = key("longest list of pages that the work request holds itself", 0, 1024)
-    service: Latency = key(
-        "of a registration, besides fetching a list that is longer; one at a time"
-    )
+    service: Latency = key("of a registration, besides fetching a longer list")
 
 
 class Cqe(Section):
     """Completion queue entries."""
 
     size: Annotated[Literal[16, 32, 64, 128], SIZE] = key("size of one entry")
-    inline: Bytes | None = key(
-        "longest message of a connection that comes in the entry itself: received by a send, or "
-        "read where all requests are signaled",
-        0,
-        64,
-        default=None,
+    inline: Bytes | None = optional(
+        "longest message of a connection that comes in the entry itself", 0, 64
     )
 
     @model_validator(mode="after")

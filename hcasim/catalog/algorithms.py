@@ -14,15 +14,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import ge, gt, le, lt
 
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import Fault, nearest, one_of
 from hcasim.ground.units import UnitError, parse_size
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "bcast": (
-        "binomial",
-        "scatter_ring_allgather",
-        "scatter_recursive_doubling_allgather",
-    ),
+    "bcast": ("binomial", "scatter_ring_allgather", "scatter_recursive_doubling_allgather"),
     "allgather": ("ring", "recursive_doubling", "bruck"),
     "alltoall": ("linear", "pairwise_xor", "pairwise_shift", "bruck", "recursive_doubling"),
     "reduce": ("binomial", "rabenseifner"),
@@ -38,18 +34,17 @@ NAMES: dict[str, tuple[str, ...]] = {
 def algorithm_fault(collective: str, algorithm: str) -> str:
     """Say that a collective has no such algorithm, and which it has; nothing if it has it."""
     known = NAMES[collective]
-    if algorithm in known:
-        return ""
-    return f"found {algorithm!r}; allowed: {one_of(known)}{nearest(algorithm, known)}"
+    fault = Fault("", algorithm, one_of(known), nearest(algorithm, known))
+    return "" if algorithm in known else fault
 
 
 def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
     """Return a line for each collective that there is not, and for each algorithm that it lacks."""
-    faults = []
+    faults: list[str] = []
     for collective, algorithm in algorithms.items():
         if collective not in NAMES:
-            allowed = f"{one_of([*NAMES])}{nearest(collective, NAMES)}"
-            faults.append(f"algorithms: found {collective!r}; allowed: {allowed}")
+            hint = nearest(collective, NAMES)
+            faults.append(Fault("algorithms", collective, one_of([*NAMES]), hint))
         elif fault := algorithm_fault(collective, algorithm):
             faults.append(f"algorithms[{collective!r}]: {fault}")
     return faults
@@ -57,23 +52,13 @@ def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
 
 Condition = Callable[[int, int], bool]
 """Of the bytes of a message and the number of processes."""
-
 _COMPARISONS: dict[str, Condition] = {"<=": le, "<": lt, ">=": ge, ">": gt}
-_MEASURES: dict[str, Callable[[int, int], int]] = {
-    "size": lambda size, processes: size,
-    "total": lambda size, processes: size * processes,
-    "processes": lambda size, processes: processes,
-}
 _CONDITION = re.compile(r"(size|total|processes)\s*(<=|<|>=|>)\s*(\S.*)")
 
 
 @cache
 def parse_rules(collective: str, text: str) -> tuple[tuple[str, Condition], ...]:
-    """Read rules: algorithms, each with the condition under which it is used.
-
-    Raises:
-        ValueError: what was found and what is allowed.
-    """
+    """Return algorithms, each with the condition under which it is used; or raise ValueError."""
     rules = []
     for part in text.split(";"):
         name, condition, rest = part.strip().partition(" if ")
@@ -102,8 +87,10 @@ def _condition(text: str) -> Condition:
         limit = int(written) if what == "processes" else parse_size(written)
     except (ValueError, UnitError):
         raise ValueError(f"found {written!r}; allowed: a number or a size such as 12K") from None
-    measure, compare = _MEASURES[what], _COMPARISONS[sign]
-    return lambda size, processes: compare(measure(size, processes), limit)
+    compare = _COMPARISONS[sign]
+    if what == "processes":
+        return lambda size, processes: compare(processes, limit)
+    return lambda size, processes: compare(size * processes if what == "total" else size, limit)
 
 
 def choose(collective: str, text: str, size: int, processes: int) -> str:

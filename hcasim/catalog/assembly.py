@@ -16,7 +16,7 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside, renamed
 from hcasim.catalog.network.topologies import BackToBack, Explicit, Network, OneSwitch
 from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
-from hcasim.catalog.part import Part, kind_of
+from hcasim.catalog.part import Part, copied, kind_of
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Nodes, Testbed
 from hcasim.ground.errors import CatalogError, one_of
@@ -74,12 +74,12 @@ class Assembly:
             host: a host instead of that of each group.
             stacks: of each group.
         """
-        starts = {self.starts[name]: group for name, group in self.groups.items()}
+        groups = {self.starts[name]: group for name, group in self.groups.items()}
         wanted = {
             f"{start}adapter": group.adapter if adapter is None else adapter
-            for start, group in starts.items()
+            for start, group in groups.items()
         }
-        wanted |= {f"{start}host": host or group.host for start, group in starts.items()}
+        wanted |= {f"{start}host": host or group.host for start, group in groups.items()}
         models = models_of(self.network)
         wanted |= {f"{name}.switch".lstrip("."): model for name, model in models.items()}
         wanted |= {f"{self.starts[name]}link": f"nodes.{name}.link" for name in self.groups}
@@ -93,29 +93,39 @@ class Assembly:
                 self._load(name, wanted[name])
         self.parts = {name: self.parts[name] for name in wanted if name in self.parts}
         if not isinstance(self.network, BackToBack | OneSwitch):
-            self._link("trunk", "trunk", next(iter(starts)))
+            self._link("trunk", "trunk", next(iter(groups)))
             values = {**self.bed.values["network"], "switch": self.network.switch}
-            self._follow(
-                "network", type(self.network), values, inside(self.bed.parameters, "network")
-            )
-        for name, group in self.groups.items():
-            card = self.parts.get(f"{self.starts[name]}adapter")
-            if card is not None:
-                self._cable(card, name, group.ports)
-                self._plug(card, wanted[card.name], group, host is None)
+            given = inside(self.bed.parameters, "network")
+            self._follow("network", type(self.network), values, given)
+        for (name, group), start in zip(self.groups.items(), groups, strict=True):
+            if (card := self.parts.get(f"{start}adapter")) is None:
+                continue
+            self._cable(card, name, group.ports)
+            buses = [path for path in self.settings if path in card.bus_paths]
+            for path in buses:
+                measured = [one for each in self.groups.values() for one in each.adapters]
+                known = dict.fromkeys((*measured, *list_ids("adapters")))
+                if fault := replace_bus(card, self.settings[path], known):
+                    self.faults.append(f"--set {path}: {fault}")
+            if (box := self.parts.get(f"{start}host")) is not None:
+                together = wanted[card.name] in group.adapters and host is None and not buses
+                names = (group.host, wanted[card.name]) if together else None
+                self.faults += plug(card, box, names)
 
     def _load(self, name: str, identifier: str) -> None:
         kind = kind_of(name)
         try:
             loaded = load(identifier, _FOLDERS[kind])
         except CatalogError as error:
-            self.faults += [fault for fault in error.faults if fault not in self.faults]
+            self.faults += error.faults
             return
-        values, below = dict(loaded.values), loaded.below(name)
-        part = self.parts[name] = Part(name, type(loaded.model), values, below, loaded)
+        below = loaded.below(name)
+        part = Part(name, type(loaded.model), copied(dict(loaded.values)), below, loaded)
+        self.parts[name] = part
         if kind == "adapter":
             carried = carried_kind(self.testbed.link, self.of("switch"))
-            self.faults += choose_protocol(part, self.settings, carried)
+            if fault := choose_protocol(part, self.settings, carried):
+                self.faults.append(fault)
         if kind in ("adapter", "switch"):
             take_ports(part, self.settings)
 
@@ -127,7 +137,7 @@ class Assembly:
         parameters: Iterable[Parameter[Value]],
     ) -> Part:
         """Make a part of a section of the testbed."""
-        self.parts[name] = Part(name, model, dict(values), renamed(parameters, name))
+        self.parts[name] = Part(name, model, copied(dict(values)), renamed(parameters, name))
         return self.parts[name]
 
     def _link(self, name: str, place: str, start: str) -> None:
@@ -142,7 +152,7 @@ class Assembly:
             bed = self.testbed.id
             found = link_of_port(bed, card, self.of("switch"), values, parameters)
             if isinstance(found, str):
-                self.faults += [found] if found not in self.faults else []
+                self.faults.append(found)
                 return
             model, values, parameters = found
         part = self._follow(name, model, values, parameters)
@@ -166,19 +176,6 @@ class Assembly:
             (given,) = (one for one in self.bed.parameters if one.path == path)
             adapter.values["ports"] = ports
             adapter.parameters[full] = replace(given, path=full)
-
-    def _plug(self, adapter: Part, identifier: str, group: Nodes, usual: bool) -> None:
-        """Give an adapter the bus that settings say, and its host a slot for it."""
-        buses = [path for path in self.settings if path in adapter.bus_paths]
-        for path in buses:
-            measured = [one for each in self.groups.values() for one in each.adapters]
-            known = dict.fromkeys((*measured, *list_ids("adapters")))
-            if fault := replace_bus(adapter, self.settings[path], known):
-                self.faults.append(f"--set {path}: {fault}")
-        host = self.parts.get(adapter.name.removesuffix("adapter") + "host")
-        if host is not None:
-            together = identifier in group.adapters and usual and not buses
-            self.faults += plug(adapter, host, (group.host, identifier) if together else None)
 
 
 def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hcasim.catalog.section import PLAIN, Latency, Section, Size, key
+from hcasim.catalog.section import PLAIN, Latency, Section, Size, key, optional
 from hcasim.ground.units import SIZE, Bytes, Hertz
 
 Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
@@ -52,7 +52,7 @@ class PcieDevice(Section):
     dllp_tlps_per_update: int = key("packets covered by one UpdateFC DLLP", 1, 1024)
     packet_gap: Latency = key("that the device leaves behind each packet it sends", default=0)
     relaxed_ordering: bool = key("its writes need not become visible in order", default=False)
-    bridge: CardBridge | None = key("what this bus leads to", default=None)
+    bridge: CardBridge | None = optional("what this bus leads to")
 
     @property
     def longest_read(self) -> int:
@@ -66,14 +66,10 @@ class PcixDevice(Section):
     kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
     width_bits: Literal[32, 64] = key("data width")
     clock: Hertz = key("bus clock", 10**6, 133_333_334)
-    mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key(
-        "maximum memory read byte count of one request"
-    )
-    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key(
-        "split transactions that may be outstanding"
-    )
+    mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key("longest memory read request")
+    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key("outstanding split transactions")
     write_burst: Bytes = key("longest burst of one memory write", 128, 4096, multiple_of=128)
-    bridge: CardBridge | None = key("what this bus leads to", default=None)
+    bridge: CardBridge | None = optional("what this bus leads to")
 
     @property
     def longest_read(self) -> int:
@@ -87,9 +83,7 @@ Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
 class CardBridge(Bridge):
     """A bridge on the card: from the bus before it to another, which is nearer to the host."""
 
-    completion_burst: Burst = key(
-        "what it reads at a time, and returns to the bus before it in one burst"
-    )
+    completion_burst: Burst = key("what it reads at a time and returns in one burst")
     reads: int = key("reads that may be outstanding on the bus behind it", 1, 1024)
     bus: Bus = key("the bus behind it, towards the host")
 

@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.provenance import Evidence, Parameter, Value
 from hcasim.catalog.section import Plain, Refers
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
 
 DEPTH = 6
-"""Levels of sections: three buses and the bridges between them."""
+"""Levels of sections, as buses and bridges may hold each other without end: three buses."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -38,6 +38,7 @@ class Leaf:
         step: what the value must be a multiple of.
         required: a file must hold it.
         default: what holds for a description that does not say it; None if there is no such value.
+        words: what it means.
     """
 
     base: type
@@ -48,6 +49,7 @@ class Leaf:
     step: int | None = None
     required: bool = True
     default: Value | None = None
+    words: str = ""
 
     def format(self, value: Value) -> str:
         """Write a value as a file would hold it, without quotes."""
@@ -55,10 +57,12 @@ class Leaf:
             return self.unit.format(value)
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    def assumed(self, path: str, value: Value, source: str) -> Parameter[Value]:
-        """Return a value of it that nobody has stated, with what it comes from."""
+    def parameter(
+        self, path: str, value: Value, evidence: Evidence, source: str, *more: Any
+    ) -> Parameter[Value]:
+        """Return a value of it with what it comes from; further arguments as for `Parameter`."""
         unit = self.unit.base if self.unit else ""
-        return Parameter(path, value, self.format(value), unit, "assumed", source)
+        return Parameter(path, value, self.format(value), unit, evidence, source, *more)
 
     def raw(self, value: Value) -> Value:
         """Return a value as a file holds it: a quantity as text, others as they are."""
@@ -83,13 +87,7 @@ class Leaf:
         return text
 
     def read(self, raw: object) -> Value:
-        """Check a value from a file.
-
-        Parameters:
-            raw: what TOML holds: text with a unit for a quantity, else a number, word or boolean.
-
-        Returns:
-            The value in base units.
+        """Return a value of a file, where a quantity is text with a unit, in base units.
 
         Raises:
             UnitError: a wrong type, unit or value; the message says what was found and allowed.
@@ -107,25 +105,17 @@ class Leaf:
         return self._check(raw, raw)
 
     def read_argument(self, text: str) -> Value:
-        """Check a value from the command line, where everything is text.
-
-        Parameters:
-            text: the value; "4K" and a bare number of bytes are understood for sizes.
-
-        Returns:
-            The value in base units.
+        """Return a value of the command line, where all is text, and "4K" or 8 are sizes, too.
 
         Raises:
             UnitError: as for `read`.
         """
         if self.unit is not None:
             return self._check(self.unit.parse_argument(text), text)
-        raw: object = text
         if self.base is bool:
-            raw = {"true": True, "false": False}.get(text.strip().lower(), text)
-        elif self.base is int:
-            raw = int(text) if _INTEGER.fullmatch(text.strip()) else text
-        return self.read(raw)
+            return self.read({"true": True, "false": False}.get(text.strip().lower(), text))
+        whole = self.base is int and _INTEGER.fullmatch(text.strip())
+        return self.read(int(text) if whole else text)
 
     def allows(self, value: Value) -> bool:
         """Whether a value of its type is one of those, or in the range."""
@@ -145,11 +135,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class PlainKey:
-    """A key that needs no evidence.
+    """A key that needs no evidence: a word, or a list of many.
 
     Parameters:
-        many: it holds a list of words.
-        required: a file must hold it.
         refers: the kind of description that it names, if it names any.
     """
 
@@ -164,7 +152,6 @@ class Table:
 
     Parameters:
         models: by kind; a section without kinds has the single key "".
-        required: a file must hold it.
         named: there may be several, by name; without names the key's own is that of the only one.
     """
 
@@ -185,16 +172,13 @@ Key = Leaf | PlainKey | Table
 @cache
 def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
     """Return what each key of a description or section holds, in the order of the model."""
-    return MappingProxyType({name: _key(info) for name, info in model.model_fields.items()})
+    return {name: _key(info) for name, info in model.model_fields.items()}
 
 
 def leaf_paths(
     model: type[BaseModel],
     values: Mapping[str, Any] | None = None,
-    depth: int = DEPTH,
-    *,
     every: bool = False,
-    at: str | None = None,
 ) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 
@@ -202,24 +186,15 @@ def leaf_paths(
         model: the description.
         values: nested tables, of which the leaves are wanted; without it, the leaves of all
             sections that there may be.
-        depth: how deep sections are looked into, because those of buses and bridges may hold
-            each other without end.
         every: with the leaves that the values lack and may have.
-        at: look for the leaf at this path alone.
     """
-    return dict(_leaves(model, values, depth, every, at))
+    return dict(_leaves(model, values, every, DEPTH))
 
 
 def _leaves(
-    model: type[BaseModel],
-    values: Mapping[str, Any] | None,
-    depth: int,
-    every: bool,
-    at: str | None,
+    model: type[BaseModel], values: Mapping[str, Any] | None, every: bool, depth: int
 ) -> Iterator[tuple[str, Leaf]]:
     for name, key in keys_of(model).items():
-        if at is not None and at.partition(".")[0] != name:
-            continue
         if isinstance(key, Leaf):
             if key.required or values is None or every or name in values:
                 yield name, key
@@ -229,12 +204,9 @@ def _leaves(
                 wanted = name in values or ((every or key.required) and _begins(key))
                 parts = key.parts(name, values.get(name, {})) if wanted else {}
             for part, one in parts.items():
-                if at is not None and not at.startswith(f"{part}."):
-                    continue
-                below = None if at is None else at.removeprefix(f"{part}.")
                 for kind, child in key.models.items():
                     if one is None or one.get("kind", "") == kind:
-                        for path, leaf in _leaves(child, one, depth - 1, every, below):
+                        for path, leaf in _leaves(child, one, every, depth - 1):
                             yield f"{part}.{path}", leaf
 
 
@@ -249,15 +221,16 @@ def _begins(key: Table) -> bool:
 def _key(info: FieldInfo) -> Key:
     kinds: Sequence[Any] = get_args(info.annotation) or (info.annotation,)
     if get_origin(info.annotation) is dict:
-        return Table(MappingProxyType({"": kinds[1]}), info.is_required(), named=True)
+        return Table({"": kinds[1]}, info.is_required(), named=True)
     inner = [kind for kind in kinds if kind is not NoneType]
     if len(inner) == 1 and NoneType in kinds:
         optional = FieldInfo.from_annotation(inner[0])
         optional.metadata += info.metadata
+        optional.description = info.description
         return replace(_key(optional), required=False)
     models = [one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)]
     if models:
-        return Table(MappingProxyType({_kind(one): one for one in models}), info.is_required())
+        return Table({_kind(one): one for one in models}, info.is_required())
     choices = tuple(kinds) if get_origin(info.annotation) is Literal else ()
     marks = {type(mark): mark for mark in info.metadata}
     if plain := marks.get(Plain) or marks.get(Refers):
@@ -273,6 +246,7 @@ def _key(info: FieldInfo) -> Key:
         step=getattr(marks.get(MultipleOf), "multiple_of", None),
         required=info.is_required(),
         default=None if info.is_required() else info.default,
+        words=info.description or "",
     )
 
 

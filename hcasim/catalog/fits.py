@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -21,10 +21,10 @@ from pydantic import (
 )
 
 from hcasim.catalog.folders import find_file
-from hcasim.ground.errors import CatalogError, display, nearest
+from hcasim.ground.errors import Fault, display, nearest, refuse
 from hcasim.ground.faults import told, without_faults
 from hcasim.ground.reading import read_toml, render_toml
-from hcasim.ground.text import brief, html_table
+from hcasim.ground.text import brief
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0)]
@@ -45,19 +45,17 @@ Quantity = Annotated[
 
 
 class FittedValue(_Record):
-    """One value of a fit, still as text.
+    """One value of a fit, still as text with its unit.
 
     Parameters:
-        value: the value with its unit.
         tied_to: path of the entry that this one follows, in place of a value; what that entry
             says then holds for this one, too.
-        interval: lowest and highest plausible value with units, if it is known.
-        bounds: lowest and highest value that a search may try, with units.
-        start: the value from which a search sets out; the middle of the bounds without it.
+        interval: lowest and highest plausible value, if it is known.
+        bounds: lowest and highest value that a search may try.
+        start: where a search sets out, if not in the middle of the bounds.
         multiple: a search tries multiples of this, in base units.
         claims: what determined the value: statements, or curves of traces.
         verdict: whether the data determine it.
-        note: what a reader should know.
         samples: values that the data allow, in base units; of all entries those at the same place
             belong together.
     """
@@ -80,10 +78,10 @@ class FittedValue(_Record):
     @model_validator(mode="after")
     def _has_a_value_or_a_tie(self) -> Self:
         if (self.value is None) == (not self.tied_to):
-            found = "both" if self.tied_to else "neither"
-            raise ValueError(f"found {found}; allowed: value or tied_to")
-        own = [name for name in _OF_A_LEADER if self.tied_to and name in self.model_fields_set]
-        if own:
+            raise ValueError(
+                f"found {'both' if self.tied_to else 'neither'}; allowed: value or tied_to"
+            )
+        if own := [name for name in _OF_A_LEADER if self.tied_to and name in self.model_fields_set]:
             raise ValueError(f"found {', '.join(own)}, but a tied entry has that of its leader")
         return self
 
@@ -139,16 +137,13 @@ class Fit(_Record):
 
     Parameters:
         id: of a fit to claims the testbed or paper.
-        title: what was fitted, in plain words.
         notes: method and caveats.
         claims: the statements that all of it was fitted to.
         floor_percent: error that the model, or a measurement, may have at each of those, beside
-            the rounding; none without it.
+            the rounding.
         entries: the values by path, such as "adapters.mt25208.send.latency".
         settings: what-if settings of the machine that was fitted, by the path of a fit.
-        traces: what it was fitted to.
-        curves: how well each is met, and whether it was fitted or held out.
-        made: how a fit to traces was made.
+        traces: what it was fitted to; curves and made say how, and how well.
     """
 
     model_config = ConfigDict(
@@ -177,11 +172,7 @@ class Fit(_Record):
 
     @classmethod
     def at(cls, file: Path, contents: Mapping[str, Any]) -> Self:
-        """Return a fit that belongs in a file.
-
-        Raises:
-            ValidationError: the contents are none of a fit.
-        """
+        """Return a fit that belongs in a file; ValidationError if the contents are none."""
         fit = cls.model_validate(contents)
         fit._file = file
         return fit
@@ -190,13 +181,6 @@ class Fit(_Record):
         return brief(self, self.id, entries=len(self.entries))
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        rows = (
-            (path, str(one.value), " to ".join(map(str, one.interval or ())), one.verdict)
-            for path, one in self.entries.items()
-        )
-        return html_table(("entry", "value", "interval", "verdict"), rows, self.title)
 
     @property
     def file(self) -> Path:
@@ -207,14 +191,11 @@ class Fit(_Record):
     @classmethod
     def _follow(cls, entries: dict[str, FittedValue]) -> dict[str, FittedValue]:
         """Give each tied entry what its leader says."""
-        return {
-            path: entries[one.tied_to].model_copy(
-                update={"tied_to": one.tied_to, "verdict": one.verdict, "note": one.note}
-            )
-            if one.tied_to in entries
-            else one
-            for path, one in entries.items()
-        }
+        for path, one in entries.items():
+            if leader := entries.get(one.tied_to):
+                own = {"tied_to": one.tied_to, "verdict": one.verdict, "note": one.note}
+                entries[path] = leader.model_copy(update=own)
+        return entries
 
     @model_validator(mode="after")
     def _says_how_it_was_made(self) -> Self:
@@ -226,10 +207,7 @@ class Fit(_Record):
 
 
 def load_fit(name: str) -> Fit:
-    """Read a fit.
-
-    Parameters:
-        name: its id, or the path of its file.
+    """Read a fit by its id or the path of its file.
 
     Raises:
         CatalogError: an unknown id, or every fault of the file.
@@ -239,24 +217,15 @@ def load_fit(name: str) -> Fit:
 
 
 def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
-    """Build a fit from the contents of its file.
-
-    Parameters:
-        identifier: the id that was asked for.
-        file: where the contents come from, for messages.
-        table: the contents.
-
-    Returns:
-        The fit, with ties resolved.
+    """Return the fit of an id from the contents of its file, with ties resolved.
 
     Raises:
         CatalogError: with every fault of the file.
     """
     _, faults = check_fit(file, table)
     if table.get("id") != identifier:
-        faults.append(f"{display(file)}: id: found {table.get('id')!r}; allowed: {identifier!r}")
-    if faults:
-        raise CatalogError(faults)
+        faults.append(Fault(f"{display(file)}: id", table.get("id"), repr(identifier)))
+    refuse(*faults)
     return Fit.at(file, table)
 
 
@@ -268,34 +237,18 @@ def check_fit(file: Path, table: Mapping[str, Any]) -> tuple[Mapping[str, Any], 
     except ValidationError as error:
         sound = without_faults(error, table)
         faults = told(error, [Fit], table, f"{display(file)}: ")
-    if "entries" in sound:
-        faults += _loose_ties(display(file), sound["entries"], table["entries"])
-    return sound, faults
-
-
-def _loose_ties(
-    where: str, entries: Mapping[str, Any], written: Mapping[str, Any]
-) -> Iterator[str]:
-    leaders = [path for path, one in written.items() if path not in entries or "value" in one]
+    entries, written = sound.get("entries", {}), table.get("entries", {})
+    leaders = [path for path in written if path not in entries or "value" in entries[path]]
     for path, one in entries.items():
         target = one.get("tied_to", "")
         if target and target not in leaders:
-            yield (
-                f"{where}: entries.{path}.tied_to: found {target!r}; "
-                f"allowed: an entry with a value{nearest(target, leaders)}"
-            )
+            place, hint = f"{display(file)}: entries.{path}.tied_to", nearest(target, leaders)
+            faults.append(Fault(place, target, "an entry with a value", hint))
+    return sound, faults
 
 
 def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:
-    """Write a fit in the form that `load_fit` reads.
-
-    Parameters:
-        fit: the fit; its `file` is ignored.
-        header: lines of comment for the top of the file.
-
-    Returns:
-        TOML text, the same for the same fit.
-    """
+    """Return a fit as TOML, as `load_fit` reads it, with lines of comment for the top."""
     table = fit.model_dump(exclude_defaults=True)
     for path, entry in fit.entries.items():
         if entry.tied_to:

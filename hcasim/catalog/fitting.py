@@ -1,13 +1,15 @@
-"""How parts fit: links to the ports at their ends, and adapters to the slots of their hosts."""
+"""How parts fit: links and ports, adapters and slots, and values that cannot work together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import BaseModel
 
+from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.link import (
     NO_CODE,
     RATES,
@@ -20,15 +22,20 @@ from hcasim.catalog.link import (
 )
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
-from hcasim.catalog.network.topologies import Switch
+from hcasim.catalog.network.topologies import BackToBack, Switch
 from hcasim.catalog.part import Part
-from hcasim.catalog.protocol import LINK_OF
+from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
 from hcasim.catalog.provenance import Parameter, Value
-from hcasim.catalog.resolved import Machine
-from hcasim.ground.errors import one_of
+from hcasim.catalog.resolved import Machine, NodeGroup
+from hcasim.ground.errors import Fault, one_of
+from hcasim.ground.units import format_size
 
-_Found: TypeAlias = tuple[type[BaseModel], dict[str, Any], list[Parameter[Value]]]
+HEADROOM = 128
+"""Bytes that a packet may have beyond the MTU: all headers and checks of either link fit."""
+STAND_IN = "generic"
+"""The host whose slots stand in."""
 _MODELS: Mapping[str, type[BaseModel]] = {"infiniband": InfinibandLink, "ethernet": EthernetLink}
+_SLOWEST: Mapping[str, Value] = {"gigabits": 1, "speed": "SDR", "width": 1}
 
 
 def carried_kind(link: Link | PortLink, switches: Iterable[Part]) -> str:
@@ -45,7 +52,7 @@ def link_of_port(
     switches: Sequence[Part],
     given: Mapping[str, Any],
     known: Iterable[Parameter[Value]],
-) -> _Found | str:
+) -> tuple[type[BaseModel], dict[str, Any], list[Parameter[Value]]] | str:
     """Return class, values and parameters of an adapter's link, or what is wrong.
 
     Parameters:
@@ -61,13 +68,11 @@ def link_of_port(
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
         kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
-        slowest: dict[str, Value] = {"gigabits": 1, "speed": "SDR", "width": 1}
-        rates = {k: Parameter(k, v, str(v), "", "assumed", words) for k, v in slowest.items()}
+        rates = {k: Parameter(k, v, str(v), "", "assumed", words) for k, v in _SLOWEST.items()}
     else:
         kind = LINK_OF[protocol]
     wanted = given.get("carries") or kind
-    missing = [key for key in RATES[wanted] if key not in rates]
-    if missing:
+    if missing := [key for key in RATES[wanted] if key not in rates]:
         why = "takes the fastest link of its ports"
         if wanted != kind:
             why = f"has links of kind {wanted}"
@@ -76,62 +81,24 @@ def link_of_port(
             f"allowed: a value, because {testbed} {why}"
         )
     if wanted != kind:
-        return (
-            f"{testbed}: {adapter.name}.protocol: found {protocol}; "
-            f"allowed: a protocol of links of kind {wanted}"
-        )
+        allowed = f"a protocol of links of kind {wanted}"
+        return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)
     found = [rates[key] for key in RATES[kind]]
     for switch in switches:
         limit, name = switch.values.get("port"), switch.values["id"]
         if kind not in _kinds(limit):
-            return f"{testbed}: link.kind: {_other_kind(kind, name, limit)}"
+            return _other_kind(f"{testbed}: link", kind, name, limit)
         for place, one in enumerate(found):
             if limit and rate_order(limit[one.path]) < rate_order(one.value):
                 lower = switch.parameters[f"{switch.name}.port.{one.path}"]
                 words = f"the ports of {name} allow no more: {one.text} ({one.source})"
                 found[place] = replace(lower, path=one.path, source=words)
-    usual = USUAL_CODES.get(found[0].value, NO_CODE)
+    code, evidence, source = USUAL_CODES.get(found[0].value, NO_CODE)
     found += [own[key] for key in _MODELS[kind].model_fields if key in own]
-    fec = {"code": usual.code, "decoding": given["decoding"]}
+    fec = {"code": code, "decoding": given["decoding"]}
     values = {"kind": kind, **{one.path: one.value for one in found}, "fec": fec}
-    code = Parameter("fec.code", usual.code, usual.code, "", usual.evidence, usual.source)
-    found += [code, replace(own["decoding"], path="fec.decoding")]
-    return _MODELS[kind], values, found
-
-
-def overtaxed(machine: Machine) -> Iterator[str]:
-    """Say which links no port of a switch at their ends can be.
-
-    A rate that a setting gives is a what-if, and may be any.
-    """
-    wiring, first = machine.wiring, 0
-    ends: dict[str, tuple[Link, list[Switch]]] = {}
-    for group in machine.groups if machine.switches else ():
-        places = wiring.places[first : first + group.count * group.adapter.ports]
-        first += len(places)
-        name = "link" if group.name == "nodes" else f"{group.name}.link"
-        ends[name] = group.link, [wiring.models[one] for one in {switch for switch, _ in places}]
-    for here, ways in zip(wiring.models, wiring.ways, strict=True):
-        for way in ways:
-            name = f"network.trunks.{way.trunk}" if way.trunk else "trunk"
-            ends.setdefault(name, (way.link, []))[1].append(here)
-    for name, (link, models) in ends.items():
-        whose = (name, name.rpartition(".")[2], "link", "trunk")
-        for switch in {one.id: one for one in models}.values():
-            if switch.port is None:
-                continue
-            port = switch.port.model_dump(exclude_none=True)
-            if link.kind not in _kinds(port):
-                yield f"{name}.kind: {_other_kind(link.kind, switch.id, port)}"
-                continue
-            for key in RATES[link.kind]:
-                rate, most = getattr(link, key), port[key]
-                free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
-                if rate_order(rate) > rate_order(most) and not free:
-                    yield (
-                        f"{name}.{key}: found {rate}; allowed: up to {most}, "
-                        f"as the ports of {switch.id} take"
-                    )
+    found.append(Parameter("fec.code", code, code, "", evidence, source))
+    return _MODELS[kind], values, [*found, replace(own["decoding"], path="fec.decoding")]
 
 
 def _common_kinds(switches: Iterable[Part]) -> set[str]:
@@ -144,14 +111,9 @@ def _kinds(port: Mapping[str, Any] | None) -> set[str]:
     return {kind for kind, keys in RATES.items() if port is None or keys[0] in port}
 
 
-def _other_kind(kind: str, switch: str, port: Mapping[str, Any] | None) -> str:
-    return (
-        f"found {kind}; allowed: {one_of(sorted(_kinds(port)))}, which the ports of {switch} take"
-    )
-
-
-STAND_IN = "generic"
-"""The host whose slots stand in."""
+def _other_kind(link: str, kind: str, switch: str, port: Mapping[str, Any] | None) -> Fault:
+    allowed = f"{one_of(sorted(_kinds(port)))}, which the ports of {switch} take"
+    return _fault(f"{link}.kind", kind, allowed)
 
 
 def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
@@ -169,9 +131,9 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
     needed = ["root_port"] * ("pcie" in kinds) + ["pcix_bridge"] * (kinds[-1] == "pcix")
     missing = [name for name in needed if name not in host.values]
     if names is not None:
+        lacks = "{}, which has no {}, and the bus of {} needs one"
         return [
-            f"host: found {names[0]}, which has no {name}, and the bus of {names[1]} needs one; "
-            f"allowed: a host with a table [{name}]"
+            _fault("host", lacks.format(names[0], name, names[1]), f"a host with a table [{name}]")
             for name in missing
         ]
     for name in missing:
@@ -197,7 +159,6 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
     for key in ("generation", "lanes", "max_payload"):
         if bus[key] > slot[key]:
             lower(adapter, f"{path}.{key}", slot[key], f"the slot of {host.values['id']}")
-    *_, (path, bus) = _buses(adapter)
     port, payload = host.values.get("root_port"), bus["max_payload"]
     if port is not None and port["completion"] > payload:
         why = f"the payload of {adapter.values['id']} there"
@@ -211,3 +172,112 @@ def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
     while bus.get("bridge"):
         path, bus = f"{path}.bridge.bus", bus["bridge"]["bus"]
         yield path, bus
+
+
+def contradictions(machine: Machine) -> Iterator[str]:
+    """Yield a line for each pair of values that could not work together."""
+    for group in machine.groups:
+        alone = len(machine.groups) == 1 and group.name == "nodes"
+        for fault in _of_nodes(group, machine.mtu):
+            yield fault if alone else fault.at(f"{group.name}.{fault.place}")
+    cards = [group.adapter for group in machine.groups]
+    spoken = list(dict.fromkeys(one.protocol.kind for one in cards if isinstance(one, Adapter)))
+    if len(spoken) > 1:
+        yield _fault("adapter.protocol", " and ".join(spoken), "one for all nodes")
+    links = [*(group.link for group in machine.groups), *machine.trunks.values()]
+    for name, switch in machine.switches.items():
+        path = f"{name}.switch.buffer".lstrip(".")
+        yield from _too_small(path, switch.buffer, machine.mtu, links)
+    if isinstance(machine.network, BackToBack) and machine.nodes != 2:
+        yield _fault("nodes.count", machine.nodes, "2, back to back")
+    try:
+        yield from machine.wiring.faults()
+        yield from _overtaxed(machine)
+    except ValueError as error:
+        yield from str(error).splitlines()
+
+
+def _fault(path: str, found: object, allowed: str) -> Fault:
+    return Fault(path, found, allowed, text=str(found))
+
+
+def _overtaxed(machine: Machine) -> Iterator[Fault]:
+    """Say which links no port of a switch at their ends can be.
+
+    A rate that a setting gives is a what-if, and may be any.
+    """
+    wiring, first = machine.wiring, 0
+    ends: dict[str, tuple[Link, list[Switch]]] = {}
+    for group in machine.groups if machine.switches else ():
+        places = wiring.places[first : first + group.count * group.adapter.ports]
+        first += len(places)
+        name = "link" if group.name == "nodes" else f"{group.name}.link"
+        ends[name] = group.link, [wiring.models[one] for one in {switch for switch, _ in places}]
+    for here, ways in zip(wiring.models, wiring.ways, strict=True):
+        for way in ways:
+            name = f"network.trunks.{way.trunk}" if way.trunk else "trunk"
+            ends.setdefault(name, (way.link, []))[1].append(here)
+    for name, (link, models) in ends.items():
+        whose = (name, name.rpartition(".")[2], "link", "trunk")
+        for switch in {one.id: one for one in models}.values():
+            if switch.port is None:
+                continue
+            port = switch.port.model_dump(exclude_none=True)
+            if link.kind not in _kinds(port):
+                yield _other_kind(name, link.kind, switch.id, port)
+                continue
+            for key in RATES[link.kind]:
+                rate, most = getattr(link, key), port[key]
+                free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
+                if rate_order(rate) > rate_order(most) and not free:
+                    allowed = f"up to {most}, as the ports of {switch.id} take"
+                    yield _fault(f"{name}.{key}", rate, allowed)
+
+
+def _too_small(path: str, size: int, mtu: int, links: list[Link]) -> Iterator[Fault]:
+    """Say that a receive buffer holds no packet of some links, and no credit update beside it."""
+    credits = [link.credit_update for link in links if isinstance(link, InfinibandLink)]
+    need = mtu + HEADROOM + max(credits, default=0)
+    if size < need:
+        beside = f" beside link.credit_update, {format_size(max(credits))}" if credits else ""
+        allowed = f"from {format_size(need)}, to hold a packet of MTU {mtu}{beside}"
+        yield _fault(path, format_size(size), allowed)
+
+
+def _of_nodes(group: NodeGroup, mtu: int) -> Iterator[Fault]:
+    adapter, bus, port = group.adapter, group.adapter.bus, group.host.root_port
+    if isinstance(bus, PcieDevice) and port is not None:
+        payload = f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
+        if port.completion > bus.max_payload:
+            found = format_size(port.completion)
+            yield _fault("host.root_port.completion", found, f"up to {payload}")
+        if 16 * port.posted_data_credits < bus.max_payload:
+            allowed = f"from {bus.max_payload // 16}, to hold one write of {payload}"
+            path = "host.root_port.posted_data_credits"
+            yield _fault(path, port.posted_data_credits, allowed)
+    if not isinstance(adapter, Adapter):
+        return
+    protocol, link = adapter.protocol, group.link
+    if LINK_OF[protocol.kind] != link.kind:
+        speaks = [kind for kind, carrier in LINK_OF.items() if carrier == link.kind]
+        needs = f"which needs {LINK_OF[protocol.kind]} links, on a link of kind {link.kind}"
+        allowed = f"an adapter that speaks {one_of(speaks)}"
+        yield _fault("adapter.protocol", f"{protocol.kind}, {needs}", allowed)
+    if isinstance(protocol, IwarpProtocol) and adapter.limits.atomics:
+        allowed = "false, because iWARP has no atomic operations (RFC 5040)"
+        yield _fault("adapter.limits.atomics", "true", allowed)
+    yield from _too_small("adapter.receive.buffer", adapter.receive.buffer, mtu, [link])
+    local = {name: table for name, table in adapter.caches.items() if not adapter.in_host(table)}
+    if local and not adapter.local_memory_size:
+        by_mode = all(table.location == "mode" for table in local.values())
+        mode = adapter.firmware_mode
+        unused = f"of which firmware mode {mode} can use none" if mode else "which has none"
+        size = f"(adapter.memory.size is {format_size(adapter.memory.size)})"
+        yield _fault(
+            ", ".join(f"adapter.{name}.location" for name in local),
+            f"in the adapter's memory, {unused} {size}",
+            "'host'" + (", or firmware mode memfree" if by_mode else ""),
+        )
+    if mtu > adapter.limits.max_mtu:
+        allowed = f"up to adapter.limits.max_mtu, {format_size(adapter.limits.max_mtu)}"
+        yield _fault("mtu", format_size(mtu), allowed)

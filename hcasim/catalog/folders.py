@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
 from hcasim.ground.reading import leads_to, no_such_file
 
 MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
@@ -38,21 +38,16 @@ def roots() -> tuple[Path, ...]:
         CatalogError: HCASIM_PATH names what is no folder.
     """
     own = [Path(name).absolute() for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
-    missing = [f"{VARIABLE}: found {str(path)!r}, which is no folder" for path in own]
-    faults = [fault for fault, path in zip(missing, own, strict=True) if not path.is_dir()]
-    if faults:
-        raise CatalogError(faults)
+    wrong = (Fault(VARIABLE, str(path), "folders") for path in own if not path.is_dir())
+    refuse(*wrong)
     return (*own, shipped())
 
 
 def data_path(*parts: str) -> Path:
-    """Return the path of a data file or folder.
+    """Return the first file or folder that exists, or where it would be among the shipped data.
 
     Parameters:
         parts: path components, such as "models", "adapters", "mt25208.toml".
-
-    Returns:
-        The first that exists; if there is none, where it would be among the shipped data.
     """
     candidates = [root.joinpath(*parts) for root in roots()]
     return next((path for path in candidates if leads_to(path)), candidates[-1])
@@ -75,19 +70,17 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
     Raises:
         CatalogError: an unknown kind or id, or no such file; the message lists the known ids.
     """
-    if is_path(name, kind):
-        written = Path(name)
-        with suppress(RuntimeError):
-            # Of nobody on this machine.
-            written = written.expanduser()
-        file = Path(os.path.normpath((beside or Path.cwd()) / written))
-        if leads_to(file):
-            return file
-        raise CatalogError([no_such_file(file)])
-    found = _find(name, kind)
-    if found is None:
+    if not is_path(name, kind):
+        if found := _find(name, kind):
+            return found
         raise CatalogError([unknown_id(kind, name)])
-    return found
+    with suppress(RuntimeError):
+        # The home of nobody on this machine.
+        name = str(Path(name).expanduser())
+    file = Path(os.path.normpath((beside or Path.cwd()) / name))
+    if not leads_to(file):
+        raise CatalogError([no_such_file(file)])
+    return file
 
 
 def _find(name: str, kind: str) -> Path | None:
@@ -102,19 +95,12 @@ def is_known(name: object, kind: str) -> bool:
 
 
 def adopt(file: Path, kind: str) -> None:
-    """Let a file that was given by its path be found by its id from now on.
-
-    Fits name parts by their ids. What a folder has under the same id goes before.
-    """
+    """Let a file that was given by its path be found by its id, as fits name it, from now on."""
     _GIVEN[kind, file.stem] = file
 
 
 def list_ids(kind: str) -> list[str]:
-    """Return the ids of one kind, sorted.
-
-    Parameters:
-        kind: "adapters", "hosts", "switches", "stacks", "testbeds", "scenarios" (whose ids are
-            "<paper>/<figure>") or "calibrations".
+    """Return the ids of one of KINDS, sorted; those of scenarios are "<paper>/<figure>".
 
     Raises:
         CatalogError: an unknown kind.
@@ -126,9 +112,7 @@ def list_ids(kind: str) -> list[str]:
 
 def _folders(kind: str) -> Iterator[Path]:
     if str(kind) not in KINDS:
-        raise CatalogError(
-            [f"kind: found {kind!r}; allowed: {one_of(KINDS)}{nearest(kind, KINDS)}"]
-        )
+        raise CatalogError([Fault("kind", kind, one_of(KINDS), nearest(kind, KINDS))])
     for root in roots():
         yield root / PLACES[kind]
 
@@ -139,7 +123,7 @@ def a_model(kind: str) -> str:
     return f"{'an' if noun[0] == 'a' else 'a'} {noun}"
 
 
-def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None) -> str:
+def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None) -> Fault:
     """Say that an id is unknown, which ids are known and where they are looked for.
 
     Parameters:
@@ -151,12 +135,11 @@ def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None
     known = list_ids(kind) if known is None else known
     folders = {root: root / place for root in roots()}
     where = [display(folder) for folder in folders.values() if folder.is_dir()]
-    lacking = "".join(
+    hint = nearest(identifier, known) + "".join(
         f"; {VARIABLE} names {display(root)}, which has no folder {place}"
         for root, folder in folders.items()
         if root != shipped() and not folder.is_dir()
     )
-    return (
-        f"{', '.join(where) or display(shipped())}: found no {a_model(kind).split()[1]} "
-        f"{identifier!r}; allowed: {one_of(known)}{nearest(identifier, known)}{lacking}"
-    )
+    found = f"no {a_model(kind).split()[1]} {identifier!r}"
+    start = ", ".join(where) or display(shipped())
+    return Fault(start, identifier, one_of(known), hint, found)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog.buses import Bridge, PcixBridge
-from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key
+from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key, optional
 from hcasim.ground.units import OPERATIONS, SIZE, Bytes
 
 
@@ -18,7 +18,7 @@ class Memory(Section):
     write_latency: Latency = key("last byte at the root port to visible for a polling processor")
     bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
     partial_write: Latency = key(
-        "longer until a write of a part of a line is visible, whose rest is read", default=0
+        "added to a write of a part of a line, to read the rest", default=0
     )
 
 
@@ -29,10 +29,8 @@ class ProcessorCache(Section):
     hit_bandwidth: Bandwidth = key("copied with both ends in the cache")
     miss_bandwidth: Bandwidth = key("copied with neither end in the cache")
     ddio: Bytes = key("part of it that writes of devices may fill; 0: they go to memory", 0, 2**40)
-    read_latency: Latency | None = key(
-        "instead of memory's, of a device's read that the cache answers; without it memory "
-        "answers all",
-        default=None,
+    read_latency: Latency | None = optional(
+        "of a device's read that the cache answers instead of memory"
     )
 
 
@@ -55,35 +53,20 @@ class RootPort(Section):
     completion: Annotated[Literal[64, 128, 256, 512, 1024, 2048, 4096], SIZE] = key(
         "payload of one read completion"
     )
-    short_read: Bytes = key(
-        "longest read answered ahead of longer ones that came before; 0: in order", 0, 4096
-    )
+    short_read: Bytes = key("longest read answered ahead of longer ones before it", 0, 4096)
     posted_header_credits: int = key("posted requests that the root port can hold", 1, 127)
-    posted_data_credits: int = key(
-        "posted data that the root port can hold, in units of 16 bytes", 8, 2047
-    )
+    posted_data_credits: int = key("posted data that it can hold, in units of 16 B", 8, 2047)
     nonposted_header_credits: int = key("non-posted requests that the root port can hold", 1, 127)
-    completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = key(
-        "where a completion may end (RCB); without it at multiples of its payload only",
-        default=None,
+    completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = optional(
+        "where a completion may end (RCB), beside its payload's multiples"
     )
     read_interval: Latency = key("between two read requests that it takes", default=0)
-    write_hold: Latency | None = key(
-        "arrival of a write to its room being free again; without it when memory or cache has "
-        "taken the data",
-        default=None,
+    write_hold: Latency | None = optional(
+        "arrival of a write to its room being free, if not when it is taken"
     )
-    reads_wait: bool = key(
-        "a read waits until the writes before it are visible; otherwise memory may answer it "
-        "before",
-        default=False,
-    )
-    ordered_writes: int | None = key(
-        "lines of 64 bytes that are on their way to be visible at once, of writes that are not "
-        "relaxed; without it any number",
-        1,
-        65536,
-        default=None,
+    reads_wait: bool = key("a read waits until the writes before it are visible", default=False)
+    ordered_writes: int | None = optional(
+        "64 B lines of unrelaxed writes becoming visible at once", 1, 65536
     )
 
 
@@ -103,7 +86,7 @@ class Slot(Section):
     generation: Literal[1, 2, 3, 4, 5] = key("fastest lane rate, by generation")
     lanes: Literal[1, 2, 4, 8, 12, 16] = key("lanes that are wired")
     max_payload: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE] = key(
-        "longest write or completion payload that the root port supports"
+        "longest payload that it supports"
     )
 
 
@@ -118,14 +101,12 @@ class Computing(Section):
     networks are computed by accelerators.
     """
 
-    nas_is: Operations | None = key("IS, keys ranked", default=None)
-    nas_ft: Operations | None = key("FT, in floating point", default=None)
-    nas_mg: Operations | None = key("MG, in floating point", default=None)
-    nas_lu: Operations | None = key("LU, in floating point", default=None)
-    nas_cg: Operations | None = key("CG, in floating point", default=None)
-    tensor: _Tensor | None = key(
-        "neural networks, in floating point, by the accelerators of one process", default=None
-    )
+    nas_is: Operations | None = optional("IS, keys ranked")
+    nas_ft: Operations | None = optional("FT, in floating point")
+    nas_mg: Operations | None = optional("MG, in floating point")
+    nas_lu: Operations | None = optional("LU, in floating point")
+    nas_cg: Operations | None = optional("CG, in floating point")
+    tensor: _Tensor | None = optional("neural networks, by the accelerators of one process")
 
 
 class Host(Description):
@@ -135,15 +116,11 @@ class Host(Description):
     sockets: int = key("among which the processors are shared out evenly", 1, 64)
     cache: ProcessorCache
     memory: Memory
-    interconnect: Interconnect | None = key(
-        "of hosts with a memory controller in each socket", default=None
-    )
+    interconnect: Interconnect | None = optional("of hosts with several memory controllers")
     chipset: Chipset
-    slot: Slot | None = key("of hosts whose slot may be less than an adapter can use", default=None)
-    root_port: RootPort | None = key("of hosts with PCI Express", default=None)
-    iommu: Iommu | None = key("of hosts with one", default=None)
-    pcix_bridge: PcixBridge | None = key("of hosts with PCI-X", default=None)
-    computing: Computing | None = key("of hosts whose speed of computing matters", default=None)
-    io_bridge: Bridge | None = key(
-        "a further bridge, between all I/O and the memory controller", default=None
-    )
+    slot: Slot | None = optional("of hosts whose slot may be less than an adapter can use")
+    root_port: RootPort | None = optional("of hosts with PCI Express")
+    iommu: Iommu | None = optional("of hosts with one")
+    pcix_bridge: PcixBridge | None = optional("of hosts with PCI-X")
+    computing: Computing | None = optional("of hosts whose speed of computing matters")
+    io_bridge: Bridge | None = optional("a bridge between all I/O and the memory controller")

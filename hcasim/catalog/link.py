@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.provenance import Value
-from hcasim.catalog.section import PLAIN, Latency, Section, key
+from hcasim.catalog.provenance import Evidence, Value
+from hcasim.catalog.section import PLAIN, Latency, Section, key, optional
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
 _8B10B = Fraction(8, 10)
@@ -20,29 +19,22 @@ _RS_FEC = Fraction(256, 257) * Fraction(514, 544)
 
 
 class Lane(NamedTuple):
-    """One lane of an InfiniBand link.
-
-    Attributes:
-        gigabits: Gbit/s that it signals.
-        coding: share of them that is data.
-    """
+    """Gbit/s that one lane of an InfiniBand link signals, and the share of them that is data."""
 
     gigabits: Fraction
     coding: Fraction
 
 
-LANES: Mapping[str, Lane] = MappingProxyType(
-    {
-        "SDR": Lane(Fraction("2.5"), _8B10B),
-        "DDR": Lane(Fraction(5), _8B10B),
-        "QDR": Lane(Fraction(10), _8B10B),
-        "FDR10": Lane(Fraction("10.3125"), _64B66B),
-        "FDR": Lane(Fraction("14.0625"), _64B66B),
-        "EDR": Lane(Fraction("25.78125"), _64B66B),
-        "HDR": Lane(Fraction("53.125"), _RS_FEC),
-        "NDR": Lane(Fraction("106.25"), _RS_FEC),
-    }
-)
+LANES: Mapping[str, Lane] = {
+    "SDR": Lane(Fraction("2.5"), _8B10B),
+    "DDR": Lane(Fraction(5), _8B10B),
+    "QDR": Lane(Fraction(10), _8B10B),
+    "FDR10": Lane(Fraction("10.3125"), _64B66B),
+    "FDR": Lane(Fraction("14.0625"), _64B66B),
+    "EDR": Lane(Fraction("25.78125"), _64B66B),
+    "HDR": Lane(Fraction("53.125"), _RS_FEC),
+    "NDR": Lane(Fraction("106.25"), _RS_FEC),
+}
 """By the name of its speed.
 
 InfiniBand Architecture Specification volume 2, chapters 5 and 6: 8b/10b up to QDR, 64b/66b from
@@ -61,26 +53,19 @@ CreditUpdate = Annotated[int, SIZE, Field(ge=1, le=2**20)]
 
 
 class Code(NamedTuple):
-    """A forward error correction.
-
-    Attributes:
-        bits: of data that the link carries while one of its code words passes.
-        per_lane: each lane has code words of its own, instead of all together.
-    """
+    """Bits of data in a code word of an error correction, which each lane may have of its own."""
 
     bits: int
     per_lane: bool
 
 
-CODES: Mapping[str, Code] = MappingProxyType(
-    {
-        "none": Code(0, per_lane=False),
-        "firecode": Code(32 * 64, per_lane=True),
-        "rs272": Code(2560, per_lane=False),
-        "rs528": Code(5120, per_lane=False),
-        "rs544": Code(5120, per_lane=False),
-    }
-)
+CODES: Mapping[str, Code] = {
+    "none": Code(0, per_lane=False),
+    "firecode": Code(32 * 64, per_lane=True),
+    "rs272": Code(2560, per_lane=False),
+    "rs528": Code(5120, per_lane=False),
+    "rs544": Code(5120, per_lane=False),
+}
 """By name: 2112 bits for 32 blocks of 64 bits (IEEE 802.3 clause 74), and the Reed-Solomon codes of
 272, 528 and 544 symbols of 10 bits, of which 257 and 514 hold blocks of four times 64 bits in 257
 (clauses 91 and 119): 5280 bits take 51.2 ns on lanes that carry 100 Gbit/s of data."""
@@ -127,62 +112,38 @@ class PortLink(Section):
     """The fastest links that the ports of adapter and switches take, whatever these are."""
 
     kind: Annotated[Literal["port"], PLAIN] = "port"
-    carries: Annotated[Literal["infiniband", "ethernet"] | None, PLAIN] = key(
-        "their kind where ports take both; else the adapter's usual one", default=None
+    carries: Annotated[Literal["infiniband", "ethernet"] | None, PLAIN] = optional(
+        "their kind, where ports take both"
     )
     cable_length: CableLength = key("length of each cable")
     propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
     credit_update: CreditUpdate = key(
-        "InfiniBand: receive buffer freed between two flow-control packets"
+        "receive buffer freed between two flow-control packets (InfiniBand)"
     )
-    decoding: Latency = key(
-        "where the rate has error correction: last bit of a code word to its data"
-    )
+    decoding: Latency = key("last bit of a code word to its data, if the rate has error correction")
 
 
 AnyLink = Annotated[InfinibandLink | EthernetLink | PortLink, Field(discriminator="kind")]
 
 
-class Usual(NamedTuple):
-    """The error correction that links of a rate have on a short cable of copper.
-
-    Attributes:
-        code: a key of CODES.
-        evidence: of that.
-        source: of that.
-    """
-
-    code: str
-    evidence: Literal["spec", "assumed"]
-    source: str
-
-
-_PAM4 = Usual("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
-USUAL_CODES: Mapping[str | int, Usual] = MappingProxyType(
-    {
-        "HDR": _PAM4,
-        "NDR": _PAM4,
-        100: Usual("rs528", "spec", "IEEE 802.3 clause 92: 100GBASE-CR4 has RS(528,514)"),
-        200: _PAM4,
-        400: _PAM4,
-    }
-)
+Usual = tuple[str, Evidence, str]
+"""The code that links of a rate have on a short cable of copper, its evidence and its source."""
+_PAM4: Usual = ("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
+_CR4: Usual = ("rs528", "spec", "IEEE 802.3 clause 92: 100GBASE-CR4 has RS(528,514)")
+NO_CODE: Usual = ("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
+USUAL_CODES: Mapping[Value, Usual] = {
+    **dict.fromkeys(("HDR", "NDR", 200, 400), _PAM4),
+    100: _CR4,
+}
 """By the speed of InfiniBand or the Gbit/s of Ethernet; NO_CODE for others."""
-NO_CODE = Usual("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
-
-
-SPEEDS = (*LANES,)
-"""Names of lane rates, the slowest first."""
 
 
 def rate_order(rate: Value) -> int:
     """A number by which a lane rate, lanes or Gbit/s can be compared with others of its key."""
-    return SPEEDS.index(rate) if isinstance(rate, str) else int(rate)
+    return [*LANES].index(rate) if isinstance(rate, str) else int(rate)
 
 
-RATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"infiniband": ("speed", "width"), "ethernet": ("gigabits",)}
-)
+RATES: Mapping[str, tuple[str, ...]] = {"infiniband": ("speed", "width"), "ethernet": ("gigabits",)}
 """What says how fast a link is, by its kind."""
 
 
@@ -199,24 +160,16 @@ class LinkChanges(Section):
 
 LARGEST_MTU = 9216
 
-MTUS: Mapping[str, Leaf] = MappingProxyType(
-    {
-        "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096)),
-        # From what every IPv4 host must take (RFC 791) to what jumbo frames usually allow.
-        "ethernet": Leaf(int, SIZE, low=576, high=LARGEST_MTU),
-    }
-)
+MTUS: Mapping[str, Leaf] = {
+    "infiniband": Leaf(int, SIZE, (256, 512, 1024, 2048, 4096)),
+    # From what every IPv4 host must take (RFC 791) to what jumbo frames usually allow.
+    "ethernet": Leaf(int, SIZE, low=576, high=LARGEST_MTU),
+}
 """By kind: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
 
 
 def mtu_fault(mtu: object, found: str, *kinds: str) -> str | None:
-    """Say what is allowed if an MTU is of none of some kinds.
-
-    Parameters:
-        mtu: in bytes.
-        found: the MTU as it was given.
-        kinds: of MTUs, keys of MTUS.
-    """
+    """Say what is allowed if an MTU in bytes, given as `found`, is of none of some kinds."""
     leaves = [MTUS[kind] for kind in kinds]
     if type(mtu) is int and any(leaf.allows(mtu) for leaf in leaves):
         return None

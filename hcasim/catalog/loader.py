@@ -16,7 +16,7 @@ from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.section import Description
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.reading import read_toml
 
 CLASSES: Mapping[str, tuple[type[Description], ...]] = {
@@ -27,8 +27,6 @@ CLASSES: Mapping[str, tuple[type[Description], ...]] = {
     "testbeds": (Testbed,),
 }
 """What there is of each kind, the usual first."""
-
-
 _OF_SCENARIOS = {"workload", "series", "axes", "claims"}
 """Keys that no model has."""
 
@@ -38,15 +36,9 @@ _LOADED: ContextVar[Known | None] = ContextVar("loaded", default=None)
 
 
 @contextmanager
-def each_file_once(loaded: Known | None = None) -> Iterator[None]:
-    """Read each file once inside the block, however often it is asked for.
-
-    Parameters:
-        loaded: keeps what was read from one block to the next; without it a block inside another
-            shares what that has read.
-    """
-    if loaded is None:
-        loaded = _LOADED.get()
+def each_file_once() -> Iterator[None]:
+    """Read each file once inside the block, also in blocks inside of it."""
+    loaded = _LOADED.get()
     token = _LOADED.set({} if loaded is None else loaded)
     try:
         yield
@@ -55,14 +47,11 @@ def each_file_once(loaded: Known | None = None) -> Iterator[None]:
 
 
 def load(name: str, kind: str | None = None) -> Loaded:
-    """Load a model.
+    """Load a model: the validated description with the provenance of each value.
 
     Parameters:
         name: an id such as "mt25208", or the path of a file such as "./my.toml".
         kind: one of MODELS; without it the id is looked for in all of them, in their order.
-
-    Returns:
-        The validated description with the provenance of each value.
 
     Raises:
         CatalogError: an unknown id, or every fault of the file.
@@ -70,9 +59,7 @@ def load(name: str, kind: str | None = None) -> Loaded:
     if kind is None:
         kind = find_kind(name)
     elif kind not in CLASSES:
-        raise CatalogError(
-            [f"kind: found {kind!r}; allowed: {one_of(MODELS)}{nearest(kind, MODELS)}"]
-        )
+        raise CatalogError([Fault("kind", kind, one_of(MODELS), nearest(kind, MODELS))])
     known = _LOADED.get()
     if known is not None and (kind, name) in known:
         return known[kind, name]
@@ -85,14 +72,13 @@ def load(name: str, kind: str | None = None) -> Loaded:
             found = _kind_of(file)
         if found == kind or not is_path(name):
             raise
-    else:
-        if is_path(name):
-            adopt(file, kind)
-        elif known is not None:
-            known[kind, name] = loaded
-        return loaded
-    fault = f"describes {a_model(found)}; {a_model(kind)} is asked for"
-    raise CatalogError([f"{display(file)}: {fault}"])
+        fault = Fault(display(file), found, a_model(kind), text=a_model(found))
+        raise CatalogError([fault]) from None
+    if is_path(name):
+        adopt(file, kind)
+    elif known is not None:
+        known[kind, name] = loaded
+    return loaded
 
 
 def _load(kind: str, file: Path, above: tuple[Path, ...]) -> Loaded:
@@ -117,17 +103,17 @@ def _class_of(kind: str, table: Mapping[str, Any]) -> type[Description]:
 
 
 def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> Path:
-    where = f"{display(file)}: based_on: "
+    where = f"{display(file)}: based_on"
     if not isinstance(base, str):
-        raise CatalogError([f"{where}found {base!r}; allowed: an id or the path of a file"])
+        raise CatalogError([Fault(where, base, "an id or the path of a file")])
     try:
         found = find_file(base, kind, file.parent)
     except CatalogError as error:
-        raise CatalogError([where + fault for fault in error.faults]) from None
+        raise CatalogError(f"{where}: {fault}" for fault in error.faults) from None
     chain = (*above, file)
     if found in chain:
         names = " -> ".join(one.stem for one in (*chain[chain.index(found) :], found))
-        raise CatalogError([f"{where}found a circle: {names}"])
+        raise CatalogError([f"{where}: found a circle: {names}"])
     return found
 
 
@@ -161,6 +147,9 @@ def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
     own = {kind: table.keys() & _class_of(kind, table).model_fields.keys() for kind in kinds}
     kind = max(kinds, key=lambda one: len(own[one]))
     if own[kind] <= Description.model_fields.keys() and folder not in MODELS:
-        fault = "found no key that tells what it describes; allowed: the keys of one of"
-        raise CatalogError([f"{display(file)}: {fault} {one_of(MODELS)}"])
+        found, allowed = (
+            "no key that tells what it describes",
+            f"the keys of one of {one_of(MODELS)}",
+        )
+        raise CatalogError([Fault(display(file), table, allowed, text=found)])
     return kind

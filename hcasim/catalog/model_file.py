@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -16,7 +16,7 @@ from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.provenance import UNSAID, Parameter, Value
 from hcasim.catalog.section import Description, Name
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.reading import read_toml
 from hcasim.ground.units import UnitError
@@ -36,13 +36,11 @@ class Given(_Table):
     source: Name
 
 
-class Chosen(_Table):
+class Chosen(Given):
     """A value that was chosen with published numbers in view, which have ids."""
 
-    value: Any
-    evidence: Literal["chosen"]
+    evidence: Literal["chosen"]  # type: ignore[assignment]
     claims: Annotated[list[str], Field(min_length=1)]
-    source: Name
 
 
 class Fitted(_Table):
@@ -58,18 +56,15 @@ LEAVES = (Given, Chosen, Fitted)
 _LEAF: TypeAdapter[_Table] = TypeAdapter(
     Annotated[Given | Chosen | Fitted, Field(discriminator="evidence")]
 )
-_Path: TypeAlias = tuple[str, ...]
+_Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """One catalogue file, validated.
+    """One catalogue file of a kind, validated.
 
     Parameters:
-        kind: one of MODELS.
-        file: where it was read from.
-        model: the description.
-        values: the same as nested tables of values in base units.
+        values: those of the model, as nested tables in base units.
         parameters: each leaf with its provenance; paths start inside the description.
     """
 
@@ -97,23 +92,12 @@ def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Para
 
 def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Parameter[Value]]:
     """Return the parameters of a section by their paths inside of it."""
-    start = f"{section}."
-    return [
-        replace(one, path=one.path.removeprefix(start))
-        for one in parameters
-        if one.path.startswith(start)
-    ]
+    parted = [(one, one.path.partition(f"{section}.")) for one in parameters]
+    return [replace(one, path=path) for one, (outer, found, path) in parted if found and not outer]
 
 
 class ModelFile:
-    """A file while it is read, over the description that it is based on.
-
-    Parameters:
-        kind: of the description, such as "adapters".
-        model: its class.
-        file: where it is.
-        base: what it is based on, if it is based on anything.
-    """
+    """A file of a kind and class while it is read, over what it is based on, if anything."""
 
     def __init__(
         self, kind: str, model: type[Description], file: Path, base: Loaded | None
@@ -148,16 +132,15 @@ class ModelFile:
             model = self.model.model_validate(values)
         except ValidationError as error:
             faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
-        if faults:
-            raise CatalogError(faults)
+        refuse(*faults)
         parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
         return Loaded(self.kind, self.file, model, values, parameters)
 
     def at(self, path: _Path) -> str:
         return f"{self.where}: {'.'.join(path)}"
 
-    def wrong(self, path: _Path, found: object, allowed: str) -> Wrong:
-        return Wrong(f"{self.at(path)}: found {shown(found)}; allowed: {allowed}")
+    def wrong(self, path: _Path, found: object, allowed: str, written: str = "") -> Wrong:
+        return Wrong(Fault(self.at(path), found, allowed, text=written or shown(found)))
 
     def section(
         self, model: type[BaseModel], table: Mapping[str, Any], base: Mapping[str, Any], path: _Path
@@ -183,16 +166,14 @@ class ModelFile:
             if isinstance(key, Leaf) and key.default is not None and name not in values:
                 where = ".".join((*path, name))
                 values[name] = key.default
-                self.parameters[where] = key.assumed(where, key.default, UNSAID)
+                self.parameters[where] = key.parameter(where, key.default, "assumed", UNSAID)
         return values
 
     def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
         """Return the values of a section of which there may be several kinds."""
         if len(path) > DEPTH:
-            return Wrong(
-                f"{self.at(path[:DEPTH])}: found too many sections in each other; "
-                "allowed: three buses and the bridges between them"
-            )
+            allowed = "three buses and the bridges between them"
+            return self.wrong(path[:DEPTH], raw, allowed, "too many sections in each other")
         kind = raw.get("kind", base.get("kind", "")) if "" not in key.models else ""
         if kind != base.get("kind", kind):
             self.forget(path)
@@ -244,19 +225,19 @@ class ModelFile:
         where, faults = self.at(path), list[str]()
         if not isinstance(raw, dict):
             example = "{ value = ..., evidence = ..., source = ... }"
-            return Wrong(f"{where}: found {shown(raw)} without evidence; allowed: {example}")
+            return self.wrong(path, raw, example, f"{shown(raw)} without evidence")
         try:
             _LEAF.validate_python(raw)
         except ValidationError as error:
             faults = told(error, LEAVES, raw, f"{where}.", partial(_wanted_of_leaf, key))
+        own, evidence, source = ".".join(path), raw.get("evidence"), raw.get("source")
         said = FittedValue.model_construct(value=raw.get("value"), claims=raw.get("claims", ()))
-        source = raw.get("source")
-        if raw.get("evidence") == "fitted" and isinstance(raw.get("fit"), str):
+        if evidence == "fitted" and isinstance(raw.get("fit"), str):
             try:
                 fit = self.fit(raw["fit"], where)
             except CatalogError as error:
                 return Wrong(*faults, *error.faults)
-            name = self.in_fit(*path)
+            name = self.in_fit(own)
             entry = f"{display(fit.file)}: entries.{name}"
             if name not in fit.entries:
                 close = nearest(name, fit.entries)
@@ -264,25 +245,22 @@ class ModelFile:
             where, said = entry, fit.entries[name]
             tie = f", tied to {said.tied_to}" if said.tied_to else ""
             source = f"{source}; fit {fit.id}{tie}" + (f" ({said.note})" if said.note else "")
-        if said.value is None:
-            return Wrong(*faults)
-        try:
-            value = key.read(said.value)
-            interval = _interval(key, said, value)
-        except UnitError as error:
-            return Wrong(*faults, f"{where}: {error}")
+        if said.value is not None:
+            try:
+                value = key.read(said.value)
+                interval = _interval(key, said, value)
+            except UnitError as error:
+                faults.append(f"{where}: {error}")
         if faults:
             return Wrong(*faults)
-        own, unit = ".".join(path), key.unit.base if key.unit else ""
-        self.parameters[own] = Parameter(
-            *(own, value, key.format(value), unit, raw["evidence"], str(source), interval),
-            claims=tuple(said.claims),
-        )
+        assert evidence is not None
+        told_by = (evidence, str(source), interval, tuple(said.claims))
+        self.parameters[own] = key.parameter(own, value, *told_by)
         return value
 
-    def in_fit(self, *path: str) -> str:
+    def in_fit(self, path: str) -> str:
         """The name of a leaf in fits."""
-        return ".".join((self.kind, self.file.stem, *path))
+        return f"{self.kind}.{self.file.stem}.{path}"
 
     def fit(self, name: str, where: str) -> Fit:
         """Return the fit that a leaf names."""
@@ -310,10 +288,9 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
     if not (isinstance(low, int) and isinstance(high, int) and isinstance(value, int)):
         raise UnitError("found an interval; allowed: none for a word")
     if not low <= value <= high:
-        raise UnitError(
-            f"found an interval from {key.format(low)} to {key.format(high)}; "
-            f"allowed: one that holds the value {key.format(value)}"
-        )
+        found = f"an interval from {key.format(low)} to {key.format(high)}"
+        allowed = f"one that holds the value {key.format(value)}"
+        raise UnitError(f"found {found}; allowed: {allowed}")
     return low, high
 
 

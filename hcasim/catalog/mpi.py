@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from hcasim.catalog.algorithms import parse_rules
-from hcasim.catalog.section import Clash, Latency, Section, key
+from hcasim.catalog.section import Clash, Latency, Section, key, optional
 from hcasim.ground.units import SIZE, Bytes
 
 _Bytes = Annotated[int, SIZE, Field(ge=0, le=2**31)]
@@ -45,9 +45,7 @@ class Ring(Section):
     slots: _Slots = key("for each peer, at each end")
     slot: Bytes = key("a slot with header and flag", 64, 2**24)
     flag: _Bytes = key("what the receiver polls at the end of a slot")
-    credit_return: _Number = key(
-        "freed slots of which an own packet tells; as many as slots: none does"
-    )
+    credit_return: _Number = key("freed slots that a packet of their own tells; slots: none does")
     inline: _Bytes = key("longest packet that goes inside the work request")
 
     @field_validator("credit_return")
@@ -64,7 +62,7 @@ class Queue(Section):
     buffer: Bytes = key("of a receive, with the header", 64, 2**24)
     credit_return: _Number = key("reposted receives of which an own packet tells")
     credits_by: Literal["packet", "write"] = key(
-        "the own packet is a message, or a number written by RDMA"
+        "that packet is a message, or a number written by RDMA"
     )
     cq: Literal["shared", "per_peer"] = key("completion queues to poll")
     inline: _Bytes = key("longest packet that goes inside the work request")
@@ -88,16 +86,14 @@ class Eager(Section):
     """Messages that are sent before the receiver asks for them."""
 
     limit: _Bytes = key("longest one between nodes")
-    done: Literal["copied", "sent"] = key(
-        "when the sender may go on: when it is copied, or when it has been sent"
-    )
+    done: Literal["copied", "sent"] = key("the sender may go on when it is copied, or sent")
 
 
 class Rendezvous(Section):
     """Messages for which the receiver is asked before."""
 
     protocol: Literal["rput", "rget", "r3"] = key(
-        "the sender writes, the receiver reads, or both copy through eager buffers"
+        "the sender writes, the receiver reads, or both copy"
     )
     chunk: Bytes = key("largest RDMA operation", 4096, 2**31)
     r3_limit: _Bytes = key("longest one that is copied instead of registered")
@@ -110,7 +106,7 @@ class RegistrationCache(Section):
     entries: _Number = key("most regions; 0: without a limit")
     pages: _Number = key("most pages in all; 0: without a limit")
     match: Literal["start", "exact", "cover"] = key(
-        "found by first page, by address and length, or by any region that covers it"
+        "by first page, by address and length, or within a region"
     )
     lookup: Latency = key("one look")
     lazy: bool = key("kept after use until room is needed")
@@ -151,12 +147,12 @@ class Mpi(Section):
     calls: Calls
     header: Header
     eager: Eager
-    ring: Ring | None = key("of libraries that poll memory", default=None)
+    ring: Ring | None = optional("of libraries that poll memory")
     queue: Queue
     rendezvous: Rendezvous
     registration: RegistrationCache
     rails: Rails
-    shared: Shared | None = key("of libraries with a way in a node", default=None)
+    shared: Shared | None = optional("of libraries with a way in a node")
     collectives: Collectives
 
     @field_validator("ring", "queue")

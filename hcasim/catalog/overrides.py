@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from hcasim.catalog.fields import Table, keys_of, leaf_paths
+from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
@@ -36,7 +36,7 @@ def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str | None:
+def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str:
     """Apply one setting, to every group of nodes unless it names one; return the fault if any."""
     if NOT_MODELLED.intersection(path.lower().replace("_", ".").split(".")):
         why = "PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
@@ -45,12 +45,12 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     if prefix == "switch" and not switch:
         return f"--set {path}: there is no switch between two hosts back to back"
     if prefix in PREFIXES and not any(part.kind == prefix for part in parts.values()):
-        return None  # its file is faulty and already reported
+        return ""  # its file is faulty and already reported
     found = False
     for part in parts.values():
         for start in _starts(part):
             inner = path.removeprefix(f"{start}.")
-            if inner == path or (leaf := part.settable_at(inner)) is None:
+            if inner == path or (leaf := part.settable.get(inner)) is None:
                 continue
             if start not in (part.name, part.kind) and inner in part.own:
                 continue
@@ -59,7 +59,7 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
                 part.put(inner, leaf.read_argument(text), leaf, path)
             except UnitError as error:
                 return f"--set {path}: {error}"
-    return None if found else f"--set {path}: {_unknown(path, parts)}"
+    return "" if found else f"--set {path}: {_unknown(path, parts)}"
 
 
 def _starts(part: Part) -> Iterable[str]:
@@ -68,7 +68,7 @@ def _starts(part: Part) -> Iterable[str]:
     return dict.fromkeys((part.name, part.kind, *more))
 
 
-def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str | None:
+def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str:
     """Give an adapter the bus of another, or the first with a kind of bus; return any fault."""
     others = {name: load(name, "adapters") for name in adapters}
     by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
@@ -78,30 +78,29 @@ def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str | None:
         return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
     part.take_section("bus", other, f"the bus of {other.model.id}")
     part.set_paths.append(f"{part.name}.bus")
-    return None
+    return ""
 
 
-def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> list[str]:
+def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
     """Let an adapter whose ports take several links speak the protocol of its own one.
 
     Returns:
         A fault if it does not speak what the settings say.
     """
-    if part.protocol is None:
-        asked = [path for path in part.choosing("protocol") if path in settings]
-        return [f"--set {path}: {part.values['id']} is no RDMA adapter" for path in asked]
-    usual, port = part.protocol, part.values.get("port", {})
-    allowed = spoken(usual, port)
+    usual = part.protocol
+    asked = [path for path in part.choosing("protocol") if path in settings]
+    if usual is None:
+        return f"--set {asked[0]}: {part.values['id']} is no RDMA adapter" if asked else ""
+    allowed = spoken(usual, part.values.get("port", {}))
     chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
-    for path in part.choosing("protocol"):
-        if path in settings:
-            chosen = settings[path]
-            if chosen not in allowed:
-                hint = nearest(chosen, allowed)
-                return [f"--set {path}: found {chosen!r}; allowed: {one_of(allowed)}{hint}"]
+    for path in asked:
+        chosen = settings[path]
+        if chosen not in allowed:
+            hint = nearest(chosen, allowed)
+            return f"--set {path}: found {chosen!r}; allowed: {one_of(allowed)}{hint}"
     if chosen != usual:
         part.values["protocol"] = {"kind": chosen}
-    return []
+    return ""
 
 
 def take_ports(part: Part, settings: Mapping[str, str]) -> None:
@@ -112,7 +111,7 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
     for start in dict.fromkeys((part.kind, part.name)):
         for path in [path for path in settings if path.startswith(f"{start}.port.")]:
             inner = path.removeprefix(f"{start}.")
-            if (leaf := part.settable_at(inner)) is not None:
+            if (leaf := part.settable.get(inner)) is not None:
                 with suppress(UnitError):
                     part.put(inner, leaf.read_argument(settings[path]), leaf, path)
 
@@ -132,52 +131,27 @@ def _unknown(path: str, parts: Mapping[str, Part]) -> str:
             "found no such parameter; links are as the testbed has them: those of pair-roce are "
             "Ethernet, with any adapter that takes it"
         )
-    starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
     if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
         return "found no such parameter; how many nodes there are stands in the testbed's file"
+    starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
     if prefix not in starts:
         hint = nearest(path, leaves) or nearest(prefix, starts)
-        suffix = [leaf for leaf in leaves if leaf.endswith(f".{path}")]
-        if suffix:
-            hint = f"; did you mean {one_of([repr(leaf) for leaf in suffix])}?"
+        if suffix := [repr(leaf) for leaf in leaves if leaf.endswith(f".{path}")]:
+            hint = f"; did you mean {one_of(suffix)}?"
         allowed = one_of([f"{name}." for name in starts])
         return f"unknown parameter; allowed: paths that start with {allowed}{hint}"
-    for name, part in parts.items():
-        start = name if path.startswith(f"{name}.") else kind_of(name)
-        inner = path.removeprefix(f"{start}.")
-        alike = next((one for one in CLASSES.values() if part.model in one), (part.model,))
-        if inner != path and any(inner in leaf_paths(model) for model in alike):
-            return _elsewhere(start, inner, leaves, part)
-    section = path
+    section, what, hint = path, "unknown parameter", nearest(path, leaves)
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
         section = section.rpartition(".")[0]
     if section == path:
-        return f"a group of parameters; {_inside(section, leaves)}"
-    return f"unknown parameter; {_inside(section, leaves)}{nearest(path, leaves)}"
-
-
-def _elsewhere(prefix: str, inner: str, leaves: Iterable[str], part: Part) -> str:
-    """Say why a parameter that descriptions may have is not in this one."""
-    section, table, model = prefix, part.values, part.model
-    for name in inner.split("."):
-        key = keys_of(model).get(name)
-        if key is None and "kind" in table:
-            what = f"this {section.rpartition('.')[2]}, which is of kind {table['kind']}"
-            return f"no parameter of {what}; {_inside(section, leaves)}"
-        if name not in table:
-            break
-        assert isinstance(key, Table)
-        table = table[name]
-        model = key.models[table.get("kind", "")]
-        section = f"{section}.{name}"
-    return f"there is no {section}.{name} here; {_inside(section, leaves)}"
-
-
-def _inside(section: str, leaves: Iterable[str]) -> str:
-    """List what a section holds: its parameters, and its own sections as `name.*`."""
-    names: dict[str, None] = {}
-    for leaf in leaves:
-        if leaf.startswith(f"{section}."):
-            name, dot, _ = leaf.removeprefix(f"{section}.").partition(".")
-            names[f"{section}.{name}{'.*' if dot else ''}"] = None
-    return f"allowed: {one_of(list(names))}"
+        what, hint = "a group of parameters", ""
+    for name, part in parts.items():
+        inner = path.removeprefix(f"{name}.").removeprefix(f"{part.kind}.")
+        alike = next((one for one in CLASSES.values() if part.model in one), (part.model,))
+        if inner != path and any(inner in leaf_paths(model) for model in alike):
+            lacking = path.removeprefix(f"{section}.").partition(".")[0]
+            what, hint = f"there is no {section}.{lacking} here", ""
+    inside = (leaf.partition(f"{section}.") for leaf in leaves)
+    below = (inner.partition(".") for start, dot, inner in inside if dot and not start)
+    names = dict.fromkeys(f"{section}.{name}{dot and '.*'}" for name, dot, _ in below)
+    return f"{what}; allowed: {one_of([*names])}{hint}"

@@ -21,6 +21,11 @@ def kind_of(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+def copied(table: dict[str, Any]) -> dict[str, Any]:
+    """Return nested tables that may be changed."""
+    return {key: copied(one) if isinstance(one, dict) else one for key, one in table.items()}
+
+
 @dataclass
 class Part:
     """One description while it is being put together.
@@ -28,7 +33,7 @@ class Part:
     Parameters:
         name: where its paths begin.
         model: its class.
-        values: nested tables of values in base units, of which settings change copies.
+        values: nested tables of values in base units, which settings change.
         parameters: the same with provenance, by full path.
         loaded: what its file says, if it has one.
         own: what differs by its file from what it follows.
@@ -58,10 +63,6 @@ class Part:
         """Its leaves, and those that it has not and may have."""
         return leaf_paths(self.model, self.values, every=True)
 
-    def settable_at(self, path: str) -> Leaf | None:
-        """The one of `settable` that is at a path."""
-        return leaf_paths(self.model, self.values, every=True, at=path).get(path)
-
     def choosing(self, section: str) -> tuple[str, ...]:
         """The settings that choose the kind of a section of it."""
         return tuple(f"{start}.{section}.kind" for start in dict.fromkeys((self.kind, self.name)))
@@ -90,34 +91,31 @@ class Part:
         self._change(path, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
 
     def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
-        *_, last = path.split(".")
-        self._section(path.rpartition(".")[0])[last] = value
-        self.parameters[f"{self.name}.{path}"] = leaf.assumed(f"{self.name}.{path}", value, source)
+        section, _, last = path.rpartition(".")
+        self._section(section)[last] = value
+        full = f"{self.name}.{path}"
+        self.parameters[full] = leaf.parameter(full, value, "assumed", source)
 
     def _section(self, path: str) -> dict[str, Any]:
-        """A section that it may change: a copy, because others may have it, too."""
         table, place = self.values, ""
         for name in path.split(".") if path else ():
             place += name + "."
             if name not in table and not place.startswith((*self.begun,)):
                 self.begun[place] = self.set_paths[-1]
-            table[name] = {**table.get(name, {})}
-            table = table[name]
-            if name in table:
-                # The only one of sections that could be several has the name of their table.
-                table[name] = {**table[name]}
-                table = table[name]
+            table = table.setdefault(name, {})
+            # The only one of sections that could be several has the name of their table.
+            table = table.get(name, table)
         return table
 
     def take_section(self, name: str, other: Loaded, words: str) -> None:
         """Put a section of another description in the place of its own; its sources say so."""
-        self.values[name] = other.values[name]
+        self.values[name] = copied(other.values[name])
         inside = f"{self.name}.{name}."
-        for path in [path for path in self.parameters if path.startswith(inside)]:
-            del self.parameters[path]
-        self.parameters |= {
+        kept = [one for one in self.parameters.items() if not one[0].startswith(inside)]
+        taken = other.below(self.name).items()
+        self.parameters = dict(kept) | {
             path: replace(one, source=f"{words}: {one.source}")
-            for path, one in other.below(self.name).items()
+            for path, one in taken
             if path.startswith(inside)
         }
 
@@ -149,19 +147,13 @@ class Part:
                 + (f"; set {self.name}.{other}, too" if lacking else "")
             )
 
-    def complete(self) -> list[str]:
-        """Give what settings have begun its defaults.
-
-        Returns:
-            A fault for each section that lacks more, and is left out.
-        """
-        faults = []
+    def complete(self) -> Iterator[str]:
+        """Give what settings have begun its defaults; leave out what lacks more, and say so."""
+        known = {path.removeprefix(f"{self.name}.") for path in self.parameters}
         for place, setting in self.begun.items():
             start = setting.partition(place)[0]
-            known = {path.removeprefix(f"{self.name}.") for path in self.parameters}
-            lacks = [path for path in self.leaves if path.startswith(place) and path not in known]
-            if lacks:
-                faults.append(
+            if lacks := [p for p in self.leaves if p.startswith(place) and p not in known]:
+                yield (
                     f"--set {setting}: there is no {start}{place[:-1]} here; "
                     f"allowed: together with {', '.join(start + path for path in lacks)}"
                 )
@@ -173,7 +165,6 @@ class Part:
                 new = path not in known and path.rpartition(".")[0] in sections
                 if new and path.startswith(place) and leaf.default is not None:
                     self._change(path, leaf.default, leaf, UNSAID)
-        return faults
 
 
 def _named(location: tuple[int | str, ...], table: Any) -> Iterator[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from hcasim.catalog.link import Gigabits, Speed, Width
-from hcasim.catalog.section import PLAIN, Section, key
+from hcasim.catalog.section import PLAIN, Section, key, optional
 
 
 class InfinibandProtocol(Section):
@@ -36,23 +35,22 @@ Protocol = Annotated[
     InfinibandProtocol | Rocev2Protocol | IwarpProtocol, Field(discriminator="kind")
 ]
 
-LINK_OF: Mapping[str, str] = MappingProxyType(
-    {"infiniband": "infiniband", "rocev2": "ethernet", "iwarp": "ethernet"}
-)
+LINK_OF: Mapping[str, str] = {
+    "infiniband": "infiniband",
+    "rocev2": "ethernet",
+    "iwarp": "ethernet",
+}
 """The kind of link that each protocol runs on."""
-
-MTU_OF: Mapping[str, str] = MappingProxyType(
-    {"infiniband": "infiniband", "rocev2": "infiniband", "iwarp": "ethernet"}
-)
+MTU_OF: Mapping[str, str] = {**LINK_OF, "rocev2": "infiniband"}
 """The kind of MTU that a connection of each protocol has."""
 
 
 class Port(Section):
     """The fastest links of each port; an adapter of both kinds speaks the protocol of its link."""
 
-    speed: Speed | None = key("InfiniBand: lane rate, by its name", default=None)
-    width: Width | None = key("InfiniBand: lanes", default=None)
-    gigabits: Gigabits | None = key("Ethernet: data rate in Gbit/s", default=None)
+    speed: Speed | None = optional("InfiniBand: lane rate, by its name")
+    width: Width | None = optional("InfiniBand: lanes")
+    gigabits: Gigabits | None = optional("Ethernet: data rate in Gbit/s")
 
     @model_validator(mode="after")
     def _is_some_link(self) -> Port:
@@ -64,12 +62,7 @@ class Port(Section):
 
 
 def spoken(kind: str, port: Mapping[str, object]) -> tuple[str, ...]:
-    """The protocols of an adapter, that of its description first.
-
-    Parameters:
-        kind: of the protocol in its description.
-        port: the values of its section `port`, if it has one.
-    """
+    """The protocols of an adapter by its section `port`, that of its description first."""
     if kind == "iwarp":
         return (kind,)
     both = (("infiniband", "speed" in port), ("rocev2", "gigabits" in port))

@@ -19,25 +19,19 @@ Value = int | str | bool
 T_co = TypeVar("T_co", bound=Value, covariant=True)
 T = TypeVar("T", bound=Value)
 
+# Sources of values that a description leaves out, that a setting or an option gives.
 UNSAID = "not said; the default of such descriptions"
-"""The source of a value that a description leaves out."""
 SET = "--set"
-"""The source of a value that a what-if setting gives."""
 CHOSEN = "chosen for this run"
-"""The source of a value that an option gives."""
 
 
 @dataclass(frozen=True)
 class Parameter(Generic[T_co]):
-    """One value of a description, with its origin.
+    """One value of a description, in base units and as it is written, with its origin.
 
     Parameters:
         path: dotted name, such as "adapter.bus.lanes".
-        value: the value in base units.
-        text: the value as it is written, such as "25 ns".
         unit: the base unit of `value`, or nothing for a plain number or a word.
-        evidence: kind of origin.
-        source: the origin itself.
         interval: lowest and highest plausible value of a fitted parameter, in base units.
         claims: what determined a fitted parameter, or the statements that one was chosen from.
         inherited_from: id of the description whose file says it, if it is not the own one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any
@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.assembly import Assembly, models_of, trunks_of
-from hcasim.catalog.consistency import contradictions
-from hcasim.catalog.fields import Leaf, keys_of
-from hcasim.catalog.fitting import train
+from hcasim.catalog.fields import leaf_paths
+from hcasim.catalog.fitting import contradictions, train
 from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
@@ -26,15 +25,7 @@ from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.errors import (
-    ID,
-    CatalogError,
-    flag_fault,
-    name_fault,
-    nearest,
-    refuse,
-    settings_fault,
-)
+from hcasim.ground.errors import ID, CatalogError, flag_fault, name_fault, refuse
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
 
@@ -72,12 +63,10 @@ def resolve(
     Raises:
         CatalogError: with every fault of the request and of the files it uses.
     """
+    given = {"adapter": adapter, "stack": stack, "host": host}
     refuse(
         name_fault("testbed", testbed_id),
-        "" if adapter is None else name_fault("adapter", adapter),
-        settings_fault(overrides),
-        "" if stack is None else name_fault("stack", stack),
-        "" if host is None else name_fault("host", host),
+        *(name_fault(name, one) for name, one in given.items() if one is not None),
         flag_fault("switch", switch, ID) if name_fault("switch", switch) else "",
     )
     settings = as_texts(overrides)
@@ -85,46 +74,48 @@ def resolve(
     try:
         bed = load(fspath(testbed_id), "testbeds")
     except CatalogError as error:
-        faults = error.faults
-        if adapter is not None:
-            try:
-                find_file(adapter, "adapters")
-            except CatalogError as unknown:
-                faults = faults + unknown.faults
-        raise CatalogError(faults) from None
+        if adapter is None:
+            raise
+        try:
+            find_file(adapter, "adapters")
+        except CatalogError as unknown:
+            raise CatalogError(error.faults + unknown.faults) from None
+        raise
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.
     groups = testbed.nodes if switch else dict(islice(testbed.nodes.items(), 2))
     network: Network = testbed.network if switch else BackToBack()
     if isinstance(switch, str | PathLike):
-        network = _with_switch(network, fspath(switch))
+        if isinstance(network, BackToBack):
+            network = OneSwitch(switch="")
+        network = network.model_copy(update={"switch": fspath(switch)})
     assembly = Assembly(bed, groups, network, settings)
     stacks = {name: stack or (mpi and one.mpi_stack) or one.stack for name, one in groups.items()}
     assembly.gather(adapter, host, stacks)
     parts, faults, adapters = assembly.parts, assembly.faults, assembly.of("adapter")
     if firmware_mode is not None:
-        chosen = [_choose_firmware(part, firmware_mode) for part in adapters]
-        faults += dict.fromkeys(fault for fault in chosen if fault)
-    done = {BUS, BUS_KIND, "adapter.protocol.kind"}
-    done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
+        faults += [fault for part in adapters for fault in _choose_firmware(part, firmware_mode)]
     if "mtu" in settings:
         if mtu is not None:
             faults.append("--set mtu: contradicts --mtu; leave one out")
         mtu = settings["mtu"]
-        done.add("mtu")
-    found: dict[str, str | None] = {path: None for path in settings if path not in done}
+    done = {"mtu", BUS, BUS_KIND, "adapter.protocol.kind"}
+    done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
+    found = {path: "" for path in settings if path not in done}
     # What is said of all comes before what is said of one group.
     for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
         found[path] = override(parts, path, settings[path], not isinstance(network, BackToBack))
-    faults += [fault for fault in found.values() if fault]
-    faults += dict.fromkeys(fault for part in parts.values() for fault in part.complete())
+    faults += filter(None, found.values())
+    faults += [fault for part in parts.values() for fault in part.complete()]
     for start in assembly.starts.values():
         card, box = parts.get(f"{start}adapter"), parts.get(f"{start}host")
         if card is not None and box is not None:
             train(card, box, settings)
-    size, fault = _mtu_of(bed, mtu, adapters)
-    faults += [fault] if fault else []
+    try:
+        size = _mtu_of(bed, mtu, adapters)
+    except UnitError as error:
+        faults.append(f"mtu: {error}")
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
@@ -162,37 +153,31 @@ def resolve(
             size,
         ),
     )
-    clashes = contradictions(machine)
-    if clashes:
-        raise CatalogError(f"{testbed_id}: {clash}" for clash in clashes)
+    if clashes := [f"{testbed_id}: {clash}" for clash in contradictions(machine)]:
+        raise CatalogError(clashes)
     return machine
 
 
-def _with_switch(network: Network, switch: str) -> Network:
-    """A network with another model of switch, but for those that have one of their own."""
-    if isinstance(network, BackToBack):
-        return OneSwitch(switch=switch)
-    return network.model_copy(update={"switch": switch})
-
-
-def _choose_firmware(part: Part, mode: object) -> str | None:
-    leaf = keys_of(Adapter)["firmware_mode"]
-    assert isinstance(leaf, Leaf)
-    if not isinstance(mode, str) or not leaf.allows(mode):
-        close = nearest(mode, map(str, leaf.choices))
-        return f"firmware_mode: found {mode!r}; allowed: {leaf.allowed}{close}"
-    path = f"{part.name}.firmware_mode"
+def _choose_firmware(part: Part, mode: str) -> Iterator[str]:
+    name, path = "firmware_mode", f"{part.name}.firmware_mode"
+    try:
+        leaf_paths(Adapter)[name].read(mode)
+    except UnitError as error:
+        yield f"{name}: {error}"
+        return
     if path not in part.parameters:
-        return f"firmware_mode: found {mode!r}, but {part.values['id']} has no modes"
-    part.values["firmware_mode"] = mode
+        yield f"{name}: found {mode!r}, but {part.values['id']} has no modes"
+        return
+    part.values[name] = mode
     part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
-    return None
 
 
-def _mtu_of(
-    bed: Loaded, given: object, adapters: Sequence[Part]
-) -> tuple[Parameter[Value], str | None]:
-    """The MTU that is given, or that of the testbed as far as the adapters take it; or a fault."""
+def _mtu_of(bed: Loaded, given: object, adapters: Sequence[Part]) -> Parameter[Value]:
+    """The MTU that is given, or that of the testbed as far as the adapters take it.
+
+    Raises:
+        UnitError: it is none.
+    """
     assert isinstance(bed.model, Testbed)
     size = {one.path: one for one in bed.parameters}["mtu"]
     kinds: list[str] = [bed.model.link.kind]
@@ -201,12 +186,9 @@ def _mtu_of(
     roce = any(part.protocol == "rocev2" for part in adapters)
     kinds = ["infiniband"] * roce + kinds
     if given is not None:
-        try:
-            mtu = parse_size(given) if isinstance(given, str) else plain(given)
-        except UnitError as error:
-            return size, f"mtu: {error}"
+        mtu = parse_size(given) if isinstance(given, str) else plain(given)
         if fault := mtu_fault(mtu, repr(mtu), *kinds):
-            return size, f"mtu: {fault}"
+            raise UnitError(fault)
         assert isinstance(mtu, int)
         size = size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN)
     elif isinstance(bed.model.link, PortLink):
@@ -218,4 +200,4 @@ def _mtu_of(
     if roce and (largest := roce_mtu(int(size.value))) != size.value:
         words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
         size = size.changed(largest, MTUS["infiniband"].format(largest), words)
-    return size, None
+    return size

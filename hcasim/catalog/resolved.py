@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
+from typing import Any
 
 from pydantic import SerializeAsAny
 
 from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.generators import wire
 from hcasim.catalog.network.topologies import Network, Switch
-from hcasim.catalog.network.wiring import Wiring
+from hcasim.catalog.network.wiring import Wiring, wire
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.section import Section
 from hcasim.catalog.stack import Stack
@@ -22,16 +22,7 @@ _WORDS = {"id", "title", "notes", "references"}
 
 
 class NodeGroup(Section):
-    """Nodes that are alike.
-
-    Parameters:
-        name: of the group.
-        count: how many they are.
-        host: each of them.
-        adapter: in each of them, or another device in its place.
-        stack: the software on each of them.
-        link: from each of their adapters' ports.
-    """
+    """Nodes that are alike, each with an adapter, or another device in its place."""
 
     name: str
     count: int
@@ -42,11 +33,7 @@ class NodeGroup(Section):
 
     @property
     def hca(self) -> Adapter:
-        """The RDMA adapter in each of them.
-
-        Raises:
-            ValueError: it is another device.
-        """
+        """The RDMA adapter in each of them; ValueError if it is another device."""
         if not isinstance(self.adapter, Adapter):
             raise ValueError(f"{self.adapter.id} is no RDMA adapter")
         return self.adapter
@@ -61,10 +48,7 @@ class Machine(Section):
     """A testbed with its adapters, resolved.
 
     Parameters:
-        id: the testbed's id.
-        title: the testbed's title.
         groups: the nodes, which are numbered group by group.
-        network: how they are connected.
         switches: the model of each switch that has a name; under "" that of all others.
         trunks: the link of each trunk that has a name; under "" that of all others.
         mtu: largest payload of an InfiniBand packet, or IP packet of an Ethernet frame, in bytes.
@@ -169,18 +153,13 @@ class Machine(Section):
     @cached_property
     def digest(self) -> str:
         """Hexadecimal digest of all values: equal machines have equal digests in any process."""
-        parts = {"adapter": _WORDS, "host": _WORDS, "stack": _WORDS}
-        values = self.model_dump_json(
-            exclude={
-                "id": True,
-                "title": True,
-                "overrides": True,
-                "parameters": True,
-                "groups": {"__all__": parts},
-                "switches": dict.fromkeys(self.switches, _WORDS),
-            }
-        )
-        return hashlib.sha256(values.encode()).hexdigest()
+        exclude: dict[str, Any] = dict.fromkeys(
+            ("id", "title", "overrides", "parameters"), True
+        ) | {
+            "groups": {"__all__": dict.fromkeys(("adapter", "host", "stack"), _WORDS)},
+            "switches": dict.fromkeys(self.switches, _WORDS),
+        }
+        return hashlib.sha256(self.model_dump_json(exclude=exclude).encode()).hexdigest()
 
     def __copy__(self) -> Machine:
         """Leave out what is derived: a copy may be changed."""

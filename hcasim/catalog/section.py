@@ -20,11 +20,7 @@ PLAIN = Plain()
 
 @dataclass(frozen=True)
 class Refers(Plain):
-    """Marks a plain key that names other descriptions, each by its id or the path of its file.
-
-    Parameters:
-        kind: of what it names, such as "hosts".
-    """
+    """Marks a plain key that names descriptions of a kind, each by its id or a path of a file."""
 
     kind: str
 
@@ -42,12 +38,16 @@ def key(words: str, low: int | None = None, high: int | None = None, **rules: An
 
     Parameters:
         words: its meaning.
-        low: smallest value allowed.
-        high: largest value allowed.
+        low: smallest value allowed; high the largest.
         rules: a default and further rules, as for pydantic's `Field`.
     """
     rules |= {name: one for name, one in (("ge", low), ("le", high)) if one is not None}
     return Field(description=words, **rules)
+
+
+def optional(words: str, low: int | None = None, high: int | None = None, **rules: Any) -> Any:
+    """Declare a key, as `key` does, that a section may lack."""
+    return key(words, low, high, default=None, **rules)
 
 
 class Clash(ValueError):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog.mpi import Mpi
-from hcasim.catalog.section import Count, Description, Latency, Section, key
+from hcasim.catalog.section import Count, Description, Latency, Section, key, optional
 from hcasim.ground.units import SIZE, Bytes
 
 _Reserved = Annotated[int, Field(ge=0, le=2**20)]
@@ -17,10 +17,10 @@ class Driver(Section):
     """What driver and library allocate for an adapter and for a process that uses it."""
 
     page: Annotated[Literal[4096, 8192, 16384, 65536], SIZE] = key(
-        "page of the operating system; buffers are whole pages"
+        "page of the system; buffers are whole pages"
     )
     icm_chunk: Bytes = key(
-        "host memory given to a table of the adapter at once", 4096, 2**30, multiple_of=4096
+        "memory given to a table of the adapter at once", 4096, 2**30, multiple_of=4096
     )
     reserved_qps: _Reserved = key("queue pairs that the firmware keeps for itself")
     reserved_cqs: _Reserved = key("completion queues that the firmware keeps for itself")
@@ -32,24 +32,13 @@ class Driver(Section):
     multicast_groups: Count = key("entries of the multicast table")
     event_contexts: Count = key("entries of the table of event queues")
     completion_events: Count = key("entries of the event queue for completions")
-    other_events: Count = key(
-        "entries of each event queue for asynchronous events and for commands"
-    )
+    other_events: Count = key("entries of each queue for asynchronous events and for commands")
     eqe: Bytes = key("entry of an event queue, in host memory", 1, 4096)
     max_cqe: int = key("entries of the largest completion queue", 2, 2**24)
-    doorbell_record: Bytes = key(
-        "record in host memory that stands for a doorbell register", 1, 4096
-    )
-    uarc: Bytes = key(
-        "doorbell records that the adapter sees of one opened device",
-        2**14,
-        2**30,
-        multiple_of=2**13,
-    )
+    doorbell_record: Bytes = key("record in memory that stands for a doorbell register", 1, 4096)
+    uarc: Bytes = key("doorbell records of one opened device", 2**14, 2**30, multiple_of=2**13)
     wr_id: Bytes = key("what the library remembers of each work queue entry", 0, 4096)
-    process: Bytes = key(
-        "address space of a process without any queue: program, libraries, stacks", 0, 2**40
-    )
+    process: Bytes = key("address space of a process without queues", 0, 2**40)
 
 
 class Registration(Section):
@@ -66,30 +55,20 @@ class Stack(Description):
     """The processor's time per call, and how the library uses the adapter."""
 
     post_send: Latency = key("posting one send request, up to the doorbell")
-    post_wr: Latency | None = key(
-        "each further request of a list; as long as the first unless given", default=None
-    )
-    doorbell: Latency | None = key(
-        "until a doorbell has left the processor (store fence)", default=None
-    )
-    blueflame: Latency | None = key(
-        "copying 64 B of a work request to the adapter's registers", default=None
+    post_wr: Latency | None = optional("each further request of a list, if not as the first")
+    doorbell: Latency | None = optional("until a doorbell has left the processor (store fence)")
+    blueflame: Latency | None = optional(
+        "copying 64 B of a work request to the adapter's registers"
     )
     post_recv: Latency = key("posting one receive request")
     poll_cq: Latency = key("one look at a completion queue")
     poll_memory: Latency = key("one look at a memory location")
     service: Latency = key("a server's program between a request and posting its reply", default=0)
     cq_doorbell: bool = key("consuming a completion rings the queue's doorbell")
-    max_inline: Bytes = key(
-        "longest payload that the library copies into the work request; an adapter may allow less",
-        0,
-        2**16,
-    )
+    max_inline: Bytes = key("longest payload that it copies into the work request", 0, 2**16)
     page_lists: Literal["inline", "fetched"] = key(
-        "where requests that register memory have their list of pages: in themselves, where the "
-        "adapter takes it, or in memory",
-        default="inline",
+        "list of pages of a registration: in the request, or in memory", default="inline"
     )
     registration: Registration
-    driver: Driver | None = key("of drivers whose source is known", default=None)
-    mpi: Mpi | None = key("of stacks with an MPI library", default=None)
+    driver: Driver | None = optional("of drivers whose source is known")
+    mpi: Mpi | None = optional("of stacks with an MPI library")

@@ -8,7 +8,7 @@ from pydantic import ValidationInfo, field_validator
 
 from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
 from hcasim.catalog.network.topologies import Network
-from hcasim.catalog.section import PLAIN, Description, Refers, Section, key
+from hcasim.catalog.section import PLAIN, Description, Refers, Section, key, optional
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import Bytes, format_size
 
@@ -23,17 +23,13 @@ class Nodes(Section):
     count: int = key("hosts with an adapter", 1, 65536)
     host: HostName
     stack: StackName
-    adapters: Annotated[tuple[str, ...], Refers("adapters")] = key(
-        "adapters that were measured", min_length=1
-    )
+    adapters: Annotated[tuple[str, ...], Refers("adapters")] = key("measured there", min_length=1)
     default_adapter: AdapterName = key("of them, if not the first", default="")
     mpi_stack: Annotated[str, Refers("stacks")] = key(
         "the stack of MPI programs, if another", default=""
     )
-    ports: int | None = key(
-        "ports of each adapter that have a cable, if not all have", 1, 256, default=None
-    )
-    link: LinkChanges | None = key("where their links differ", default=None)
+    ports: int | None = optional("ports of each adapter with a cable, if not all", 1, 256)
+    link: LinkChanges | None = optional("where their links differ")
 
     @field_validator("default_adapter")
     @classmethod
@@ -59,13 +55,10 @@ class Testbed(Description):
     nodes: dict[str, Nodes] = key("all nodes, or several groups by name")
     network: Network = key("how they are connected")
     link: AnyLink = key("each link between an adapter and a switch")
-    trunk: LinkChanges | None = key("where links of switches differ", default=None)
+    trunk: LinkChanges | None = optional("where links of switches differ")
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
     mtu: Bytes = key(
-        "largest payload of an InfiniBand packet, or IP packet of an Ethernet frame; on links of "
-        "kind port as far as the adapter takes it",
-        0,
-        2**31,
+        "largest payload of an InfiniBand packet, or IP packet in an Ethernet frame", 0, 2**31
     )
 
     @field_validator("mtu")

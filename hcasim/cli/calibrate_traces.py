@@ -91,7 +91,8 @@ def _prepared(
 ) -> Prepared:
     """Turn the arguments into a fit, or say every fault, those of the files with them."""
     from hcasim.calibrate.request import Request, prepare_fit
-    from hcasim.catalog import CatalogError, UnitError, list_ids, one_of, parse_size
+    from hcasim.catalog import CatalogError, list_ids, one_of
+    from hcasim.ground.units import UnitError, parse_size
     from hcasim.runs.experiment import Experiment
 
     if testbed is None:

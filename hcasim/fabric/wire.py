@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Protocol
 
-from hcasim.catalog import IwarpProtocol, Rocev2Protocol
+from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import Protocol as ProtocolDescription
+from hcasim.catalog.protocol import Rocev2Protocol
 from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.packet import FRAME_DELIMITERS, Header, Opcode, packet_size
 from hcasim.fabric.rocev2 import Rocev2Format

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hcasim.catalog import Services
-from hcasim.catalog.adapter import Send
+from hcasim.catalog.adapter import Send, Services
 from hcasim.engine import Rate
 from hcasim.fabric.packet import Opcode
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hcasim.catalog import CatalogError, as_texts, nearest, one_of
+from hcasim.catalog import CatalogError, nearest, one_of
+from hcasim.catalog.overrides import as_texts
 from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.claim import references

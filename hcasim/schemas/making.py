@@ -8,7 +8,8 @@ import pydantic
 from pydantic import Field, TypeAdapter
 
 from hcasim.calibrate.document import CalibrateDocument
-from hcasim.catalog import Fit, file_schema
+from hcasim.catalog import Fit
+from hcasim.catalog.schema import file_schema
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.papers.loader import ContextFile
 from hcasim.papers.replay import RunDocument, RunsDocument

@@ -6,19 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hcasim.catalog import (
-    Adapter,
-    DmaDevice,
-    Machine,
-    NodeGroup,
-    Stack,
-    format_size,
-    list_ids,
-    load,
-    nearest,
-    one_of,
-)
+from hcasim.catalog import Adapter, DmaDevice, Machine, NodeGroup, list_ids, load, nearest, one_of
 from hcasim.catalog.algorithms import algorithm_fault
+from hcasim.catalog.stack import Stack
+from hcasim.ground.units import format_size
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads.netpipe import POOL
 from hcasim.workloads.options import Options

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import InfinibandLink, Switch, Way, Wiring
-from hcasim.catalog.network.generators import wire
 from hcasim.catalog.network.topologies import (
     Dragonfly,
     Explicit,
@@ -20,6 +19,7 @@ from hcasim.catalog.network.topologies import (
     Tree,
     Trunk,
 )
+from hcasim.catalog.network.wiring import wire
 
 LINK = InfinibandLink(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 SWITCH = Switch(id="invented", title="Invented", ports=4096, latency=1, buffer=16384)

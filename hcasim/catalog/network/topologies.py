@@ -8,12 +8,24 @@ from pydantic import Field, model_validator
 
 from hcasim.catalog.link import LinkChanges
 from hcasim.catalog.protocol import Port
-from hcasim.catalog.section import PLAIN, Description, Latency, Names, Refers, Section, Size, key
+from hcasim.catalog.section import (
+    PLAIN,
+    Description,
+    Latency,
+    Names,
+    Refers,
+    Section,
+    Size,
+    key,
+    optional,
+)
 from hcasim.ground.errors import one_of
 
 SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
+Shape = tuple[tuple[int, int, int], ...]
+"""Children, parents and cables to each parent, level by level."""
 
 
 class Switch(Description):
@@ -23,9 +35,7 @@ class Switch(Description):
     latency: Latency = key("first byte in to first byte out, without contention")
     buffer: Size = key("receive buffer of each port")
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
-    port: Port | None = key(
-        "links that its ports take; without it, all that there are", default=None
-    )
+    port: Port | None = optional("links that its ports take, if not all")
 
 
 class BackToBack(Section):
@@ -61,8 +71,8 @@ class FatTree(Section):
         return self
 
     @property
-    def shape(self) -> tuple[tuple[int, int, int], ...]:
-        """As for `Tree.shape`."""
+    def shape(self) -> Shape:
+        """Its levels from below."""
         uplinks = [1, self.arity // self.oversubscription, *[self.arity] * self.levels]
         return tuple((self.arity, uplinks[level], 1) for level in range(self.levels))
 
@@ -77,35 +87,27 @@ class Tree(Section):
     switch: SwitchName
     children: str = key("m1, ..., mh: adapter ports of a lowest switch, then switches")
     parents: str = key("w1, ..., wh: switches above each, the first of them 1")
-    parallel: str | None = key("cables to each of the parents; 1, ...", default=None)
+    parallel: str | None = optional("cables to each of the parents; 1, ...")
 
     @model_validator(mode="after")
     def _counts(self) -> Tree:
-        lengths = set()
-        for name in ("children", "parents", "parallel"):
-            text = getattr(self, name)
-            if text is None:
-                continue
+        given = {"children": self.children, "parents": self.parents, "parallel": self.parallel}
+        texts = {name: text for name, text in given.items() if text is not None}
+        for name, text in texts.items():
             words = text.split(",")
             if not all(word.strip().isdecimal() and 1 <= int(word) <= 4096 for word in words):
                 raise ValueError(f"found {name} of {text!r}; allowed: numbers such as '16, 4'")
             if name != "children" and int(words[0]) != 1:
-                raise ValueError(
-                    f"found {name} of {text!r}; allowed: 1 as the first number, "
-                    "because each adapter port has one cable"
-                )
-            lengths.add(len(words))
-        if len(lengths) > 1:
-            raise ValueError(
-                f"found children {self.children!r} and parents {self.parents!r}"
-                + (f" and parallel {self.parallel!r}" if self.parallel else "")
-                + "; allowed: as many numbers in each, one for a level"
-            )
+                why = "because each adapter port has one cable"
+                raise ValueError(f"found {name} of {text!r}; allowed: 1 as the first number, {why}")
+        if len({len(text.split(",")) for text in texts.values()}) > 1:
+            found = " and ".join(f"{name} {text!r}" for name, text in texts.items())
+            raise ValueError(f"found {found}; allowed: as many numbers in each, one for a level")
         return self
 
     @property
-    def shape(self) -> tuple[tuple[int, int, int], ...]:
-        """Children, parents and cables to each parent, level by level from below."""
+    def shape(self) -> Shape:
+        """Its levels from below."""
         children, parents = (_numbers(text) for text in (self.children, self.parents))
         parallel = _numbers(self.parallel) if self.parallel else [1] * len(children)
         return tuple(zip(children, parents, parallel, strict=True))
@@ -117,7 +119,7 @@ class Ring(Section):
     kind: Annotated[Literal["ring"], PLAIN] = "ring"
     switch: SwitchName
     switches: int = key("switches of the ring", 3, 4096)
-    parallel: int | None = key("cables between two neighbours; 1", 1, 1024, default=None)
+    parallel: int | None = optional("cables between two neighbours; 1", 1, 1024)
 
 
 class Dragonfly(Section):
@@ -139,23 +141,17 @@ class NamedSwitch(Section):
 
     switch: SwitchName = key("its model, if not that of the network", default="")
     nodes: Names = key("what is on it: group, group[3] or group[0:8]", default=())
-    routes: Names = key(
-        "'nodes -> neighbour' or 'nodes -> trunk'; the first that fits, * fits all", default=()
-    )
 
 
 class Trunk(LinkChanges):
     """Cables between two named switches; what differs from the other trunks may be said."""
 
     between: Names = key("two switches", min_length=2, max_length=2)
-    parallel: int | None = key("cables between them; 1", 1, 1024, default=None)
+    parallel: int | None = optional("cables between them; 1", 1, 1024)
 
 
 class Explicit(Section):
-    """Named switches, the trunks between them, and which nodes are on which switch.
-
-    Routes are shortest paths, or, if any switch gives some, those that the switches give.
-    """
+    """Named switches, the trunks between them, and which nodes are on which switch."""
 
     kind: Annotated[Literal["explicit"], PLAIN] = "explicit"
     switch: SwitchName = key("model of switches that name none", default="")

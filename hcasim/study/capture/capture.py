@@ -9,7 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from hcasim.catalog import IwarpProtocol, Rocev2Protocol
+from hcasim.catalog import IwarpProtocol
+from hcasim.catalog.protocol import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import EthernetLink, InfinibandProtocol, IwarpProtocol, Rocev2Protocol, resolve
+from hcasim.catalog import EthernetLink, IwarpProtocol, resolve
 from hcasim.catalog.link import roce_mtu
+from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
 from hcasim.runs.benchmark import bench
 from tests import iwarp
 from tests.unit.catalog.conftest import Edit, FaultsOf, refused

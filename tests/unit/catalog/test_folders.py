@@ -78,7 +78,7 @@ def test_a_folder_that_is_missing_is_a_fault_of_the_variable(
     search(monkeypatch, "none")
     with pytest.raises(CatalogError) as caught:
         list_ids("adapters")
-    assert caught.value.faults == [f"HCASIM_PATH: found '{tmp_path / 'none'}', which is no folder"]
+    assert caught.value.faults == [f"HCASIM_PATH: found '{tmp_path / 'none'}'; allowed: folders"]
 
 
 def test_a_missing_id_names_the_folders_that_were_looked_into(
@@ -153,10 +153,10 @@ def test_a_file_of_another_kind_says_only_that(put: Put, tmp_path: Path) -> None
     (tmp_path / "fast.toml").write_text('id = "fast"\ntitle = "x"\nbased_on = "mt25208"\n')
     with pytest.raises(CatalogError) as caught:
         resolve("liu2004", adapter="lab/ring.toml")
-    assert caught.value.faults == ["lab/ring.toml: describes a testbed; an adapter is asked for"]
+    assert caught.value.faults == ["lab/ring.toml: found a testbed; allowed: an adapter"]
     with pytest.raises(CatalogError) as caught:
         resolve("fast.toml")
-    assert caught.value.faults == ["fast.toml: describes an adapter; a testbed is asked for"]
+    assert caught.value.faults == ["fast.toml: found an adapter; allowed: a testbed"]
 
 
 def test_the_keys_of_a_file_tell_its_kind_before_its_folder_does(put: Put) -> None:

@@ -14,13 +14,11 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog import (
-    EVIDENCE,
     MODELS,
     Adapter,
     Cache,
     Machine,
     data_path,
-    file_schema,
     list_ids,
     load,
     load_fit,
@@ -29,6 +27,8 @@ from hcasim.catalog import (
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.protocol import LINK_OF
+from hcasim.catalog.provenance import EVIDENCE
+from hcasim.catalog.schema import file_schema
 
 ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]
 
@@ -169,7 +169,8 @@ def test_one_chip_without_its_compatible_firmware() -> None:
 
 def test_a_list_of_choices_is_a_leaf_of_its_own_type() -> None:
     leaves = leaf_paths(Adapter)
-    assert leaves["bus.lanes"] == Leaf(int, None, (1, 2, 4, 8, 12, 16), None, None, None)
+    words = "width of the link"
+    assert leaves["bus.lanes"] == Leaf(int, choices=(1, 2, 4, 8, 12, 16), words=words)
     assert leaves["sqpc.policy"].base is str
     assert leaves["send.latency"].unit is not None
 

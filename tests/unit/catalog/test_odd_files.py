@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, load, read_toml, render_toml
+from hcasim.catalog import CatalogError, load, read_toml
+from hcasim.ground.reading import render_toml
 
 ODD = (False, 5, -1.5, float("nan"), "", "x", "1 ns", [], ["x"], [[1]], {}, {"kind": 1})
 ODD += ({"value": 1}, {"x": {"y": 1}}, date(1979, 5, 27))

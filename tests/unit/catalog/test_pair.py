@@ -12,12 +12,12 @@ from hcasim.catalog import (
     InfinibandLink,
     Machine,
     PcieDevice,
-    Rocev2Protocol,
     list_ids,
     load,
     resolve,
 )
-from hcasim.catalog.link import USUAL_CODES
+from hcasim.catalog.link import NO_CODE, USUAL_CODES
+from hcasim.catalog.protocol import Rocev2Protocol
 from hcasim.runs.benchmark import bench
 from tests.unit.catalog.conftest import refused
 
@@ -131,7 +131,7 @@ def test_links_are_no_faster_than_the_ports_of_the_switch(
     own = load("connectx7", "adapters").values["port"][keys[0]]
     assert known[f"link.{keys[0]}"].source.startswith(says) == (own != link[0])
     code = known["link.fec.code"].value
-    assert code == (USUAL_CODES[link[0]].code if link[0] in USUAL_CODES else "none")
+    assert code == USUAL_CODES.get(link[0], NO_CODE)[0]
 
 
 def test_a_setting_changes_the_ports_of_a_switch_and_a_slower_adapter_stays_slow() -> None:
@@ -230,7 +230,7 @@ def test_error_correction_is_that_of_the_rate(tmp_path: Path, speed: str, gigabi
         machine = resolve("pair", adapter=adapter, overrides=settings)
         fec = machine.link.fec
         assert fec is not None
-        assert fec.code == (USUAL_CODES[rate].code if rate in USUAL_CODES else "none")
+        assert fec.code == USUAL_CODES.get(rate, NO_CODE)[0]
         (code,) = (one for one in machine.parameters if one.path == "link.fec.code")
         assert code.value == fec.code
 

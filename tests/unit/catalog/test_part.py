@@ -2,9 +2,8 @@
 
 import pytest
 
-from hcasim.catalog import Machine, Parameter, Value, list_ids, load, resolve
+from hcasim.catalog import Machine, Parameter, Value, resolve
 from hcasim.catalog.loader import each_file_once
-from hcasim.catalog.part import Part
 from tests.unit.catalog.conftest import refused
 
 TWO_WAYS = "adapter.mtt: found 2 ways, which do not divide 1 lines"
@@ -66,17 +65,6 @@ def test_an_mpi_library_that_contradicts_itself_is_refused(
 ) -> None:
     others = {"adapter.send.units": "2", f"stack.mpi.{path}": value}
     assert said in refused("liu2004", stack="mvapich-0.9.5", overrides=others)[0]
-
-
-def test_a_setting_is_found_at_its_path_and_nowhere_else() -> None:
-    kinds = ("adapters", "hosts", "switches", "stacks", "testbeds")
-    for loaded in (load(name, kind) for kind in kinds for name in list_ids(kind)):
-        part = Part("part", type(loaded.model), dict(loaded.values), {})
-        for path, leaf in part.settable.items():
-            assert part.settable_at(path) == leaf
-            assert part.settable_at(f"{path}.more") is None
-            assert part.settable_at(path[:-1]) == part.settable.get(path[:-1])
-        assert part.build() == loaded.model
 
 
 @pytest.mark.parametrize(

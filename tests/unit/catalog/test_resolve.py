@@ -103,7 +103,7 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
         ("adapter.bus.lane", "4", "unknown parameter; .* did you mean 'adapter.bus.lanes'?"),
         ("adapter.bus", "agp", "found 'agp'; allowed: pcie, pcix, mt23108 or mt25208"),
-        ("adapter.bus.mmrbc", "512", "no parameter of this bus, which is of kind pcie; allowed:"),
+        ("adapter.bus.mmrbc", "512", "there is no adapter.bus.mmrbc here; allowed: "),
         ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("mtus", "2048", "unknown parameter; allowed: paths that start with adapter., host."),

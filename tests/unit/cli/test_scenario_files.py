@@ -111,6 +111,6 @@ def test_a_broken_file_is_refused_in_words(
 
 def test_a_scenario_is_no_machine(hcasim_: Hcasim, mine: Path) -> None:
     (fault,) = hcasim_("bench", "write_lat", "--testbed", str(mine)).faults
-    assert fault == "lab/mine.toml: describes a scenario; a testbed is asked for"
+    assert fault == "lab/mine.toml: found a scenario; allowed: a testbed"
     for words in (("run", "./lab"), ("run", "lab/mine"), ("run", "./lab/mien.toml")):
         assert len(hcasim_(*words).faults) == 1

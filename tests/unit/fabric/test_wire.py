@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandProtocol, IwarpProtocol, Rocev2Protocol
+from hcasim.catalog import IwarpProtocol
+from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
 from hcasim.fabric import Opcode, ethernet
 from hcasim.fabric.iwarp import (
     IwarpFormat,

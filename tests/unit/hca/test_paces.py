@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Services
-from hcasim.catalog.adapter import Atomics
+from hcasim.catalog.adapter import Atomics, Services
 from hcasim.verbs import WROpcode
 from tests.rig import FETCH_ADD, READ, WRITE, Program, Rig, extended, machine, succeeded
 

@@ -9,8 +9,9 @@ import pytest
 
 from hcasim.calibrate import read_calibration
 from hcasim.calibrate.entries import fit_path
-from hcasim.catalog import CatalogError, Testbed, list_ids, load, render_toml, resolve
+from hcasim.catalog import CatalogError, Testbed, list_ids, load, resolve
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
+from hcasim.ground.reading import render_toml
 from tests.unit.calibrate.calibrations import LANES, READ, SEND, contents
 
 
@@ -120,7 +121,7 @@ def test_a_key_that_is_misspelt_or_missing_is_named_and_nothing_else(
         (
             'bus.lanes" = "4"',
             'bus.clock" = "100 MHz"',
-            "settings.*.bus.clock: no parameter of this *",
+            "settings.*.bus.clock: there is no *",
         ),
         ('lanes" = "4"', 'lanes" = "5"', f"settings.{LANES}: found 5; allowed: 1, 2, 4, *"),
         ('lanes" = "4"', 'lanes" = 4', f"settings.{LANES}: found 4; allowed: text"),
