@@ -24,7 +24,7 @@ from hcasim.catalog.folders import find_file
 from hcasim.ground.errors import Fault, display, nearest, refuse
 from hcasim.ground.faults import told, without_faults
 from hcasim.ground.reading import read_toml, render_toml
-from hcasim.ground.text import brief
+from hcasim.ground.text import brief, html_table
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0)]
@@ -181,6 +181,13 @@ class Fit(_Record):
         return brief(self, self.id, entries=len(self.entries))
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (path, str(one.value), " to ".join(map(str, one.interval or ())), one.verdict)
+            for path, one in self.entries.items()
+        )
+        return html_table(("entry", "value", "interval", "verdict"), rows, self.title)
 
     @property
     def file(self) -> Path:

@@ -19,7 +19,7 @@ from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.text import brief
 from hcasim.ground.writing import written_atomically
 from hcasim.runs.document import Form, Head, Notes, Profile, Seconds
-from hcasim.runs.point import notes_on
+from hcasim.runs.machine import notes_on
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost, profile_of
 

@@ -19,7 +19,7 @@ from hcasim.apps.programs import PYTHON, find_program, is_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of, refuse
 from hcasim.mpi import DeadlockError, MPIError
-from hcasim.runs.point import notes_on
+from hcasim.runs.machine import notes_on
 from hcasim.runs.program import app, launch_faults, read_rate
 from hcasim.workloads.result import Result
 

@@ -9,12 +9,17 @@ from os import PathLike
 from typing import Any, TypeVar
 
 from hcasim.catalog import CatalogError, Machine, resolve
+from hcasim.catalog.link import EthernetLink
 from hcasim.catalog.loader import each_file_once
 
 CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 """What says which machine it is, beside the testbed and what-if settings."""
 PLAIN = ("adapter", "host")
 """Of these, what a machine has at least that is looked at for more faults."""
+NO_CONGESTION_CONTROL = (
+    "Ethernet links neither drop, pause nor mark here: PFC, ECN and DCQCN are not modelled. Where "
+    "flows meet, times, their tail and fairness are those of an ideal lossless fabric."
+)
 T = TypeVar("T")
 _KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known", default=None)
 
@@ -64,3 +69,14 @@ def find_machine(
     if beside:
         raise CatalogError(f"{name}: {fault}" for name in beside)
     return testbed
+
+
+def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
+    """Return what to say beside a result.
+
+    Parameters:
+        machine: what was simulated.
+        nodes: how many of its nodes took part; two have a link to themselves.
+    """
+    meet = nodes > 2 and isinstance(machine.link, EthernetLink)
+    return (NO_CONGESTION_CONTROL,) if meet else ()

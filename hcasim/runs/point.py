@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
-from hcasim.catalog.link import EthernetLink
+from hcasim.runs.machine import notes_on
 from hcasim.verbs import VerbsError
 from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.perftest.side import moderation
@@ -55,23 +55,6 @@ class Work(Hashable, Protocol):
             listen: is given the simulator before anything happens.
             profile: also measure what that costs.
         """
-
-
-NO_CONGESTION_CONTROL = (
-    "Ethernet links neither drop, pause nor mark here: PFC, ECN and DCQCN are not modelled. Where "
-    "flows meet, times, their tail and fairness are those of an ideal lossless fabric."
-)
-
-
-def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
-    """Return what to say beside a result.
-
-    Parameters:
-        machine: what was simulated.
-        nodes: how many of its nodes took part; two have a link to themselves.
-    """
-    meet = nodes > 2 and isinstance(machine.link, EthernetLink)
-    return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
 def all_notes(several: Iterable[Point | Launch]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.point import NO_CONGESTION_CONTROL
+from hcasim.runs.machine import NO_CONGESTION_CONTROL
 
 ROCE = {"testbed": "pair-roce", "adapter": "connectx5"}
 
