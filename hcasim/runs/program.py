@@ -131,7 +131,7 @@ def app(
                 recording=recording,
             )
     except (MPIError, DeadlockError) as error:
-        if found.beside is None:
+        if not isinstance(program, str | PathLike):
             raise
         raise CatalogError([f"{found.name}: {error}"]) from None
     return Application(

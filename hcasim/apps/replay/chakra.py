@@ -23,12 +23,13 @@ import json
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from hcasim.apps.replay.collectives import Collective, Collectives
+from hcasim.apps.replay.collectives import CALLS, Collective, Collectives
 from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
 from hcasim.apps.replay.text import (
     LARGEST,
@@ -48,6 +49,7 @@ from hcasim.ground.process import tell_read, unwatched
 from hcasim.mpi.messages import MAX_SECONDS
 
 _NAME: Final = re.compile(r"(.+)\.([0-9]{1,7})\.et")
+_LENGTH: Final = re.compile(rb"[\x80-\xff]{0,4}[\x00-\x7f]")
 _KINDS: Final = ("invalid", "metadata", "memory", "memory", "compute", "send", "recv", "collective")
 _COLLECTIVES: Final = (
     *("allreduce", "reduce", "allgather", "gather", "scatter", "bcast", "alltoall"),
@@ -127,38 +129,24 @@ def messages() -> dict[str, Any]:
 
 
 def is_chakra(path: Path, data: bytes) -> bool:
-    """Whether a file has the name of a trace, or begins as one: with a text or an attribute."""
-    if _NAME.fullmatch(path.name):
-        return True
-    try:
-        length, at = _length(data, 0)
-    except ValueError:
-        return False
-    if not length:
-        return len(data) > 2 and data[0] == 0 and data[2] in (8, 18)
-    return 2 <= length <= len(data) - at and data[at] in (10, 18) and data[at + 1] <= length - 2
+    """Whether a file has the name of a trace."""
+    return _NAME.fullmatch(path.name) is not None
 
 
 def _split(data: bytes) -> Iterator[bytes]:
-    """The messages of a file."""
+    """The messages of a file, each behind its length: seven bits of it in each byte."""
     at = 0
     while at < len(data):
-        length, at = _length(data, at)
+        found = _LENGTH.match(data, at)
+        if found is None:
+            raise ValueError(f"found no length of a message at byte {at}; the file may be damaged")
+        length = sum((byte & 127) << 7 * place for place, byte in enumerate(found[0]))
+        at = found.end()
         if length > min(_LONGEST, len(data) - at):
-            found = f"found a message of {length} B, and {len(data) - at} B behind its length"
-            raise ValueError(f"{found}; allowed: up to {_LONGEST} B; the file may be cut")
+            told = f"found a message of {length} B, and {len(data) - at} B behind its length"
+            raise ValueError(f"{told}; allowed: up to {_LONGEST} B; the file may be cut")
         yield data[at : at + length]
         at += length
-
-
-def _length(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits in each byte, and where it ends."""
-    found = 0
-    for place, byte in enumerate(data[at : at + 5]):
-        found |= (byte & 127) << 7 * place
-        if byte < 128:
-            return found, at + place + 1
-    raise ValueError(f"found no length of a message at byte {at}; the file may be damaged")
 
 
 def read_chakra(path: Path, name: str, data: bytes) -> Trace:
@@ -168,20 +156,12 @@ def read_chakra(path: Path, name: str, data: bytes) -> Trace:
         CatalogError: the first node that is wrong.
     """
     need(name, "google.protobuf", "chakra")
-    files = _files(path, name)
-    reader = _Reader(len(files))
-    names = []
-    for rank, file in enumerate(files):
-        one, content = read_bytes(file)
-        names.append(one)
+    files = [read_bytes(file) for file in _files(path, name)]
+    reader = _Reader([f"{one}: node " for one, _ in files])
+    for rank, (one, content) in enumerate(files):
         reader.read(rank, one, content)
-    where = partial(_where, names)
-    reader.add_collectives(where)
-    return Trace(name, "chakra", reader.ranks, where, reader.collectives)
-
-
-def _where(names: Sequence[str], rank: int, line: int) -> str:
-    return f"{names[rank]}: node {line}"
+    reader.group_collectives()
+    return Trace(name, "chakra", reader.ranks, reader.places, reader.collectives)
 
 
 def _files(path: Path, name: str) -> list[Path]:
@@ -205,29 +185,40 @@ def _files(path: Path, name: str) -> list[Path]:
     if count > MOST_RANKS:
         refuse(name, f"found rank {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
     if len(files) < count:
-        which = missing_of({*files}, count)
+        which = missing_of(files, count)
         refuse(name, f"found {len(files)} files of {count}; missing: those of rank {which}")
-    size = sum(one.stat().st_size for one in files.values())
-    if size > LARGEST:
+    if (size := sum(one.stat().st_size for one in files.values())) > LARGEST:
         refuse(name, f"found {size} B in its files; allowed: {LARGEST} B")
     return [files[rank] for rank in range(count)]
 
 
+class _Collectives(Collectives):
+    """Collectives, of which each process tells what it has before."""
+
+    def parts(self, one: Collective) -> Sequence[int]:
+        size, most = len(one.sent), max(one.sent)
+        divided = one.call in ("alltoall", "reduce_scatter", "scatter")
+        return [-(-most // size) if divided else most] * size
+
+
 class _Reader:
     """Reads the files of a trace.
+
+    Parameters:
+        places: of the nodes of each process, as messages show them before the id.
 
     Attributes:
         ranks: the operations of each process.
         collectives: and their collectives.
     """
 
-    def __init__(self, ranks: int) -> None:
-        self.ranks = [Operations() for _ in range(ranks)]
-        self.collectives = Collectives(parts)
+    def __init__(self, places: Sequence[str]) -> None:
+        self.places = places
+        self.ranks = [Operations() for _ in places]
+        self.collectives = _Collectives(self.ranks)
         self._groups: dict[str, tuple[int, ...]] = {}
-        self._numbers: dict[str, int] = {}
-        # Of each rank, collectives until all groups are known: operation, call, group and bytes.
-        self._waiting: list[list[tuple[int, str, str, int]]] = [[] for _ in range(ranks)]
+        # Of each rank, collectives with the name of their group, until all groups are known.
+        self._named: list[list[tuple[int, str]]] = [[] for _ in places]
         self._actions = self._rank = 0
 
     def read(self, rank: int, name: str, data: bytes) -> None:
@@ -262,32 +253,27 @@ class _Reader:
             refuse(where, "found no node of a trace")
         except ValueError as error:
             refuse(where, str(error))
-        collectives = [one for one, *_ in self._waiting[rank]]
-        for one, before in zip(collectives[1:], collectives, strict=False):
-            self._here.require(one, before)
+        for (before, _), (behind, _) in pairwise(self._named[rank]):
+            self._here.require(behind, before)
 
-    def add_collectives(self, where: partial[str]) -> None:
-        """Add collectives when all groups are known."""
-        for rank, found in enumerate(self._waiting):
-            operations = self.ranks[rank]
-            for one, call, name, size in found:
-                line = operations.lines[one]
-                group = self._group(name, where(rank, line))
-                if rank not in self.collectives.members(group):
-                    refuse(where(rank, line), f"pg_name: rank {rank} is not in {shown(name)}")
-                place = self.collectives.add(group, rank, call, 0, size, size, line)
-                operations.sizes[one], operations.tags[one] = place, group
-
-    def _group(self, name: str, where: str) -> int:
-        if name not in self._numbers:
-            members = self._groups.get(name, tuple(range(len(self.ranks))))
-            if name not in self._groups and name not in _EVERYONE:
-                hint = nearest(name, list(self._groups)[:1000])
-                allowed = f"allowed: one that a node of metadata lists{hint}"
-                refuse(where, f"pg_name: found {shown(name)}; {allowed}")
-            called = f"group {shown(name)}" if name else "all processes"
-            self._numbers[name] = self.collectives.add_group(members, called)
-        return self._numbers[name]
+    def group_collectives(self) -> None:
+        """Tell of each collective its group, when all groups are known."""
+        everybody = tuple(range(len(self.ranks)))
+        numbers: dict[str, int] = {}
+        for rank, (operations, named) in enumerate(zip(self.ranks, self._named, strict=True)):
+            for one, name in named:
+                where = f"{self.places[rank]}{operations.lines[one]}"
+                if name not in numbers:
+                    if name not in self._groups and name not in _EVERYONE:
+                        hint = nearest(name, list(self._groups)[:1000])
+                        allowed = f"allowed: one that a node of metadata lists{hint}"
+                        refuse(where, f"pg_name: found {shown(name)}; {allowed}")
+                    called = f"group {shown(name)}" if name else "all processes"
+                    members = self._groups.get(name, everybody)
+                    numbers[name] = self.collectives.add_group(members, called)
+                operations.tags[one] = numbers[name]
+                if rank not in self.collectives.members(numbers[name]):
+                    refuse(where, f"pg_name: rank {rank} is not in {shown(name)}")
 
     # Nodes.
 
@@ -334,8 +320,9 @@ class _Reader:
         group = _value(attributes["pg_name"]) if "pg_name" in attributes else ""
         if not isinstance(group, str):
             raise ValueError(f"pg_name: found {shown(str(group))}; allowed: a text")
-        one = self._here.add(COLL, 0, line=node.id)
-        self._waiting[self._rank].append((one, call, group, size))
+        number = CALLS.index(call)
+        one = self._here.add(COLL, size, thread=number, line=node.id, received=size)
+        self._named[self._rank].append((one, group))
         return one
 
     def _learn_groups(self, text: str) -> None:
@@ -376,12 +363,3 @@ def _number(attributes: dict[str, Any], name: str, most: int, otherwise: int | N
     if not isinstance(found, int) or not 0 <= found <= most:
         raise ValueError(f"{name}: found {shown(str(found))}; allowed: 0 to {most}")
     return found
-
-
-def parts(one: Collective) -> Sequence[int]:
-    """Bytes of the part of each member, by what it has before."""
-    size = len(one.sent)
-    most = max(one.sent)
-    if one.call in ("alltoall", "reduce_scatter", "scatter"):
-        most = -(-most // size)
-    return [most] * size

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
 
-from hcasim.apps.replay.text import MOST_BYTES, Where, refuse
+from hcasim.apps.replay.operations import COLL, Operations, Ranks
+from hcasim.apps.replay.text import MOST_BYTES, refuse
 from hcasim.mpi.message import Steps
 from hcasim.mpi.messages import MAX_BYTES
 
-FROM_ROOT: Final = ("bcast", "scatter", "scatterv")
-TO_ROOT: Final = ("reduce", "gather", "gatherv")
+_ROOTED: Final = ("bcast", "scatter", "scatterv", "reduce", "gather", "gatherv")
 CALLS: Final = (
-    *FROM_ROOT,
-    *TO_ROOT,
+    *_ROOTED,
     *("barrier", "allgather", "alltoall", "allreduce", "reduce_scatter", "allgatherv", "alltoallv"),
 )
-_ROOTED: Final = (*FROM_ROOT, *TO_ROOT)
-_NO_ROOT: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Collective:
+class Collective(NamedTuple):
     """One collective.
 
     Attributes:
@@ -52,138 +48,120 @@ class UnequalError(Exception):
         self.member = member
 
 
-Parts = Callable[[Collective], Sequence[int]]
-"""Bytes of the part of each member, such as what it sends to one other; may raise UnequalError."""
-Exchange = Callable[[Collective, int], tuple[Sequence[int], Sequence[int]]]
-"""Of an alltoallv, the bytes that a member sends to each and receives from each."""
-
-
-def by_sums(one: Collective, rank: int) -> tuple[list[int], list[int]]:
-    """Let each member send to the others as much as they receive in all: only sums are known."""
-    total = max(1, sum(one.sent), sum(one.received))
-    sent, received = one.sent[rank], one.received[rank]
-    return (
-        [sent * other // total for other in one.received],
-        [other * received // total for other in one.sent],
-    )
-
-
-class _Part:
-    """The collectives of one member of a group, in its order."""
-
-    def __init__(self) -> None:
-        self.calls = bytearray()
-        self.roots = array("q")
-        self.sent = array("q")
-        self.received = array("q")
-        self.lines = array("Q")
-
-
 class Collectives:
-    """The collectives of all groups.
+    """The collectives of all groups; each format says how many bytes the numbers stand for.
 
     Parameters:
-        parts: how many bytes the numbers of the trace stand for.
-        exchange: likewise, of an alltoallv.
+        ranks: operations of the trace.
     """
 
-    def __init__(self, parts: Parts, exchange: Exchange = by_sums) -> None:
-        self._parts, self._exchange = parts, exchange
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
         self.groups: list[tuple[int, ...]] = []
         self._names: list[str] = []
-        self._found: list[dict[int, _Part]] = []
+        # By group and rank, the operations; and collectives that some members have begun, each
+        # with its parts and how many members have not.
+        self._found: list[dict[int, array[int]]] = []
         self._open: dict[tuple[int, int], tuple[Collective, Sequence[int], int]] = {}
+
+    def parts(self, one: Collective) -> Sequence[int]:
+        """Bytes of the part of each member, such as what it sends to one other.
+
+        Raises:
+            UnequalError: members do not say the same.
+        """
+        raise NotImplementedError
+
+    def exchange(self, one: Collective, rank: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Of an alltoallv, the bytes that a member sends to each and receives from each.
+
+        Where only sums are known, it sends to the others as much as they receive in all.
+        """
+        total = max(1, sum(one.sent), sum(one.received))
+        sent, received = one.sent[rank], one.received[rank]
+        return (
+            [sent * other // total for other in one.received],
+            [other * received // total for other in one.sent],
+        )
 
     def add_group(self, members: Sequence[int], name: str) -> int:
         """Add a group of ranks; return its number."""
         self.groups.append(tuple(members))
         self._names.append(name)
-        self._found.append({rank: _Part() for rank in members})
+        self._found.append({rank: array("q") for rank in members})
         return len(self.groups) - 1
-
-    def add(
-        self, group: int, rank: int, call: str, root: int, sent: int, received: int, line: int
-    ) -> int:
-        """Add what a member does; return its place among the collectives of the group."""
-        part = self._found[group][rank]
-        part.calls.append(CALLS.index(call))
-        part.roots.append(root if call in _ROOTED else _NO_ROOT)
-        part.sent.append(sent)
-        part.received.append(received)
-        part.lines.append(line)
-        return len(part.calls) - 1
 
     def members(self, group: int) -> Collection[int]:
         """The ranks of a group."""
         return self._found[group].keys()
 
-    def call(self, group: int, place: int) -> tuple[str, int]:
-        """What a collective is, and the rank of its root in the whole program, if it has one."""
-        members = self.groups[group]
-        part = self._found[group][members[0]]
-        return CALLS[part.calls[place]], members[part.roots[place]]
+    def place(self, rank: int, one: int) -> tuple[int, int]:
+        """The group of an operation, and its place among the collectives of that."""
+        group = self._ranks[rank].tags[one]
+        return group, bisect_left(self._found[group][rank], one)
 
-    def check(self, where: Where) -> None:
+    def check(self, places: Sequence[str]) -> None:
         """Compare what the members of each group call.
+
+        Parameters:
+            places: of the operations of each rank, as messages show them before a line.
 
         Raises:
             CatalogError: they do not call the same.
         """
+        for rank, operations in enumerate(self._ranks):
+            for one, kind in enumerate(operations.kinds):
+                if kind == COLL:
+                    self._found[operations.tags[one]][rank].append(one)
         for number, found in enumerate(self._found):
-            if not found:
-                continue
-            first = max(found, key=lambda rank: len(found[rank].calls))
-            for place in range(len(found[first].calls)):
-                self._check_one(number, first, place, where)
+            if found:
+                first = max(found, key=lambda rank: len(found[rank]))
+                for place in range(len(found[first])):
+                    self._check_one(number, first, place, places)
 
-    def _check_one(self, number: int, first: int, place: int, where: Where) -> None:
-        found, like = self._found[number], self._found[number][first]
-        wanted, line = self._said(like, place), like.lines[place]
-        of = f"of {self._names[number]}"
-        for rank, part in found.items():
-            if place >= len(part.calls):
+    def _check_one(self, number: int, first: int, place: int, places: Sequence[str]) -> None:
+        found, of = self._found[number], f"of {self._names[number]}"
+
+        def where(rank: int) -> str:
+            return f"{places[rank]}{self._ranks[rank].lines[found[rank][place]]}"
+
+        wanted = self._said(self._ranks[first], found[first][place])
+        for rank, own in found.items():
+            if place >= len(own):
                 here = f"rank {first} calls {wanted} {of}, its collective number {place + 1} there"
-                refuse(where(first, line), f"{here}; rank {rank} has {len(part.calls)}")
-            if (said := self._said(part, place)) != wanted:
-                there = f"rank {first} calls {wanted} in {where(first, line)}"
-                refuse(where(rank, part.lines[place]), f"rank {rank} calls {said} {of}; {there}")
+                refuse(where(first), f"{here}; rank {rank} has {len(own)}")
+            if (said := self._said(self._ranks[rank], own[place])) != wanted:
+                there = f"rank {first} calls {wanted} in {where(first)}"
+                refuse(where(rank), f"rank {rank} calls {said} {of}; {there}")
         one = self._one(number, place)
         if one.call in _ROOTED and not 0 <= one.root < len(one.sent):
-            refuse(where(first, line), f"root: found {one.root}; allowed: 0 to {len(one.sent) - 1}")
+            refuse(where(first), f"root: found {one.root}; allowed: 0 to {len(one.sent) - 1}")
         try:
-            parts = self._parts(one)
+            parts = self.parts(one)
         except UnequalError as error:
             rank = self.groups[number][error.member]
-            refuse(where(rank, found[rank].lines[place]), f"rank {rank}: {one.call}: {error}")
+            refuse(where(rank), f"rank {rank}: {one.call}: {error}")
         alike = one.call in ("bcast", "reduce", "allreduce")
         size, most = (max(parts), MOST_BYTES) if alike else (sum(parts), MAX_BYTES)
         if size > most:
-            refuse(where(first, line), f"bytes: found {size}; allowed: 0 to {most}")
+            refuse(where(first), f"bytes: found {size}; allowed: 0 to {most}")
 
     @staticmethod
-    def _said(part: _Part, place: int) -> str:
-        call = CALLS[part.calls[place]]
-        return f"{call} with root {part.roots[place]}" if call in _ROOTED else call
+    def _said(operations: Operations, one: int) -> str:
+        call = CALLS[operations.threads[one]]
+        return f"{call} with root {operations.peers[one]}" if call in _ROOTED else call
 
     def _one(self, number: int, place: int) -> Collective:
-        parts = [self._found[number][rank] for rank in self.groups[number]]
+        found = [
+            (self._ranks[rank], self._found[number][rank][place]) for rank in self.groups[number]
+        ]
+        operations, one = found[0]
         return Collective(
-            CALLS[parts[0].calls[place]],
-            parts[0].roots[place],
-            [part.sent[place] for part in parts],
-            [part.received[place] for part in parts],
+            CALLS[operations.threads[one]],
+            operations.peers[one],
+            [operations.sizes[one] for operations, one in found],
+            [operations.received[one] for operations, one in found],
         )
-
-    def _shared(self, number: int, place: int) -> tuple[Collective, Sequence[int]]:
-        """A collective and its parts, made once for all members."""
-        found = self._open.pop((number, place), None)
-        if found is None:
-            one = self._one(number, place)
-            found = one, self._parts(one), len(one.sent)
-        one, parts, left = found
-        if left > 1:
-            self._open[number, place] = one, parts, left - 1
-        return one, parts
 
     def run(self, comm: Any, number: int, place: int) -> Steps:
         """Take part in a collective.
@@ -191,10 +169,16 @@ class Collectives:
         Parameters:
             comm: that of the group.
         """
-        one, parts = self._shared(number, place)
+        found = self._open.pop((number, place), None)
+        if found is None:
+            made = self._one(number, place)
+            found = made, self.parts(made), len(made.sent)
+        one, parts, left = found
+        if left > 1:
+            self._open[number, place] = one, parts, left - 1
         mine, whole, root = parts[comm.rank], sum(parts), one.root
         if one.call == "alltoallv":
-            out, into = self._exchange(one, comm.rank)
+            out, into = self.exchange(one, comm.rank)
             yield from comm.alltoallv(sum(out), out, sum(into), into)
             return
         arguments: dict[str, tuple[Any, ...]] = {

@@ -68,7 +68,7 @@ def read_goal(path: Path, name: str, data: bytes) -> Trace:
         CatalogError: the first line that is wrong.
     """
     ranks = _Reader(name).read(text_of(name, data))
-    return Trace(name, "goal", ranks, lambda rank, line: f"{name}:{line}")
+    return Trace(name, "goal", ranks, [f"{name}:"] * len(ranks))
 
 
 class _Reader:
@@ -169,13 +169,13 @@ class _Reader:
     def _close(self) -> None:
         """End a rank."""
         assert self._rank is not None
+        labels = self._labels
         for later, begun, earlier, number in self._required:
-            for label in (later, earlier):
-                if label not in self._labels:
-                    hint = nearest(label, list(self._labels)[:_COMPARED])
-                    found = f"label: found {shown(label)}; allowed: one that is in this rank{hint}"
-                    refuse(f"{self._name}:{number}", found)
-            self._ranks[self._rank].require(self._labels[later], self._labels[earlier], begun)
+            if unknown := next((one for one in (later, earlier) if one not in labels), ""):
+                hint = nearest(unknown, list(labels)[:_COMPARED])
+                found = f"label: found {shown(unknown)}; allowed: one that is in this rank{hint}"
+                refuse(f"{self._name}:{number}", found)
+            self._ranks[self._rank].require(labels[later], labels[earlier], begun)
         self._rank, self._is_open = None, False
         self._labels, self._required = {}, []
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 CALC, SEND, RECV, COLL, ISEND, IRECV, SENDRECV, WAIT, WAITALL, TEST = range(10)
 """Kinds; those behind COLL are of traces that are replayed call by call. A SENDRECV sends; the
 RECV behind it belongs to the same call."""
-NAMES: Final = (
-    *("calc", "send", "recv", "collective", "isend", "irecv", "sendrecv"),
-    *("wait", "waitall", "test"),
-)
 SENDS: Final = frozenset((SEND, ISEND, SENDRECV))
 RECVS: Final = frozenset((RECV, IRECV))
 ANY: Final = -1
@@ -26,33 +22,28 @@ class Operations:
 
     Attributes:
         kinds: CALC, SEND and so on.
-        sizes: bytes of a message; picoseconds of a calculation; place of a collective among those
-            of its group; of a WAIT or WAITALL, where its requests begin in `earlier`; of a TEST,
+        sizes: bytes of a message, or that a process has before a collective; picoseconds of a
+            calculation; of a WAIT or WAITALL, where its requests begin in `earlier`; of a TEST,
             its request, or -1.
-        peers: ranks, or ANY; of a WAIT or WAITALL, the number of its requests.
+        peers: ranks, or ANY; of a WAIT or WAITALL, the number of its requests; of a collective,
+            the root's place in its group.
         tags: or ANY; of a collective, the number of its group.
-        threads: of the process, by number, that does it.
+        threads: of the process, by number, that does it; of a collective, which it is of `CALLS`.
         lines: of the file, from 1, or whatever tells operations of a rank apart.
         amounts: operations of the processor that a calculation has in place of its time, or 0.
-        counted: whether there are calculations that have.
+        received: what the trace tells of the bytes that a process has behind a collective.
+        counted: whether there are calculations that have amounts.
         later: of each requirement, which operation has it.
         earlier: and which one it requires.
         begun: whether that one has to have begun only, rather than ended.
     """
 
     def __init__(self) -> None:
-        self.kinds = bytearray()
-        self.sizes = array("q")
-        self.peers = array("i")
-        self.tags = array("q")
-        self.threads = bytearray()
-        self.lines = array("Q")
-        self.amounts = array("d")
-        self.counted = False
-        self.later = array("q")
-        self.earlier = array("q")
-        self.begun = bytearray()
-        self._goes_on = False
+        self.kinds, self.threads, self.begun = bytearray(), bytearray(), bytearray()
+        self.sizes, self.tags, self.received = array("q"), array("q"), array("q")
+        self.peers, self.lines, self.amounts = array("i"), array("Q"), array("d")
+        self.later, self.earlier = array("q"), array("q")
+        self.counted = self._goes_on = False
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -67,6 +58,7 @@ class Operations:
         thread: int = 0,
         line: int = 0,
         amount: float | None = None,
+        received: int = 0,
     ) -> int:
         """Add an operation; return its number."""
         self.kinds.append(kind)
@@ -76,26 +68,17 @@ class Operations:
         self.threads.append(thread)
         self.lines.append(line)
         self.amounts.append(amount or 0)
+        self.received.append(received)
         self.counted |= amount is not None
         return len(self.kinds) - 1
 
-    def then(
-        self,
-        kind: int,
-        size: int,
-        line: int,
-        peer: int = 0,
-        tag: int = 0,
-        *,
-        goes_on: bool = False,
-        amount: float | None = None,
-    ) -> int:
-        """Add an operation that requires the one before.
+    def then(self, kind: int, size: int, *message: int, goes_on: bool = False, **more: Any) -> int:
+        """Add an operation that requires the one before, as `add` does.
 
         Parameters:
             goes_on: whether the next one requires only that this has begun.
         """
-        one = self.add(kind, size, peer, tag, line=line, amount=amount)
+        one = self.add(kind, size, *message, **more)
         if one:
             self.require(one, one - 1, self._goes_on)
         self._goes_on = goes_on
@@ -129,10 +112,10 @@ class Followers:
         self._later = array("q", numbers(operations.later)[order].tobytes())
         self._begun = frombuffer(bytes(operations.begun), "uint8")[order].tobytes()
 
-    def of(self, one: int, *begun: bool) -> list[int]:
-        """Those that wait for an operation to begin (True), to end (False), or for both."""
+    def of(self, one: int, begun: bool) -> list[int]:
+        """Those that wait for an operation to begin, or to end."""
         places = range(self._first[one], self._first[one + 1])
-        return [self._later[place] for place in places if self._begun[place] in begun]
+        return [self._later[place] for place in places if self._begun[place] == begun]
 
 
 Ranks = Sequence[Operations]

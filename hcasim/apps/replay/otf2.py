@@ -28,11 +28,10 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from hcasim.apps.replay.collectives import Collective, Collectives
+from hcasim.apps.replay.collectives import CALLS, Collective, Collectives
 from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
 from hcasim.apps.replay.text import (
     LARGEST,
@@ -59,7 +58,6 @@ _COLLECTIVES: Final = (
 )
 """By their number in OTF2; an empty one is refused, and None takes no time. Those that make a
 communicator or a window are barriers; that of all-to-all with types is that with counts."""
-_MESSAGES: Final = ("MpiSend", "MpiRecv", "MpiIsend", "MpiIrecv")
 _PASSED: Final = ("MpiRequestTest", "MpiProbe", "MpiCollectiveBegin")
 _MEMORY: Final = 4 << 30
 _SECONDS: Final = 30
@@ -88,33 +86,24 @@ def read_otf2(path: Path, name: str, data: bytes) -> Trace:
     words = [str(path.absolute()), str(_SECONDS + size // _SPEED)]
     script = f"from {__name__} import _serve; _serve()"
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with (
-        unwatched(),
-        subprocess.Popen(
+    with unwatched():
+        done = subprocess.run(
             [sys.executable, "-P", "-c", script, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=env,
-        ) as library,
-    ):
-        assert library.stdout is not None
-        try:
-            fault, found = pickle.load(library.stdout)
-        except (EOFError, pickle.UnpicklingError):
-            library.wait()
-            fault = f"the library of OTF2 cannot read it: it has ended with {library.returncode}"
-        except BaseException:
-            library.kill()
-            raise
+            check=False,
+        )
+    try:
+        fault, found = pickle.loads(done.stdout)
+    except (EOFError, pickle.UnpicklingError):
+        fault = f"the library of OTF2 cannot read it: it has ended with {done.returncode}"
     if fault:
         refuse(name, fault)
     ranks, collectives, locations = found
-    return Trace(name, "otf2", ranks, partial(_where, name, locations), collectives)
-
-
-def _where(name: str, locations: Sequence[int], rank: int, line: int) -> str:
-    return f"{name}: location {locations[rank]}, event {line}"
+    places = [f"{name}: location {location}, event " for location in locations]
+    return Trace(name, "otf2", ranks, places, collectives)
 
 
 def _serve() -> None:
@@ -149,6 +138,28 @@ def _read(file: str) -> tuple[list[Operations], Collectives, list[int]]:
     return archive.ranks, archive.collectives, archive.locations
 
 
+class _Collectives(Collectives):
+    """Collectives, of which the archive has bytes for all partners together."""
+
+    def parts(self, one: Collective) -> Sequence[int]:
+        size = len(one.sent)
+        match one.call:
+            case "bcast" | "scatter":
+                # Data of the root for itself are not in all archives.
+                return [max(one.received)] * size
+            case "reduce" | "gather":
+                return [max(one.sent)] * size
+            case "gatherv":
+                return one.sent
+            case "scatterv" | "alltoallv":
+                return one.received
+            case "allgatherv":
+                return [_part(sent, size) for sent in one.sent]
+            case "reduce_scatter":
+                return [_part(max(one.sent), size)] * size
+        return [_part(max(one.received), size)] * size
+
+
 class _Archive:
     """What is defined in an archive.
 
@@ -169,7 +180,7 @@ class _Archive:
         self.locations = [one._ref for one in found]
         self._resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
         self.ranks = [Operations() for _ in range(checked(len(found), "ranks", MOST_RANKS, 1))]
-        self.collectives = Collectives(parts)
+        self.collectives = _Collectives(self.ranks)
         self._processes = {
             one._ref: _Process(self, rank, one.number_of_events) for rank, one in enumerate(found)
         }
@@ -305,8 +316,9 @@ class _Process:
         if inside and not self._depth:
             self._wait()
 
-    def _add(self, kind: int, size: int, peer: int = 0, tag: int = 0, goes_on: bool = False) -> int:
-        return self._operations.then(kind, size, self._seen, peer, tag, goes_on=goes_on)
+    def _add(self, kind: int, size: int, *message: int, goes_on: bool = False, **more: int) -> int:
+        here = self._operations
+        return here.then(kind, size, *message, goes_on=goes_on, line=self._seen, **more)
 
     def _compute(self, time: int) -> None:
         took_ps = self._archive.picoseconds(time - self._time)
@@ -380,29 +392,9 @@ class _Process:
         sent, received = event.size_sent, event.size_received
         checked(max(sent, received), "bytes", MOST_BYTES * len(members))
         if group is not None and call is not None:
-            place = self._archive.collectives.add(
-                group, self._rank, call, event.root, sent, received, self._seen
-            )
-            self._add(COLL, place, tag=group)
-
-
-def parts(one: Collective) -> Sequence[int]:
-    """Bytes of the part of each member, of what the archive has for all partners together."""
-    size = len(one.sent)
-    if one.call in ("bcast", "scatter"):
-        # Data of the root for itself are not in all archives.
-        return [max(one.received)] * size
-    if one.call in ("reduce", "gather"):
-        return [max(one.sent)] * size
-    if one.call == "gatherv":
-        return one.sent
-    if one.call in ("scatterv", "alltoallv"):
-        return one.received
-    if one.call == "allgatherv":
-        return [_part(sent, size) for sent in one.sent]
-    if one.call == "reduce_scatter":
-        return [_part(max(one.sent), size)] * size
-    return [_part(max(one.received), size)] * size
+            root = event.root if 0 <= event.root < len(members) else -1
+            more = {"thread": CALLS.index(call), "received": received}
+            self._add(COLL, sent, root, group, **more)
 
 
 def _part(whole: int, size: int) -> int:

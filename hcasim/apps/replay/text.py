@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
@@ -19,8 +19,6 @@ MOST_ACTIONS: Final = 1 << 24
 MOST_BYTES: Final = 2**31
 """Of a message."""
 _SNIFFED: Final = 1000
-Where = Callable[[int, int], str]
-"""The place of an operation as messages show it, by its rank and line."""
 
 
 def refuse(where: str, reason: str) -> NoReturn:
@@ -75,16 +73,7 @@ def checked(number: int, what: str, most: int, least: int = 0) -> int:
 
 
 def need(name: str, library: str, extra: str) -> None:
-    """Check that a library is installed.
-
-    Parameters:
-        name: of the trace.
-        library: as it is imported.
-        extra: of this package, which brings it.
-
-    Raises:
-        CatalogError: it is not there.
-    """
+    """Raise a CatalogError unless a library is installed, which an extra of this package brings."""
     try:
         found = find_spec(library)
     except ModuleNotFoundError:
@@ -93,7 +82,7 @@ def need(name: str, library: str, extra: str) -> None:
         refuse(name, f"needs a library that is missing; needed: pip install 'hcasim[{extra}]'")
 
 
-def missing_of(found: set[int], count: int) -> str:
+def missing_of(found: Collection[int], count: int) -> str:
     """Name the first of the ranks that are missing."""
     missing = [rank for rank in range(min(count, len(found) + 6)) if rank not in found]
     return ", ".join(map(str, missing[:5])) + ", ..." * (count - len(found) > 5)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any, Final
 
@@ -12,14 +13,17 @@ from hcasim.apps.replay.operations import (
     ANY,
     CALC,
     COLL,
-    NAMES,
+    IRECV,
+    ISEND,
+    RECV,
     SEND,
     SENDRECV,
+    TEST,
+    WAITALL,
     Followers,
-    Operations,
     Ranks,
 )
-from hcasim.apps.replay.text import Where, refuse
+from hcasim.apps.replay.text import refuse
 from hcasim.engine import Event
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, MPIError
 from hcasim.mpi.messages import MAX_SECONDS, MAX_TAG
@@ -49,7 +53,7 @@ class Trace:
         name: of the file.
         form: its format.
         ranks: the operations of each.
-        where: places of operations, as messages show them.
+        places: of the operations of each rank, as messages show them before a line.
         collectives: of the trace, if there are any.
         in_order: whether each process makes the same calls in the order of the file instead.
     """
@@ -59,11 +63,11 @@ class Trace:
         name: str,
         form: str,
         ranks: Ranks,
-        where: Where,
+        places: Sequence[str],
         collectives: Collectives | None = None,
         in_order: bool = False,
     ) -> None:
-        self.name, self.form, self.operations, self.where = name, form, ranks, where
+        self.name, self.form, self.operations, self.places = name, form, ranks, places
         self.collectives, self.in_order = collectives, in_order
         self.ranks = len(ranks)
         self.actions = sum(map(len, ranks))
@@ -72,6 +76,10 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({self.name!r}, {self.form}, ranks={self.ranks}, actions={self.actions})"
+
+    def where(self, rank: int, one: int) -> str:
+        """The place of an operation, as messages show it."""
+        return f"{self.places[rank]}{self.operations[rank].lines[one]}"
 
     def program(self, progress: Progress | None = None, rate: float = RATE) -> Main:
         """Return a program for at least as many processes as the trace has; others do nothing.
@@ -91,7 +99,7 @@ class Trace:
         for rank, operations in enumerate(self.operations):
             most = max(operations.amounts, default=0.0)
             if most / rate > MAX_SECONDS:
-                place = self.where(rank, operations.lines[operations.amounts.index(most)])
+                place = self.where(rank, operations.amounts.index(most))
                 least = f"{most / MAX_SECONDS:.6g} op/s, so that {place} ends within"
                 refuse("rate", f"found {rate:.6g} op/s; allowed: at least {least} {MAX_SECONDS} s")
         numbers, every = count(1), max(1, self.actions // _TIMES)
@@ -101,52 +109,35 @@ class Trace:
             if progress is not None and (not done % every or done == self.actions):
                 progress(done, self.actions)
 
-        if self.in_order:
-
-            def replay(comm: Any) -> Steps:
-                yield from _InOrder(self, comm, tell, rate).run()
-        else:
-            messages = _Messages(self.operations)
-
-            def replay(comm: Any) -> Steps:
-                yield from _Graph(self, comm, tell, rate, messages).run()
+        run = _InOrder if self.in_order else _Graph
 
         def main(comm: Any) -> Steps:
             if comm.size < self.ranks:
                 needed = f"{comm.size} processes; needed: {self.ranks}, as {self.name} has"
                 raise MPIError("MPI_ERR_ARG", needed)
             if comm.rank < self.ranks:
-                yield from replay(comm)
+                yield from run(self, comm, tell, rate).run()
 
         return main
 
+    @cached_property
+    def tags(self) -> dict[int, int]:
+        """Tags of MPI, by those of the file; without those of which they are the same."""
+        found = {tag for one in self.operations for tag in one.tags if tag != ANY}
+        larger = max(found, default=0) > MAX_TAG
+        return {ANY: ANY_TAG} | ({tag: n for n, tag in enumerate(sorted(found))} if larger else {})
 
-class _Messages:
-    """What messages have, as MPI takes it."""
-
-    def __init__(self, ranks: Ranks) -> None:
-        self._tags: dict[int, int] = {ANY: ANY_TAG}
-        if max((max(one.tags, default=0) for one in ranks), default=0) > MAX_TAG:
-            found = sorted({tag for one in ranks for tag in one.tags if tag != ANY})
-            self._tags |= {tag: number for number, tag in enumerate(found)}
-        self._room: dict[tuple[int, int, int], int] = {}
-        for rank, one in enumerate(ranks):
-            for kind, size, peer, tag in zip(
-                one.kinds, one.sizes, one.peers, one.tags, strict=True
-            ):
+    @cached_property
+    def rooms(self) -> dict[tuple[int, int, int], int]:
+        """Bytes of the longest message that a receive may take, by its source, rank and tag."""
+        found: dict[tuple[int, int, int], int] = {}
+        for rank, one in enumerate(self.operations):
+            columns = zip(one.kinds, one.sizes, one.peers, one.tags, strict=True)
+            for kind, size, peer, tag in columns:
                 if kind == SEND:
-                    for channel in {
-                        (source, peer, some) for source in (rank, ANY) for some in (tag, ANY)
-                    }:
-                        self._room[channel] = max(size, self._room.get(channel, 0))
-
-    def tag(self, tag: int) -> int:
-        """The tag of a message, by that of the file, which may be larger than MPI allows."""
-        return self._tags.get(tag, tag)
-
-    def room(self, source: int, dest: int, tag: int) -> int:
-        """Bytes of the longest message that a receive may have to take."""
-        return self._room.get((source, dest, tag), 0)
+                    for channel in ((a, peer, b) for a in (rank, ANY) for b in (tag, ANY)):
+                        found[channel] = max(size, found.get(channel, 0))
+        return found
 
 
 def _source(peer: int) -> int:
@@ -157,15 +148,14 @@ class _Run:
     """One rank that does its operations."""
 
     def __init__(self, trace: Trace, comm: Any, tell: Callable[[], None], rate: float) -> None:
-        self._comm, self._tell, self._rate = comm, tell, rate
-        self._operations: Operations = trace.operations[comm.rank]
-        self._all_collectives = trace.collectives
+        self._trace, self._comm, self._tell, self._rate = trace, comm, tell, rate
+        self._operations = trace.operations[comm.rank]
         self._groups: dict[int, Any] = {}
 
     def _collective(self, one: int) -> Steps:
-        number, place = self._operations.tags[one], self._operations.sizes[one]
-        collectives = self._all_collectives
+        collectives = self._trace.collectives
         assert collectives is not None
+        number, place = collectives.place(self._comm.rank, one)
         if number not in self._groups:
             self._groups[number] = self._comm.subgroup(collectives.groups[number], number)
         yield from collectives.run(self._groups[number], number, place)
@@ -173,7 +163,8 @@ class _Run:
     def _duration(self, one: int) -> int:
         """Picoseconds of a calculation."""
         amount = self._operations.amounts[one]
-        return round(amount / (_PS * self._rate)) if amount else self._operations.sizes[one]
+        picoseconds: int = self._operations.sizes[one]
+        return round(amount / (_PS * self._rate)) if amount else picoseconds
 
 
 class _InOrder(_Run):
@@ -181,75 +172,47 @@ class _InOrder(_Run):
 
     def run(self) -> Steps:
         """Do all operations."""
+        comm, operations = self._comm, self._operations
         # A request that a test has found done is gone.
-        self._requests: dict[int, Any] = {}
-        steps = [getattr(self, f"_{name}") for name in NAMES]
-        for one, kind in enumerate(self._operations.kinds):
-            yield from steps[kind](one)
+        requests: dict[int, Any] = {}
+        for one, kind in enumerate(operations.kinds):
+            size, peer, tag = operations.sizes[one], operations.peers[one], operations.tags[one]
+            if kind == CALC:
+                if duration_ps := self._duration(one):
+                    yield from comm.compute(duration_ps * _PS)
+            elif kind == SEND:
+                yield from comm.send(size, peer, tag)
+            elif kind == ISEND:
+                requests[one] = yield from comm.isend(size, peer, tag)
+            elif kind == SENDRECV:
+                room, source = operations.sizes[one + 1], operations.peers[one + 1]
+                yield from comm.sendrecv(size, peer, room, source, tag, tag)
+            elif kind == RECV:
+                if not (one and operations.kinds[one - 1] == SENDRECV):
+                    yield from comm.recv(size, _source(peer), ANY_TAG if tag == ANY else tag)
+            elif kind == IRECV:
+                mpi_tag = ANY_TAG if tag == ANY else tag
+                requests[one] = yield from comm.irecv(size, _source(peer), mpi_tag)
+            elif kind == COLL:
+                yield from self._collective(one)
+            elif kind == TEST:
+                if size in requests and (yield from comm.test(requests[size])):
+                    del requests[size]
+            else:
+                numbers = operations.earlier[size : size + peer]
+                waited = [requests.pop(number) for number in numbers if number in requests]
+                if kind == WAITALL and waited:
+                    yield from comm.waitall(waited)
+                elif waited:
+                    yield from comm.wait(waited[0])
             self._tell()
-
-    def _calc(self, one: int) -> Steps:
-        if duration_ps := self._duration(one):
-            yield from self._comm.compute(duration_ps * _PS)
-
-    def _message(self, one: int) -> tuple[int, int, int]:
-        operations = self._operations
-        return operations.sizes[one], operations.peers[one], operations.tags[one]
-
-    def _incoming(self, one: int) -> tuple[int, int, int]:
-        size, source, tag = self._message(one)
-        return size, _source(source), ANY_TAG if tag == ANY else tag
-
-    def _send(self, one: int) -> Steps:
-        yield from self._comm.send(*self._message(one))
-
-    def _recv(self, one: int) -> Steps:
-        if not (one and self._operations.kinds[one - 1] == SENDRECV):
-            yield from self._comm.recv(*self._incoming(one))
-
-    def _isend(self, one: int) -> Steps:
-        self._requests[one] = yield from self._comm.isend(*self._message(one))
-
-    def _irecv(self, one: int) -> Steps:
-        self._requests[one] = yield from self._comm.irecv(*self._incoming(one))
-
-    def _sendrecv(self, one: int) -> Steps:
-        (size, dest, tag), (room, source, _) = self._message(one), self._message(one + 1)
-        yield from self._comm.sendrecv(size, dest, room, source, tag, tag)
-
-    def _taken(self, one: int) -> list[Any]:
-        """The requests that an operation waits for."""
-        first = self._operations.sizes[one]
-        numbers = self._operations.earlier[first : first + self._operations.peers[one]]
-        return [self._requests.pop(number) for number in numbers if number in self._requests]
-
-    def _wait(self, one: int) -> Steps:
-        for request in self._taken(one):
-            yield from self._comm.wait(request)
-
-    def _waitall(self, one: int) -> Steps:
-        if requests := self._taken(one):
-            yield from self._comm.waitall(requests)
-
-    def _test(self, one: int) -> Steps:
-        number = self._operations.sizes[one]
-        if number in self._requests and (yield from self._comm.test(self._requests[number])):
-            del self._requests[number]
 
 
 class _Graph(_Run):
     """One rank that does each operation as soon as all is done that it requires."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        comm: Any,
-        tell: Callable[[], None],
-        rate: float,
-        messages: _Messages,
-    ) -> None:
+    def __init__(self, trace: Trace, comm: Any, tell: Callable[[], None], rate: float) -> None:
         super().__init__(trace, comm, tell, rate)
-        self._sizes_and_tags = messages
         self._missing = self._operations.missing()
         self._followers = Followers(self._operations)
         self._left = len(self._operations)
@@ -286,14 +249,15 @@ class _Graph(_Run):
         self._satisfy(one, begun=False)
 
     def _post(self, one: int) -> Steps:
-        operations, messages, comm = self._operations, self._sizes_and_tags, self._comm
+        operations, comm = self._operations, self._comm
         size, peer, tag = operations.sizes[one], operations.peers[one], operations.tags[one]
+        mpi_tag = self._trace.tags.get(tag, tag)
         if operations.kinds[one] == SEND:
-            pending = yield from comm.isend(size, peer, messages.tag(tag))
+            pending = yield from comm.isend(size, peer, mpi_tag)
         else:
             # Messages may come in another order than the receives of the file.
-            room = max(size, messages.room(peer, comm.rank, tag))
-            pending = yield from comm.irecv(room, _source(peer), messages.tag(tag))
+            room = max(size, self._trace.rooms.get((peer, comm.rank, tag), 0))
+            pending = yield from comm.irecv(room, _source(peer), mpi_tag)
         self._pending.append(pending)
         self._numbers.append(one)
         self._satisfy(one, begun=True)

@@ -9,7 +9,7 @@ import pytest
 from hcasim.apps.replay import Trace, read_schedule
 from hcasim.catalog import resolve
 from hcasim.ground.errors import CatalogError
-from hcasim.mpi import Job, MPIError
+from hcasim.mpi import DeadlockError, Job, MPIError
 from tests.limits import promptly
 from tests.mpi_jobs import job
 
@@ -102,7 +102,8 @@ def test_what_requires_only_the_begin_does_not_wait_for_the_end(read: Read) -> N
     one = "a: recv 8b from 1\nb: send 8b to 1\nb {} a"
     other = "a: recv 8b from 0\nb: send 8b to 0\nb requires a"
     elapsed(read(schedule(one.format("irequires"), other)), job())
-    assert "circle" in fault(read, schedule(one.format("requires"), other))
+    with pytest.raises(DeadlockError):
+        elapsed(read(schedule(one.format("requires"), other)), job())
 
 
 def test_threads_compute_at_the_same_time(read: Read) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -177,20 +176,6 @@ def test_processes_that_do_not_fit_are_refused(read: Read, tmp_path: Path) -> No
     )
     shutil.rmtree(tmp_path / "a")
     assert "rank 1 has 0" in fault(read, both[0], nothing)
-    shutil.rmtree(tmp_path / "a")
-
-    def late(one: Recorder) -> None:
-        one.collective("BARRIER")
-        one.send(1, 8)
-
-    def early(one: Recorder) -> None:
-        one.recv(0, 8)
-        one.collective("BARRIER")
-
-    found = fault(read, late, early)
-    assert re.search(
-        r"a circle of ranks .*: rank 0 waits at .*: location 0, event 4 \(barrier", found
-    )
 
 
 def test_a_missing_library_is_named(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:

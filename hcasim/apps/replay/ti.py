@@ -1,4 +1,19 @@
-"""Reads the lines of a time-independent trace."""
+"""Reads time-independent traces, which SimGrid's SMPI writes and replays.
+
+A trace is one file whose lines begin with the rank, `0 send 1 7 100 6`, or a list of files, one in
+each line, by rank. Counts are of elements whose type has a number; without one it is a byte, or a
+double if `init` has a word behind it. Numbers may be written as 5e4.
+
+Collectives are those of the machine's MPI library, among all ranks. The operations of a reduction
+are computed behind it, as SimGrid does. A `reducescatter` with parts that differ has equal ones
+here, of the same bytes together. Who sleeps computes. What nobody has waited for is waited for at
+the end.
+
+Source: SimGrid 4, src/smpi/internals/smpi_replay.cpp, src/smpi/mpi/smpi_datatype.cpp,
+src/smpi/internals/smpi_deployment.cpp, src/xbt/xbt_replay.cpp. It takes files of a list from the
+current folder; here they may also be beside the list. Words behind the last one that has a meaning
+are a fault here, and so is what it passes over: lines of another rank.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +21,11 @@ import re
 from array import array
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from io import BytesIO
+from pathlib import Path
 from typing import Final
 
-from hcasim.apps.replay.collectives import Collective, Collectives, UnequalError
+from hcasim.apps.replay.collectives import CALLS, Collective, Collectives, UnequalError
 from hcasim.apps.replay.operations import (
     ANY,
     CALC,
@@ -29,14 +44,23 @@ from hcasim.apps.replay.operations import (
 from hcasim.apps.replay.text import (
     MOST_ACTIONS,
     MOST_BYTES,
+    MOST_RANKS,
     checked,
+    first_lines,
+    missing_of,
+    read_bytes,
     refuse,
+    text_of,
 )
 from hcasim.apps.replay.trace import Trace
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.faults import shown
+from hcasim.ground.reading import MIB, leads_to
+from hcasim.ground.text import printable
 from hcasim.mpi.messages import MAX_BYTES, MAX_SECONDS, MAX_TAG
 
+LARGEST_TOGETHER: Final = 1024 * MIB
+"""Bytes of all files of a list."""
 _ANY_SOURCE: Final = b"-555"
 _ANY_TAG: Final = b"-444"
 _BYTE, _DOUBLE = 1, 8
@@ -63,7 +87,7 @@ _WORDS: Final = {
     "reducescatter": "COUNTS OPERATIONS [TYPE]",
 }
 """What stands behind an action; counts, and places, are one for each rank."""
-NAMES: Final = (*_WORDS, *_IGNORED)
+_NAMES: Final = (*_WORDS, *_IGNORED)
 _MESSAGES: Final = {"send": SEND, "isend": ISEND, "recv": RECV, "irecv": IRECV}
 _TYPES: Final = (
     *(8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4),
@@ -73,16 +97,106 @@ _TYPES: Final = (
 _SIZES: Final = {b"-1": 0} | {b"%d" % number: size for number, size in enumerate(_TYPES)}
 """Bytes of an element, by the number of its type, where a long has 64 bits."""
 _NUMBER = re.compile(rb"-?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,3})?")
+_RANK = re.compile(rb"^[ \t]*([0-9]{1,7})(?=[ \t])", re.MULTILINE)
+_LINE = re.compile(rb"[ \t]*[0-9]{1,15}[ \t]+(?:%s)\b" % "|".join(_NAMES).encode())
+_FILE = re.compile(rb"\S(?:.*\S)?\.[A-Za-z][A-Za-z0-9]*")
 _PLAIN: Final = 4096
 """Characters of a line, without its counts."""
 _Channel = tuple[int, int, int]
 
 
-def _where(files: Sequence[str], rank: int, line: int) -> str:
-    return f"{files[rank]}:{line}"
+# Files.
 
 
-def text(word: bytes) -> str:
+def is_ti(path: Path, data: bytes) -> bool:
+    """Whether a file is a time-independent trace, or a list of such files."""
+    if _has_actions(data):
+        return True
+    names = [name for line in first_lines(data) if (name := line.strip())]
+    return bool(names) and (
+        all(map(_FILE.fullmatch, names)) or leads_to(_file(path, names[0]), Path.is_file)
+    )
+
+
+def _has_actions(data: bytes) -> bool:
+    return any(map(_LINE.match, first_lines(data)))
+
+
+def _file(path: Path, name: bytes) -> Path:
+    """A file of a list: beside it, or else in the current folder."""
+    word = name.decode("utf-8", "surrogateescape")
+    beside, here = path.parent / word, Path(word)
+    return here if not leads_to(beside) and leads_to(here) else beside
+
+
+def read_ti(path: Path, name: str, data: bytes) -> Trace:
+    """Read a trace: one file, or all of a list.
+
+    Raises:
+        CatalogError: the first line that is wrong.
+    """
+    whole = name
+    if not _has_actions(data):
+        listed = _listed(path, name, data)
+        if len(listed) > 1:
+            reader, together = _Reader(len(listed)), 0
+            for rank, (file, where) in enumerate(listed.items()):
+                one, content = _read(where, file)
+                together += len(content)
+                if together > LARGEST_TOGETHER:
+                    most = LARGEST_TOGETHER // MIB
+                    refuse(where, f"found {together} B together; allowed: {most} MiB")
+                reader.read(one, content, rank)
+            return reader.trace(name)
+        for file, where in listed.items():
+            whole, data = _read(where, file)
+    text_of(whole, data)
+    reader = _Reader(_ranks_of(whole, data))
+    reader.read(whole, data, None)
+    return reader.trace(name)
+
+
+def _listed(path: Path, name: str, data: bytes) -> dict[Path, str]:
+    """The files that a list names, each with where it does."""
+    text_of(name, data)
+    found: dict[Path, str] = {}
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if word := line.strip():
+            file, where = _file(path, word), f"{name}:{number}"
+            if file in found:
+                refuse(where, f"found {_text(word)} again; allowed: each file once")
+            found[file] = where
+    if len(found) > MOST_RANKS:
+        refuse(name, f"found {len(found)} files; allowed: up to {MOST_RANKS}")
+    return found
+
+
+def _read(where: str, file: Path) -> tuple[str, bytes]:
+    """The name of a file of a list, and what it holds."""
+    try:
+        name, data = read_bytes(file)
+        text_of(name, data)
+    except CatalogError as error:
+        refuse(where, printable(error.faults[0]))
+    return name, data
+
+
+def _ranks_of(name: str, data: bytes) -> int:
+    """The number of ranks of a file that has all of them."""
+    found = {int(match[1]) for match in _RANK.finditer(data)}
+    count = max(found, default=0) + 1
+    if count > MOST_RANKS:
+        refuse(name, f"rank: found {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
+    if len(found) < count:
+        ranks = f"found {len(found)} ranks of {count}; missing: {missing_of(found, count)}"
+        refuse(name, f"{ranks}; is it a file of one rank? then name the list of them")
+    return count
+
+
+# Words.
+
+
+def _text(word: bytes) -> str:
     """A word, as messages show it."""
     return shown(word.decode("utf-8", "replace"))
 
@@ -93,7 +207,7 @@ def _number(word: bytes, what: str, most: int, least: int = 0) -> float:
     else:
         number = float(word) if _NUMBER.fullmatch(word) else float("nan")
     if not least <= number <= most:
-        raise ValueError(f"{what}: found {text(word)}; allowed: {least} to {most}")
+        raise ValueError(f"{what}: found {_text(word)}; allowed: {least} to {most}")
     return number
 
 
@@ -102,24 +216,28 @@ def _whole(word: bytes, what: str, most: int, least: int = 0) -> int:
     return int(_number(word, what, most, least))
 
 
-def _operations(word: bytes) -> float:
-    return _number(word, "operations", _MOST_OPERATIONS)
-
-
 def _size(word: bytes, unit: int) -> int:
     count = _whole(word, "count", MOST_BYTES)
     return checked(count * unit, f"count: {count} elements of {unit} B", MOST_BYTES)
 
 
-class _Counts:
-    """Bytes for each process, of all collectives that have them; the same ones are kept once."""
+def _part(name: str, one: int, other: int) -> int:
+    """Bytes of a part of which the trace says twice how long it is, once perhaps as 0."""
+    if one and other and one != other:
+        raise ValueError(f"{name}: found {one} B and {other} B of one part; allowed: as many")
+    return one or other
 
-    def __init__(self) -> None:
+
+class _Collectives(Collectives):
+    """Collectives, of which `received` is where the bytes for each process are kept, if at all."""
+
+    def __init__(self, ranks: Sequence[Operations]) -> None:
+        super().__init__(ranks)
         self._numbers = array("q")
         self._places: dict[bytes, int] = {}
 
     def keep(self, numbers: array[int]) -> int:
-        """Return the place of these numbers."""
+        """Return the place of these numbers; the same ones are kept once."""
         key = numbers.tobytes()
         if key not in self._places:
             self._places[key] = len(self._numbers)
@@ -128,14 +246,13 @@ class _Counts:
         return self._places[key]
 
     def parts(self, one: Collective) -> Sequence[int]:
-        """Bytes of each member: what it sent, which has to be what others know of it."""
+        """What each sent, which has to be what others know of it."""
         number, call, places = len(one.sent), one.call, one.received
         if call == "alltoallv":
             return one.sent
         if call in ("gatherv", "scatterv"):
             start = places[one.root]
-            wanted = self._numbers[start : start + number].tolist()
-            counted = [start] * number
+            wanted, counted = self._numbers[start : start + number].tolist(), [start] * number
         else:
             # Where counts are, all have to have the same; the own part may differ then.
             wanted = list(one.sent) if call == "allgatherv" else [one.sent[0]] * number
@@ -147,14 +264,13 @@ class _Counts:
         return [-(-one.sent[0] // number)] * number if call == "reduce_scatter" else one.sent
 
     def exchange(self, one: Collective, rank: int) -> tuple[list[int], list[int]]:
-        """Bytes that a member sends to each, and receives from each."""
         place, ranks = one.received[rank], len(one.received)
         counts = self._numbers[place : place + 2 * ranks].tolist()
         return counts[:ranks], counts[ranks:]
 
 
-class Reader:
-    """Reads one trace.
+class _Reader:
+    """Reads the lines of one trace.
 
     Parameters:
         count: of ranks.
@@ -163,8 +279,7 @@ class Reader:
     def __init__(self, count: int) -> None:
         self._files, self._count = [""] * count, count
         self._ranks = [Operations() for _ in range(count)]
-        self._counts = _Counts()
-        self._collectives = Collectives(self._counts.parts, self._counts.exchange)
+        self._collectives = _Collectives(self._ranks)
         self._collectives.add_group(range(self._count), "all processes")
         self._units = bytearray([_BYTE]) * self._count
         self._ended: set[int] = set()
@@ -173,7 +288,6 @@ class Reader:
         self._tested: list[set[_Channel]] = [set() for _ in range(count)]
         self._wild = bytearray(self._count)
         self._actions = self._rank = self._line = 0
-        self._longest = _PLAIN + 64 * self._count
         read = {
             "sendRecv": self._sendrecv,
             "waitall": self._waitall,
@@ -202,10 +316,11 @@ class Reader:
         """
         for rank in range(self._count) if own is None else [own]:
             self._files[rank] = name
+        longest = _PLAIN + 64 * self._count
         try:
             # Not a list of all lines.
             for self._line, line in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), start=1):
-                checked(len(line), "characters of the line", self._longest)
+                checked(len(line), "characters of the line", longest)
                 words = line.split()
                 if words and not words[0].startswith(b"#"):
                     self._take(words, own)
@@ -223,17 +338,15 @@ class Reader:
             self._rank, self._line = rank, operations.lines[-1] if operations else 0
             if self._open[rank]:
                 self._waitall("", [])
-        where = partial(_where, self._files)
-        return Trace(name, "ti", self._ranks, where, self._collectives, in_order=True)
-
-    # Lines.
+        places = [f"{file}:" for file in self._files]
+        return Trace(name, "ti", self._ranks, places, self._collectives, in_order=True)
 
     def _take(self, words: list[bytes], own: int | None) -> None:
         word = words[0]
         rank = int(word) if word.isdigit() and len(word) < 8 else -1
         if not 0 <= rank < self._count or (own is not None and rank != own):
             allowed = f"0 to {self._count - 1}" if own is None else f"{own}, whose file it is"
-            raise ValueError(f"rank: found {text(word)}; allowed: {allowed}")
+            raise ValueError(f"rank: found {_text(word)}; allowed: {allowed}")
         self._rank = rank
         found = self._table.get(words[1]) if len(words) > 1 else None
         if found is None:
@@ -251,9 +364,8 @@ class Reader:
 
     def _pass_over(self, words: list[bytes]) -> None:
         name = words[1].decode("utf-8", "replace") if len(words) > 1 else ""
-        allowed = NAMES
-        if name not in allowed:
-            found = f"found {shown(name)}; allowed: {one_of(allowed)}{nearest(name, allowed)}"
+        if name not in _NAMES:
+            found = f"found {shown(name)}; allowed: {one_of(_NAMES)}{nearest(name, _NAMES)}"
             raise ValueError(found)
         if name == "init":
             self._units[self._rank] = _DOUBLE if len(words) > 2 else _BYTE
@@ -267,17 +379,15 @@ class Reader:
         size = _SIZES.get(words[place])
         if size is None:
             known = f"the number of a type of SMPI, -1 to {len(_TYPES) - 1}"
-            raise ValueError(f"type: found {text(words[place])}; allowed: {known}")
+            raise ValueError(f"type: found {_text(words[place])}; allowed: {known}")
         return size
 
     def _peer(self, word: bytes, what: str = "rank") -> int:
         return _whole(word, what, self._count - 1)
 
-    def _add(
-        self, kind: int, size: int, peer: int = 0, tag: int = 0, *, goes_on: bool = False
-    ) -> int:
+    def _add(self, kind: int, size: int, *message: int, goes_on: bool = False, **more: int) -> int:
         here = self._ranks[self._rank]
-        return here.then(kind, size, self._line, peer, tag, goes_on=goes_on)
+        return here.then(kind, size, *message, goes_on=goes_on, line=self._line, **more)
 
     # Computing, messages and requests.
 
@@ -289,8 +399,8 @@ class Reader:
 
     def _operate(self, word: bytes) -> None:
         """Compute so many operations."""
-        if amount := _operations(word):
-            self._ranks[self._rank].then(CALC, 0, self._line, amount=amount)
+        if amount := _number(word, "operations", _MOST_OPERATIONS):
+            self._ranks[self._rank].then(CALC, 0, line=self._line, amount=amount)
 
     def _message(self, name: str, words: list[bytes]) -> None:
         kind, receives = _MESSAGES[name], name.endswith("recv")
@@ -355,29 +465,22 @@ class Reader:
             operations.require(one, request)
 
     def _collective(self, name: str, words: list[bytes]) -> None:
-        number, root, at = self._count, 0, 0
-        operations = b"0"
-        counts: list[list[bytes]] = []
-        types: list[bytes] = []
+        number = self._count
         if name == "allgatherv" and (further := len(words) - number - 1) > 2:
             if further not in (number, number + 2):
                 allowed = f"up to 2 types, and {number} places or none"
                 raise ValueError(f"{name}: found {further} words behind counts; allowed: {allowed}")
             del words[-number:]
+        given: dict[str, list[list[bytes]]] = {}
         for field in _WORDS[name].replace("[", "").replace("]", "").split():
             length = number if field == "COUNTS" else 1
-            some = words[at : at + length]
-            at += length
-            if field in ("COUNT", "COUNTS"):
-                counts.append(some)
-            elif some and field == "TYPE":
-                types += some
-            elif some and field == "ROOT":
-                root = self._peer(some[0], "root")
-            elif field == "OPERATIONS":
-                operations = some[0]
-            elif field == "LENGTH":
-                _whole(some[0], "length", MAX_BYTES)
+            if words:
+                given.setdefault(field.rstrip("S"), []).append(words[:length])
+                del words[:length]
+        for (word,) in given.get("LENGTH", ()):
+            _whole(word, "length", MAX_BYTES)
+        counts, types = given.get("COUNT", []), [word for (word,) in given.get("TYPE", ())]
+        root = self._peer(given["ROOT"][0][0], "root") if "ROOT" in given else 0
 
         def sizes(which: int) -> array[int]:
             unit = self._unit(types, which)
@@ -391,7 +494,7 @@ class Reader:
             size = sum(every)
             if name == "alltoallv":
                 every += sizes(1)
-            place = self._counts.keep(every)
+            place = self._collectives.keep(every)
         elif name in ("gatherv", "scatterv", "allgatherv"):
             (size,) = sizes(1 if name == "scatterv" else 0)
             # What only the root uses may be anything elsewhere.
@@ -399,19 +502,13 @@ class Reader:
                 every = sizes(0 if name == "scatterv" else 1)
                 own = every[self._rank]
                 # The own part may be 0 where it is in its place already.
-                size, place = _part(name, size, own) if size else own, self._counts.keep(every)
+                size = _part(name, size, own) if size else own
+                place = self._collectives.keep(every)
         elif name in ("gather", "scatter") and not at_root:
             (size,) = sizes(0 if name == "gather" else 1)
         elif counts:
             size = _part(name, sizes(0)[0], sizes(1)[0] if len(counts) > 1 else 0)
-        call = "reduce_scatter" if name == "reducescatter" else name
-        here = self._collectives.add(0, self._rank, call, root, size, place, self._line)
-        self._add(COLL, here)
-        self._operate(operations)
-
-
-def _part(name: str, one: int, other: int) -> int:
-    """Bytes of a part of which the trace says twice how long it is, once perhaps as 0."""
-    if one and other and one != other:
-        raise ValueError(f"{name}: found {one} B and {other} B of one part; allowed: as many")
-    return one or other
+        call = CALLS.index("reduce_scatter" if name == "reducescatter" else name)
+        self._add(COLL, size, root, thread=call, received=place)
+        for (word,) in given.get("OPERATION", ()):
+            self._operate(word)
