@@ -18,7 +18,6 @@ from hcasim.apps.file import import_state
 from hcasim.apps.programs import PYTHON, find_program, is_program
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import one_of, refuse
-from hcasim.mpi import DeadlockError, MPIError
 from hcasim.runs.machine import notes_on
 from hcasim.runs.program import app, launch_faults, read_rate
 from hcasim.workloads.result import Result
@@ -100,21 +99,10 @@ class Launch:
         Raises:
             CatalogError: it cannot be started so, or goes wrong.
         """
-        try:
-            found = app(
-                self.place or self.workload,
-                self.machine,
-                self.ranks,
-                ppn=self.ppn,
-                map_by=self.map_by,
-                arguments=shlex.split(self.arguments),
-                rate=self.rate,
-                exact=self.exact,
-                listen=listen,
-                profile=profile,
-            )
-        except (MPIError, DeadlockError) as error:
-            raise CatalogError([f"{self.workload}: {error}"]) from None
+        own = {name: getattr(self, name) for name in ("ranks", "ppn", "map_by", "rate", "exact")}
+        words = shlex.split(self.arguments)
+        more = {"arguments": words, "listen": listen, "profile": profile}
+        found = app(self.place or self.workload, self.machine, **own, **more)
         names = "run", "compute", "mpi", "wait"
         means = found.seconds, found.compute_seconds, found.mpi_seconds, found.wait_seconds
         row = {f"{name}_us": 1e6 * mean for name, mean in zip(names, means, strict=True)}

@@ -85,50 +85,27 @@ def part(size: Size, rank: int, n: int) -> Part:
     )
 
 
-class _Solver:
-    """The grid of a process, and the steps on it.
+def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
+    """What a process does; see `Kernel.run`."""
+    own, heap, planes = part(size, comm.rank, comm.size), comm.process.heap, size.edge - 2
+    compute, recv, send = comm.compute, comm.recv, comm.send
+    each = seconds / size.iterations / _STEP
+    columns, rows = grid(comm.size)
+    most_x, most_y = -(-size.edge // rows), -(-size.edge // columns)
+    # Sweeps and exchanges of whole sides have a buffer each to send from and to receive into.
+    line = POINT_BYTES * (most_x + most_y)
+    sending, receiving = heap.allocate(line), heap.allocate(line)
+    y = POINT_BYTES * (own.west < 0), POINT_BYTES * own.inner_y
+    x = POINT_BYTES * (own.north < 0), POINT_BYTES * own.inner_x
+    send_y, send_x = sending.part(*y), sending.part(*x)
+    recv_y, recv_x = receiving.part(*y), receiving.part(*x)
+    room = 2 * POINT_BYTES * size.edge * max(most_x, most_y)
+    outgoing, incoming = heap.allocate(room), heap.allocate(room)
 
-    Parameters:
-        seconds: of computing in the timed part.
-    """
-
-    def __init__(self, comm: Comm, size: Size, seconds: float) -> None:
-        self._comm = comm
-        self._part = own = part(size, comm.rank, comm.size)
-        self._planes = size.edge - 2
-        self._step = seconds / size.iterations / _STEP
-        columns, rows = grid(comm.size)
-        most_x, most_y = -(-size.edge // rows), -(-size.edge // columns)
-        heap = comm.process.heap
-        # Sweeps and exchanges of whole sides have a buffer each to send from and to receive into.
-        line = POINT_BYTES * (most_x + most_y)
-        sending, receiving = heap.allocate(line), heap.allocate(line)
-        y = POINT_BYTES * (own.west < 0), POINT_BYTES * own.inner_y
-        x = POINT_BYTES * (own.north < 0), POINT_BYTES * own.inner_x
-        self._send_y, self._send_x = sending.part(*y), sending.part(*x)
-        self._recv_y, self._recv_x = receiving.part(*y), receiving.part(*x)
-        room = 2 * POINT_BYTES * size.edge * max(most_x, most_y)
-        self._sending, self._receiving = heap.allocate(room), heap.allocate(room)
-        self._side = 2 * POINT_BYTES * size.edge
-
-    def step(self) -> Steps:
-        """One time step, but for the residuals behind it."""
-        comm, own = self._comm, self._part
-        yield from comm.compute(_SCALE * self._step)
-        yield from self._sweep(own.north, _NORTH, own.west, _WEST, own.south, own.east)
-        yield from self._sweep(own.south, _SOUTH, own.east, _EAST, own.north, own.west)
-        yield from comm.compute(_UPDATE * self._step)
-
-    def _sweep(
-        self, from_x: int, tag_x: int, from_y: int, tag_y: int, to_x: int, to_y: int
-    ) -> Steps:
+    def sweep(from_x: int, tag_x: int, from_y: int, tag_y: int, to_x: int, to_y: int) -> Steps:
         """Plane after plane, from two neighbours to the others, with the tags of the former."""
-        comm = self._comm
-        compute, recv, send = comm.compute, comm.recv, comm.send
-        recv_x, recv_y, send_x, send_y = self._recv_x, self._recv_y, self._send_x, self._send_y
-        jacobian = _JACOBIAN * self._step / self._planes
-        solve = _SOLVE * self._step / self._planes
-        for _ in range(self._planes):
+        jacobian, solve = _JACOBIAN * each / planes, _SOLVE * each / planes
+        for _ in range(planes):
             yield from compute(jacobian)
             if from_x >= 0:
                 yield from recv(recv_y, from_x, tag_x)
@@ -140,61 +117,57 @@ class _Solver:
             if to_y >= 0:
                 yield from send(send_x, to_y, tag_y)
 
-    def residuals(self) -> Steps:
+    def step() -> Steps:
+        """One time step, but for the residuals behind it."""
+        yield from compute(_SCALE * each)
+        yield from sweep(own.north, _NORTH, own.west, _WEST, own.south, own.east)
+        yield from sweep(own.south, _SOUTH, own.east, _EAST, own.north, own.west)
+        yield from compute(_UPDATE * each)
+
+    def exchange(one: int, tag: int, other: int, other_tag: int, points: int) -> Steps:
+        """Two layers of points from and to the neighbours on two sides."""
+        side = 2 * POINT_BYTES * size.edge * points
+        into, out = incoming.part(0, side), outgoing.part(0, side)
+        yield from shift(comm, into, one, out, other, tag)
+        yield from shift(comm, into, other, out, one, other_tag)
+
+    x_sides = own.north, _NORTH, own.south, _SOUTH, own.ny
+    y_sides = own.west, _WEST, own.east, _EAST, own.nx
+
+    def residuals() -> Steps:
         """The right-hand side of the equations (rhs)."""
-        yield from self.exchange_x()
-        yield from self._comm.compute(_FLUX_X * self._step)
-        yield from self.exchange_y()
-        yield from self._comm.compute(_FLUX_YZ * self._step)
+        yield from exchange(*x_sides)
+        yield from compute(_FLUX_X * each)
+        yield from exchange(*y_sides)
+        yield from compute(_FLUX_YZ * each)
 
-    def exchange_x(self) -> Steps:
-        """Two layers of points from and to north and south."""
-        own = self._part
-        yield from self._shift(own.north, own.south, _NORTH, own.ny)
-        yield from self._shift(own.south, own.north, _SOUTH, own.ny)
-
-    def exchange_y(self) -> Steps:
-        """Two layers of points from and to west and east."""
-        own = self._part
-        yield from self._shift(own.west, own.east, _WEST, own.nx)
-        yield from self._shift(own.east, own.west, _EAST, own.nx)
-
-    def _shift(self, source: int, dest: int, tag: int, points: int) -> Steps:
-        size = self._side * points
-        incoming, outgoing = self._receiving.part(0, size), self._sending.part(0, size)
-        yield from shift(self._comm, incoming, source, outgoing, dest, tag)
-
-    def norm(self) -> Steps:
+    def norm() -> Steps:
         """The norms of five residuals."""
-        yield from self._comm.allreduce(POINT_BYTES, POINT_BYTES)
+        yield from comm.allreduce(POINT_BYTES, POINT_BYTES)
 
-
-def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
-    """What a process does; see `Kernel.run`."""
-    solver = _Solver(comm, size, seconds)
     for length in (4, 4, 4, 8, 8, 40, 4, 4, 4, 4):
         yield from comm.bcast(length)
     # The forcing term.
-    yield from solver.exchange_x()
-    yield from solver.exchange_y()
+    yield from exchange(*x_sides)
+    yield from exchange(*y_sides)
     # One step, to touch all memory.
-    yield from solver.residuals()
-    yield from solver.norm()
+    yield from residuals()
+    yield from norm()
     yield from comm.barrier()
-    yield from solver.step()
-    yield from solver.residuals()
+    yield from step()
+    yield from residuals()
     yield from comm.allreduce(REAL_BYTES, REAL_BYTES)
-    yield from solver.residuals()
-    yield from solver.norm()
+    yield from residuals()
+    yield from norm()
     yield from comm.barrier()
     watch.start()
-    for step in watch.iterations():
-        yield from solver.step()
-        if watch.is_last(step):
-            yield from solver.norm()
-        yield from solver.residuals()
-        if watch.is_last(step):
-            yield from solver.norm()
+    for number in watch.iterations():
+        yield from step()
+        if watch.is_last(number):
+            yield from norm()
+        yield from residuals()
+        if watch.is_last(number):
+            yield from norm()
     watch.stop()
     yield from comm.allreduce(REAL_BYTES, REAL_BYTES)
 

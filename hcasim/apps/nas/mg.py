@@ -112,124 +112,100 @@ def levels(size: Size, rank: int, n: int) -> dict[int, Level]:
     return {level: Level(axis[level] for axis in axes) for level in range(size.levels, 0, -1)}
 
 
-class _Solver:
-    """The grids of a process, and the steps on them.
+def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
+    """What a process does; see `Kernel.run`."""
+    own, top, allreduce = levels(size, comm.rank, comm.size), size.levels, comm.allreduce
+    edge = 2 + max(2**top // along for along in processes_by_axis(comm.size))
+    column = REAL_BYTES * 2 * edge**2
+    room = comm.process.heap.allocate(4 * column)
+    # In the order of the source.
+    to_before, from_behind, to_behind, from_before = (
+        room.part(number * column, column) for number in range(4)
+    )
+    points = {number: level.points for number, level in own.items()}
+    # Operations of the process in the timed part.
+    fine = sum(points[level] for level in range(2, top + 1))
+    coarse = sum(points[level] for level in range(1, top))
+    cycles = _RESIDUAL * fine + _SMOOTH * (fine + points[1]) + (_RESTRICT + _INTERPOLATE) * coarse
+    weight = size.iterations * (cycles + _RESIDUAL * points[top])
+    each = seconds / (weight + (_RESIDUAL + 2 * _NORM) * points[top])
 
-    Parameters:
-        seconds: of computing in the timed part.
-    """
+    def compute(operations: int, level: int) -> Steps:
+        yield from comm.compute(operations * points[level] * each)
 
-    def __init__(self, comm: Comm, size: Size, seconds: float) -> None:
-        self._comm, self._top = comm, size.levels
-        self._levels = levels(size, comm.rank, comm.size)
-        edge = 2 + max(2**size.levels // along for along in processes_by_axis(comm.size))
-        column = REAL_BYTES * 2 * edge**2
-        room = comm.process.heap.allocate(4 * column)
-        # In the order of the source: to before, from behind, to behind, from before.
-        self._columns = [room.part(number * column, column) for number in range(4)]
-        self._points = points = {number: level.points for number, level in self._levels.items()}
-        # Operations of the process in the timed part.
-        top = size.levels
-        fine = sum(points[level] for level in range(2, top + 1))
-        coarse = sum(points[level] for level in range(1, top))
-        cycle = _RESIDUAL * fine + _SMOOTH * (fine + points[1])
-        cycle += (_RESTRICT + _INTERPOLATE) * coarse
-        weight = size.iterations * (cycle + _RESIDUAL * points[top])
-        self._each = seconds / (weight + (_RESIDUAL + 2 * _NORM) * points[top])
-
-    def _compute(self, operations: int, level: int) -> Steps:
-        yield from self._comm.compute(operations * self._points[level] * self._each)
-
-    def residual(self, level: int) -> Steps:
-        """r = v - A u"""
-        yield from self._compute(_RESIDUAL, level)
-        yield from self.exchange(level)
-
-    def _smooth(self, level: int) -> Steps:
-        """u = u + C r"""
-        yield from self._compute(_SMOOTH, level)
-        yield from self.exchange(level)
-
-    def cycle(self) -> Steps:
-        """Down to the coarsest grid, and up again."""
-        for level in range(self._top, 1, -1):
-            yield from self._compute(_RESTRICT, level - 1)
-            yield from self.exchange(level - 1)
-        yield from self._smooth(1)
-        for level in range(2, self._top + 1):
-            yield from self._compute(_INTERPOLATE, level - 1)
-            yield from self._extend(level)
-            yield from self.residual(level)
-            yield from self._smooth(level)
-
-    def norm(self) -> Steps:
-        """The greatest value, and the sum of squares."""
-        yield from self._compute(_NORM, self._top)
-        yield from self._comm.allreduce(REAL_BYTES, REAL_BYTES)
-        yield from self._comm.allreduce(REAL_BYTES, REAL_BYTES)
-
-    def charges(self) -> Steps:
-        """Find the ten greatest and the ten smallest of random points."""
-        comm = self._comm
-        yield from comm.barrier()
-        for _ in range(20):
-            yield from comm.allreduce(REAL_BYTES, REAL_BYTES)
-            yield from comm.allreduce(16, 16)
-        yield from comm.barrier()
-        yield from self.exchange(self._top)
-
-    def exchange(self, level: int) -> Steps:
-        """Tell the neighbours of the outer points (comm3); alone on an axis, also itself."""
-        if self._points[level] and self._comm.size > 1:
-            for number in range(3):
-                yield from self._tell(level, number, False, True, True)
-
-    def _extend(self, level: int) -> Steps:
-        """Tell those of the points around them that have had none before (comm3_ex)."""
-        if self._comm.size > 1:
-            for number, axis in enumerate(self._levels[level]):
-                yield from self._tell(level, number, True, axis.gives, axis.takes)
-
-    def _tell(self, level: int, number: int, whole: bool, gives: bool, takes: bool) -> Steps:
-        if not gives and not takes:
-            return
-        comm, axis = self._comm, self._levels[level][number]
-        to_before, from_behind, to_behind, from_before = self._columns
-        size = REAL_BYTES * self._levels[level].face(number, whole)
-        tag = 1000 * (number + 1)
+    def tell(level: int, number: int, whole: bool, gives: bool, takes: bool) -> Steps:
+        """Tell the neighbours on an axis of the outer points, and be told of theirs."""
+        axis, tag = own[level][number], 1000 * (number + 1)
+        size = REAL_BYTES * own[level].face(number, whole)
         if takes:
             one = yield from comm.irecv(from_behind, axis.behind, tag + 100)
             two = yield from comm.irecv(from_before, axis.before, tag + 300)
         if gives:
-            last, first = to_behind.part(0, (1 + whole) * size), to_before.part(0, size)
-            yield from comm.send(last, axis.behind, tag + 300)
-            yield from comm.send(first, axis.before, tag + 100)
+            yield from comm.send(to_behind.part(0, (1 + whole) * size), axis.behind, tag + 300)
+            yield from comm.send(to_before.part(0, size), axis.before, tag + 100)
         if takes:
             yield from comm.wait(one)
             yield from comm.wait(two)
 
+    def exchange(level: int) -> Steps:
+        """Tell all neighbours (comm3); alone on an axis, also itself."""
+        for number in range(3) if points[level] and comm.size > 1 else ():
+            yield from tell(level, number, False, True, True)
 
-def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
-    """What a process does; see `Kernel.run`."""
-    solver, top = _Solver(comm, size, seconds), size.levels
+    def extend(level: int) -> Steps:
+        """Tell those of the points around them that have had none before (comm3_ex)."""
+        for number, axis in enumerate(own[level] if comm.size > 1 else ()):
+            yield from tell(level, number, True, axis.gives, axis.takes)
+
+    def update(operations: int, level: int) -> Steps:
+        """Compute points, and tell the neighbours."""
+        yield from compute(operations, level)
+        yield from exchange(level)
+
+    def cycle() -> Steps:
+        """Down to the coarsest grid, and up again."""
+        for level in range(top, 1, -1):
+            yield from update(_RESTRICT, level - 1)
+        yield from update(_SMOOTH, 1)
+        for level in range(2, top + 1):
+            yield from compute(_INTERPOLATE, level - 1)
+            yield from extend(level)
+            yield from update(_RESIDUAL, level)
+            yield from update(_SMOOTH, level)
+
+    def norm() -> Steps:
+        """The greatest value, and the sum of squares."""
+        yield from compute(_NORM, top)
+        yield from allreduce(REAL_BYTES, REAL_BYTES)
+        yield from allreduce(REAL_BYTES, REAL_BYTES)
+
+    def charges() -> Steps:
+        """Find the ten greatest and the ten smallest of random points."""
+        yield from comm.barrier()
+        for _ in range(20):
+            yield from allreduce(REAL_BYTES, REAL_BYTES)
+            yield from allreduce(16, 16)
+        yield from comm.barrier()
+        yield from exchange(top)
+
     yield from comm.barrier()
     for length in (4, 4, 4, 4, 4, 32, 4):
         yield from comm.bcast(length)
-    yield from solver.charges()
-    yield from solver.norm()
-    yield from solver.residual(top)
-    yield from solver.norm()
-    yield from solver.cycle()
-    yield from solver.residual(top)
-    yield from solver.charges()
+    yield from charges()
+    yield from norm()
+    yield from update(_RESIDUAL, top)
+    yield from norm()
+    yield from cycle()
+    yield from update(_RESIDUAL, top)
+    yield from charges()
     yield from comm.barrier()
     watch.start()
-    yield from solver.residual(top)
-    yield from solver.norm()
+    yield from update(_RESIDUAL, top)
+    yield from norm()
     for _ in watch.iterations():
-        yield from solver.cycle()
-        yield from solver.residual(top)
-    yield from solver.norm()
+        yield from cycle()
+        yield from update(_RESIDUAL, top)
+    yield from norm()
     watch.stop()
     yield from comm.reduce(REAL_BYTES, REAL_BYTES)
 
