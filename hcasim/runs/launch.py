@@ -99,10 +99,16 @@ class Launch:
         Raises:
             CatalogError: it cannot be started so, or goes wrong.
         """
-        own = {name: getattr(self, name) for name in ("ranks", "ppn", "map_by", "rate", "exact")}
-        words = shlex.split(self.arguments)
-        more = {"arguments": words, "listen": listen, "profile": profile}
-        found = app(self.place or self.workload, self.machine, **own, **more)
+        own = {name: getattr(self, name) for name in ("ppn", "map_by", "rate", "exact")}
+        found = app(
+            self.place or self.workload,
+            self.machine,
+            self.ranks,
+            arguments=shlex.split(self.arguments),
+            listen=listen,
+            profile=profile,
+            **own,
+        )
         names = "run", "compute", "mpi", "wait"
         means = found.seconds, found.compute_seconds, found.mpi_seconds, found.wait_seconds
         row = {f"{name}_us": 1e6 * mean for name, mean in zip(names, means, strict=True)}

@@ -278,7 +278,7 @@ class _Reader:
     # Nodes.
 
     def _operation(self, node: Any) -> int:
-        attributes = {one.name: one for one in node.attr}
+        attributes = {one.name: _value(one) for one in node.attr}
         kind = _KINDS[checked(node.type, "type", len(_KINDS) - 1)]
         if kind == "compute":
             return self._compute(node, attributes)
@@ -292,14 +292,13 @@ class _Reader:
 
     def _compute(self, node: Any, attributes: dict[str, Any]) -> int:
         # An accelerator is another thread than the processor.
-        is_cpu = "is_cpu_op" in attributes and _value(attributes["is_cpu_op"])
-        thread, most = 0 if is_cpu else 1, MAX_SECONDS * 10**6
+        thread, most = 0 if attributes.get("is_cpu_op") else 1, MAX_SECONDS * 10**6
         micros = _number(attributes, "runtime", most, node.duration_micros)
         checked(micros, "duration_micros", most)
-        if micros or "num_ops" not in attributes:
-            return self._here.add(CALC, micros * _PS, thread=thread, line=node.id)
-        amount = _number(attributes, "num_ops", _MOST_OPERATIONS)
-        return self._here.add(CALC, 0, thread=thread, line=node.id, amount=amount)
+        amount = None
+        if not micros and "num_ops" in attributes:
+            amount = _number(attributes, "num_ops", _MOST_OPERATIONS)
+        return self._here.add(CALC, micros * _PS, thread=thread, line=node.id, amount=amount)
 
     def _message(self, node: Any, kind: str, attributes: dict[str, Any]) -> int:
         own, other = ("comm_src", "comm_dst") if kind == "send" else ("comm_dst", "comm_src")
@@ -315,9 +314,9 @@ class _Reader:
     def _collect(self, node: Any, attributes: dict[str, Any]) -> int:
         call = _COLLECTIVES[_number(attributes, "comm_type", len(_COLLECTIVES) - 1)]
         size = 0 if call == "barrier" else _number(attributes, "comm_size", MOST_BYTES)
-        if "involved_dim" in attributes and not all(attributes["involved_dim"].bool_list.values):
+        if not all(attributes.get("involved_dim") or ()):
             raise ValueError("involved_dim: found a part of the dimensions; allowed: all")
-        group = _value(attributes["pg_name"]) if "pg_name" in attributes else ""
+        group = attributes.get("pg_name", "")
         if not isinstance(group, str):
             raise ValueError(f"pg_name: found {shown(str(group))}; allowed: a text")
         number = CALLS.index(call)
@@ -347,9 +346,10 @@ class _Reader:
 
 
 def _value(attribute: Any) -> Any:
-    """What an attribute holds, if it is one value."""
+    """What an attribute holds, as far as it is known; several values are of whether."""
     kind = attribute.WhichOneof("value")
-    return getattr(attribute, kind) if kind in _VALUES else None
+    found: Any = getattr(attribute, kind) if kind else None
+    return tuple(found.values) if kind == "bool_list" else found
 
 
 def _number(attributes: dict[str, Any], name: str, most: int, otherwise: int | None = None) -> int:
@@ -357,7 +357,7 @@ def _number(attributes: dict[str, Any], name: str, most: int, otherwise: int | N
         if otherwise is None:
             raise ValueError(f"{name}: missing; allowed: 0 to {most}")
         return otherwise
-    found = _value(attributes[name])
+    found = attributes[name]
     if isinstance(found, float) and isfinite(found):
         found = round(found)
     if not isinstance(found, int) or not 0 <= found <= most:

@@ -27,6 +27,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -178,7 +179,7 @@ class _Archive:
             if group.group_type == kind and group.paradigm == otf2.Paradigm.MPI:
                 found = list(group.members)
         self.locations = [one._ref for one in found]
-        self._resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
+        self.resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
         self.ranks = [Operations() for _ in range(checked(len(found), "ranks", MOST_RANKS, 1))]
         self.collectives = _Collectives(self.ranks)
         self._processes = {
@@ -193,8 +194,13 @@ class _Archive:
             called = shown(comm.name) if comm.name else f"communicator {comm._ref}"
             self._comms[comm._ref] = None if own else self.collectives.add_group(members, called)
         self._tags: dict[tuple[int, int], int] = {}
-        self._regions: dict[int, bool] = {}
-        self._others: dict[int, int] = {}
+        self._calls = {
+            region._ref
+            for region in definitions.regions
+            if (region.name or "").upper().startswith(("MPI_", "PMPI_"))
+            or region.paradigm == otf2.Paradigm.MPI
+        }
+        self._others: Counter[int] = Counter()
         self._taken = 0
 
     def take(self, location: int, event: Any) -> None:
@@ -203,14 +209,14 @@ class _Archive:
         mpi = name.startswith(("Mpi", "NonBlockingCollective", "Rma")) and name not in _PASSED
         self._taken += mpi
         checked(self._taken, "events of MPI", MOST_ACTIONS)
-        process = self._processes.get(location)
-        if process is not None:
-            process.take(name, event, mpi)
+        if location in self._processes:
+            self._processes[location].take(name, event, mpi)
             return
-        self._others[location] = number = self._others.get(location, 0) + 1
+        self._others[location] += 1
         if mpi:
-            found = f"location {location}, event {number}: found {name} of another thread"
-            raise ValueError(f"{found}; allowed: by the location that is the process of MPI")
+            where = f"location {location}, event {self._others[location]}"
+            allowed = "allowed: by the location that is the process of MPI"
+            raise ValueError(f"{where}: found {name} of another thread; {allowed}")
 
     def finish(self) -> None:
         """Check what can be known only at the end."""
@@ -219,17 +225,7 @@ class _Archive:
 
     def is_mpi(self, region: Any) -> bool:
         """Whether a region is a call of MPI."""
-        import otf2
-
-        ref = region._ref
-        if ref not in self._regions:
-            named = (region.name or "").upper().startswith(("MPI_", "PMPI_"))
-            self._regions[ref] = named or region.paradigm == otf2.Paradigm.MPI
-        return self._regions[ref]
-
-    def picoseconds(self, ticks: int) -> int:
-        """Time of ticks of the clock."""
-        return ticks * 10**12 // self._resolution
+        return region._ref in self._calls
 
     def group(self, comm: Any, rank: int) -> tuple[int | None, Sequence[int]]:
         """The number of a communicator's group, none for one process alone, and its members."""
@@ -263,40 +259,31 @@ class _Process:
     def take(self, name: str, event: Any, mpi: bool) -> None:
         """Take the next event."""
         self._seen += 1
+        time = event.time
         try:
-            self._take(name, event, mpi)
+            if time < self._time:
+                raise ValueError(f"time: found {time}; allowed: {self._time} or later, as before")
+            if self._seen == 1:
+                self._time = time
+            if name in ("Enter", "Leave"):
+                if self._archive.is_mpi(event.region):
+                    self._turn(time, 1 if name == "Enter" else -1)
+            elif name == "MpiCollectiveEnd":
+                self._time = time
+            elif mpi or name == "MpiCollectiveBegin":
+                self._turn(time, 0)
+            if mpi:
+                self._record(name, event)
+                if not self._depth:
+                    self._wait()
+            if self._seen == self._events:
+                self._compute(time)
         except ValueError as error:
             raise self._wrong(str(error)) from None
 
     def _wrong(self, reason: str) -> ValueError:
         location = self._archive.locations[self._rank]
         return ValueError(f"location {location}, event {self._seen}: {reason}")
-
-    def _take(self, name: str, event: Any, mpi: bool) -> None:
-        time = event.time
-        if time < self._time:
-            raise ValueError(f"time: found {time}; allowed: {self._time} or later, as before")
-        if self._seen == 1:
-            self._time = time
-        if name in ("Enter", "Leave"):
-            if self._archive.is_mpi(event.region):
-                self._turn(time, 1 if name == "Enter" else -1)
-        elif name == "MpiCollectiveBegin":
-            self._turn(time, 0)
-        elif mpi:
-            step = getattr(self, f"_{name}", None)
-            if step is None:
-                allowed = "allowed: messages, and collectives that wait"
-                raise ValueError(f"found {name}, which cannot be replayed; {allowed}")
-            if name == "MpiCollectiveEnd":
-                self._time = time
-            else:
-                self._turn(time, 0)
-            step(event)
-            if not self._depth:
-                self._wait()
-        if self._seen == self._events:
-            self._compute(time)
 
     def finish(self) -> None:
         """Check what can be known only at the end."""
@@ -321,72 +308,72 @@ class _Process:
         return here.then(kind, size, *message, goes_on=goes_on, line=self._seen, **more)
 
     def _compute(self, time: int) -> None:
-        took_ps = self._archive.picoseconds(time - self._time)
+        took_ps = (time - self._time) * 10**12 // self._archive.resolution
         self._time = time
         if took_ps:
             most = MAX_SECONDS * 10**12
             self._add(CALC, checked(took_ps, "picoseconds without an event", most))
 
-    def _wait(self) -> None:
-        """Wait for the sends of the region."""
-        if self._sends:
+    def _wait(self, *operations: int) -> None:
+        """Wait for operations, or else for the sends of the region."""
+        waited = [*operations] or self._sends
+        if waited:
             last = self._add(CALC, 0)
-            for one in self._sends:
+            for one in waited:
                 self._operations.require(last, one)
-            self._sends.clear()
+            if not operations:
+                self._sends.clear()
 
-    def _partner(self, event: Any, peer: int) -> tuple[int, int, int]:
+    def _record(self, name: str, event: Any) -> None:
+        operations = self._operations
+        match name:
+            case "MpiSend":
+                self._sends.append(self._add(SEND, *self._message(event), goes_on=True))
+            case "MpiRecv":
+                self._add(RECV, *self._message(event))
+            case "MpiIsend":
+                self._begin(event, self._add(SEND, *self._message(event), goes_on=True), False)
+            case "MpiIrecvRequest":
+                # From whom, and how much, is known when it ends.
+                self._begin(event, self._add(RECV, 0, self._rank, goes_on=True), True)
+            case "MpiIsendComplete":
+                self._wait(self._end(event, False))
+            case "MpiIrecv":
+                one, found = self._end(event, True), self._message(event)
+                operations.sizes[one], operations.peers[one], operations.tags[one] = found
+                self._wait(one)
+            case "MpiRequestCancelled":
+                operations.kinds[self._end(event, True)] = CALC
+            case "MpiCollectiveEnd":
+                self._collect(event)
+            case _:
+                allowed = "allowed: messages, and collectives that wait"
+                raise ValueError(f"found {name}, which cannot be replayed; {allowed}")
+
+    def _message(self, event: Any) -> tuple[int, int, int]:
         """Bytes, rank and tag of a message."""
         members = self._archive.group(event.communicator, self._rank)[1]
         size = checked(event.msg_length, "bytes", MOST_BYTES)
+        peer = event.receiver if hasattr(event, "receiver") else event.sender
         peer = members[checked(peer, "rank", len(members) - 1)]
         return size, peer, self._archive.tag(event.communicator, event.msg_tag)
 
-    def _MpiSend(self, event: Any) -> None:
-        self._sends.append(self._add(SEND, *self._partner(event, event.receiver), goes_on=True))
+    def _begin(self, event: Any, one: int, receives: bool) -> None:
+        if event.request_id in self._requests:
+            raise ValueError(f"found request {event.request_id} again, which has not ended")
+        self._requests[event.request_id] = one, receives
 
-    def _MpiRecv(self, event: Any) -> None:
-        self._add(RECV, *self._partner(event, event.sender))
-
-    def _MpiIsend(self, event: Any) -> None:
-        one = self._add(SEND, *self._partner(event, event.receiver), goes_on=True)
-        self._begin(event.request_id, one, False)
-
-    def _MpiIrecvRequest(self, event: Any) -> None:
-        # From whom, and how much, is known when it ends.
-        self._begin(event.request_id, self._add(RECV, 0, self._rank, goes_on=True), True)
-
-    def _begin(self, request: int, one: int, receives: bool) -> None:
-        if request in self._requests:
-            raise ValueError(f"found request {request} again, which has not ended")
-        self._requests[request] = one, receives
-
-    def _end(self, request: int, receives: bool) -> int:
-        found = self._requests.pop(request, None)
+    def _end(self, event: Any, receives: bool) -> int:
+        found = self._requests.pop(event.request_id, None)
         if found is None or found[1] != receives:
             what = "receive" if receives else "send"
-            raise ValueError(f"found the end of request {request}; no {what} has begun it")
+            raise ValueError(f"found the end of request {event.request_id}; no {what} has begun it")
         return found[0]
 
-    def _MpiIsendComplete(self, event: Any) -> None:
-        one = self._end(event.request_id, False)
-        self._operations.require(self._add(CALC, 0), one)
-
-    def _MpiIrecv(self, event: Any) -> None:
-        one, operations = self._end(event.request_id, True), self._operations
-        found = self._partner(event, event.sender)
-        operations.sizes[one], operations.peers[one], operations.tags[one] = found
-        operations.require(self._add(CALC, 0), one)
-
-    def _MpiRequestCancelled(self, event: Any) -> None:
-        self._operations.kinds[self._end(event.request_id, True)] = CALC
-
-    def _MpiCollectiveEnd(self, event: Any) -> None:
+    def _collect(self, event: Any) -> None:
         group, members = self._archive.group(event.communicator, self._rank)
-        operation = checked(
-            event.collective_op.value, "collective operation", len(_COLLECTIVES) - 1
-        )
-        call = _COLLECTIVES[operation]
+        number = event.collective_op.value
+        call = _COLLECTIVES[checked(number, "collective operation", len(_COLLECTIVES) - 1)]
         if call == "":
             raise ValueError("found a prefix sum, which cannot be replayed")
         sent, received = event.size_sent, event.size_received
