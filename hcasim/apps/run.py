@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hcasim.apps.comm import Account, ProgramComm
+from hcasim.apps.comm import Account, ProgramComm, Use
 from hcasim.apps.replay.recording import Recording
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
@@ -70,15 +70,14 @@ class RankUse:
 
     def row(self) -> dict[str, int | float]:
         """Return it by column; the last word of a name is its unit."""
+        times = self.seconds, self.compute_seconds, self.mpi_seconds, self.wait_seconds
+        names = "run_s", "compute_s", "mpi_s", "wait_s"
+        sent = {"messages": self.messages, "sent_bytes": self.sent_bytes}
         return {
             "rank": self.rank,
             "node": self.node,
-            "run_s": self.seconds,
-            "compute_s": self.compute_seconds,
-            "mpi_s": self.mpi_seconds,
-            "wait_s": self.wait_seconds,
-            "messages": self.messages,
-            "sent_bytes": self.sent_bytes,
+            **dict(zip(names, times, strict=True)),
+            **sent,
         }
 
 
@@ -215,12 +214,13 @@ def run(
 
 def _calls(accounts: list[Account]) -> dict[str, CallUse]:
     """The uses of all processes by call, the one with most time first; computing is none."""
+    by_name: dict[str, list[Use]] = {}
+    for account in accounts:
+        for name, use in account.uses.items():
+            by_name.setdefault(name, []).append(use)
+    by_name.pop("compute", None)
     found = {}
-    for name in {name for account in accounts for name in account.uses if name != "compute"}:
-        uses = [account.uses[name] for account in accounts if name in account.uses]
-        found[name] = CallUse(
-            calls=sum(use.calls for use in uses),
-            seconds=sum(use.duration_ps for use in uses) / 1e12,
-            most_seconds=max(use.duration_ps for use in uses) / 1e12,
-        )
+    for name, uses in by_name.items():
+        times = [use.duration_ps for use in uses]
+        found[name] = CallUse(sum(use.calls for use in uses), sum(times) / 1e12, max(times) / 1e12)
     return dict(sorted(found.items(), key=lambda item: (-item[1].seconds, item[0])))

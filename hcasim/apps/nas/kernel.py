@@ -22,23 +22,18 @@ Progress = Callable[[int, int], None]
 class Pace(Protocol):
     """Says how many iterations are enough to know all; one for all processes.
 
+    It is told when the timed part of a process begins, and each iteration begins and ends.
+
     Attributes:
         last: iteration that is run, from 1.
     """
 
     last: int
 
-    def start(self, rank: int) -> None:
-        """The timed part of a process begins."""
-
-    def begins(self, iteration: int) -> None:
-        """A process begins an iteration."""
-
-    def ends(self, rank: int) -> None:
-        """A process has ended an iteration."""
-
-    def left_out_ps(self) -> float:
-        """Time of the iterations that were not run."""
+    def start(self, rank: int) -> None: ...
+    def begins(self, iteration: int) -> None: ...
+    def ends(self, rank: int) -> None: ...
+    def left_out_ps(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)

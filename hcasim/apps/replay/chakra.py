@@ -63,44 +63,27 @@ _LONGEST: Final = 1 << 24
 _PS: Final = 10**6
 """Of a microsecond."""
 
-_STRING, _BOOL, _INT32, _UINT64, _MESSAGE = 9, 8, 5, 4, 11
-_OPTIONAL, _REPEATED = 1, 3
-_VALUES: Final = {
-    f"{name}_val": (number, kind)
-    for number, (name, kind) in zip(
-        range(3, 31, 2),
-        (
-            *(("double", 1), ("float", 2), ("int32", _INT32), ("int64", 3), ("uint32", 13)),
-            *(("uint64", _UINT64), ("sint32", 17), ("sint64", 18), ("fixed32", 7), ("fixed64", 6)),
-            *(("sfixed32", 15), ("sfixed64", 16), ("bool", _BOOL), ("string", _STRING)),
-        ),
-        strict=True,
-    )
+_VALUES: Final = (
+    *("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64"),
+    *("fixed32", "fixed64", "sfixed32", "sfixed64", "bool", "string"),
+)
+"""Types of a value, of which an attribute has one."""
+_FIELDS: Final = {
+    "BoolList": ("repeated bool values 1",),
+    "Attribute": (
+        "string name 1",
+        *(f"{kind} {kind}_val {3 + 2 * number}" for number, kind in enumerate(_VALUES)),
+        "BoolList bool_list 28",
+    ),
+    "Metadata": ("string version 1", "repeated Attribute attr 2"),
+    "Values": ("string values 1",),
+    "Node": (
+        *("uint64 id 1", "string name 2", "int32 type 3", "repeated uint64 ctrl_deps 4"),
+        *("repeated uint64 data_deps 5", "uint64 duration_micros 7", "Values inputs 8"),
+        "repeated Attribute attr 10",
+    ),
 }
-"""Kinds of a value, of which an attribute has one: number and type of the field."""
-_FIELDS: Final[dict[str, dict[str, tuple[int, int, int, str]]]] = {
-    "BoolList": {"values": (1, _BOOL, _REPEATED, "")},
-    "Attribute": {
-        "name": (1, _STRING, _OPTIONAL, ""),
-        **{name: (*of, _OPTIONAL, "") for name, of in _VALUES.items()},
-        "bool_list": (28, _MESSAGE, _OPTIONAL, "BoolList"),
-    },
-    "Metadata": {
-        "version": (1, _STRING, _OPTIONAL, ""),
-        "attr": (2, _MESSAGE, _REPEATED, "Attribute"),
-    },
-    "Values": {"values": (1, _STRING, _OPTIONAL, "")},
-    "Node": {
-        "id": (1, _UINT64, _OPTIONAL, ""),
-        "name": (2, _STRING, _OPTIONAL, ""),
-        "type": (3, _INT32, _OPTIONAL, ""),
-        "ctrl_deps": (4, _UINT64, _REPEATED, ""),
-        "data_deps": (5, _UINT64, _REPEATED, ""),
-        "duration_micros": (7, _UINT64, _OPTIONAL, ""),
-        "inputs": (8, _MESSAGE, _OPTIONAL, "Values"),
-        "attr": (10, _MESSAGE, _REPEATED, "Attribute"),
-    },
-}
+"""By message: type, name and number of the fields."""
 
 
 @cache
@@ -108,7 +91,7 @@ def messages() -> dict[str, Any]:
     """The classes of the messages of protobuf, by name."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-    package = "hcasim_chakra"
+    package, types = "hcasim_chakra", descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(
         name=f"{package}.proto", package=package, syntax="proto3"
     )
@@ -116,10 +99,14 @@ def messages() -> dict[str, Any]:
         message = file.message_type.add(name=name)
         if name == "Attribute":
             message.oneof_decl.add(name="value")
-        for field, (number, kind, label, of) in fields.items():
-            one = message.field.add(name=field, number=number, type=kind, label=label)
-            if of:
-                one.type_name = f".{package}.{of}"
+        for line in fields:
+            *repeated, kind, field, number = line.split()
+            one = message.field.add(name=field, number=int(number))
+            one.label = types.LABEL_REPEATED if repeated else types.LABEL_OPTIONAL
+            if kind in _FIELDS:
+                one.type, one.type_name = types.TYPE_MESSAGE, f".{package}.{kind}"
+            else:
+                one.type = types.Type.Value(f"TYPE_{kind.upper()}")
             if name == "Attribute" and field != "name":
                 one.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()

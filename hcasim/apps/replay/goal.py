@@ -71,71 +71,86 @@ def read_goal(path: Path, name: str, data: bytes) -> Trace:
     return Trace(name, "goal", ranks, [f"{name}:"] * len(ranks))
 
 
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The statements and braces of a schedule, each with its line."""
+    if "/*" in text:
+        text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n") or " ", text)
+    for number, whole in enumerate(text.split("\n"), start=1):
+        line = whole.partition("//")[0].strip()
+        if line and line[0] != "#":
+            pieces = re.split(r"([{}])", line) if "{" in line or "}" in line else [line]
+            yield from ((number, piece) for piece in filter(None, map(str.strip, pieces)))
+
+
 class _Reader:
     """Reads one schedule."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._ranks: dict[int, Operations] = {}
-        self._count = self._actions = 0
-        self._rank: int | None = None
-        self._is_open = False
+        self._count = self._actions = self._line = 0
+        # Of the rank that is read.
+        self._here = Operations()
         self._labels: dict[str, int] = {}
-        self._required: list[tuple[str, bool, str, int]] = []
 
     def read(self, text: str) -> list[Operations]:
         """Return the operations of each rank."""
-        if "/*" in text:
-            text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n") or " ", text)
-        number = 0
+        pieces = _pieces(text)
         try:
-            for number, whole in enumerate(text.split("\n"), start=1):
-                line = whole.partition("//")[0].strip()
-                if not line or line[0] == "#":
-                    continue
-                pieces = re.split(r"([{}])", line) if "{" in line or "}" in line else [line]
-                for piece in filter(None, map(str.strip, pieces)):
-                    self._take(number, piece)
-            if self._rank is not None:
-                raise ValueError(
-                    f"found the end of the file within rank {self._rank}; it may be cut"
-                )
+            for self._line, piece in pieces:
+                if found := _RANK.fullmatch(piece):
+                    rank = checked(int(found[1]), "rank", (self._count or MOST_RANKS) - 1)
+                    if rank in self._ranks:
+                        raise ValueError(f"found rank {rank} again; allowed: once")
+                    self._ranks[rank] = self._here = Operations()
+                    if not self._read_rank(pieces):
+                        found_end = f"found the end of the file within rank {rank}"
+                        self._line = text.count("\n") + 1
+                        raise ValueError(f"{found_end}; it may be cut")
+                elif (found := _RANKS.fullmatch(piece)) and not self._count:
+                    self._count = checked(int(found[1]), "num_ranks", MOST_RANKS, 1)
+                else:
+                    raise ValueError(f"found {shown(piece)}; allowed: {_OUTSIDE}, each once")
         except ValueError as error:
-            refuse(f"{self._name}:{number}", str(error))
+            refuse(f"{self._name}:{self._line}", str(error))
         if not self._count:
             refuse(self._name, "num_ranks: missing; allowed: `num_ranks N` before the ranks")
         if len(self._ranks) < self._count:
-            which = missing_of({*self._ranks}, self._count)
-            found = f"found {len(self._ranks)} ranks of {self._count}; missing: {which}"
-            refuse(self._name, f"{found}; the file may be cut")
+            which = missing_of(self._ranks, self._count)
+            cut = f"found {len(self._ranks)} ranks of {self._count}; missing: {which}"
+            refuse(self._name, f"{cut}; the file may be cut")
         return [self._ranks[rank] for rank in range(self._count)]
 
-    def _take(self, number: int, line: str) -> None:
-        """Read what is one statement, or a brace."""
-        if self._is_open:
-            if found := _OPERATION.fullmatch(line):
-                self._operation(number, found)
-            elif found := _REQUIREMENT.fullmatch(line):
-                self._required.append((found[1], found[2] == "irequires", found[3], number))
-            elif line == "}":
-                self._close()
+    def _read_rank(self, pieces: Iterator[tuple[int, str]]) -> bool:
+        """Read what stands in braces; return whether they are closed."""
+        self._labels = {}
+        required: list[tuple[str, bool, str, int]] = []
+        for self._line, opening in pieces:
+            if opening != "{":
+                raise ValueError(f"found {shown(opening)}; allowed: `{{`")
+            break
+        for self._line, piece in pieces:
+            if found := _OPERATION.fullmatch(piece):
+                self._operation(found)
+            elif found := _REQUIREMENT.fullmatch(piece):
+                required.append((found[1], found[2] == "irequires", found[3], self._line))
+            elif piece == "}":
+                self._require(required)
+                return True
             else:
-                raise ValueError(f"found {shown(line)}; allowed: {_INSIDE}")
-        elif self._rank is not None:
-            if line != "{":
-                raise ValueError(f"found {shown(line)}; allowed: `{{`")
-            self._is_open = True
-        elif found := _RANK.fullmatch(line):
-            self._rank = checked(int(found[1]), "rank", (self._count or MOST_RANKS) - 1)
-            if self._rank in self._ranks:
-                raise ValueError(f"found rank {self._rank} again; allowed: once")
-            self._ranks[self._rank] = Operations()
-        elif (found := _RANKS.fullmatch(line)) and not self._count:
-            self._count = checked(int(found[1]), "num_ranks", MOST_RANKS, 1)
-        else:
-            raise ValueError(f"found {shown(line)}; allowed: {_OUTSIDE}, each once")
+                raise ValueError(f"found {shown(piece)}; allowed: {_INSIDE}")
+        return False
 
-    def _operation(self, number: int, found: re.Match[str]) -> None:
+    def _require(self, required: list[tuple[str, bool, str, int]]) -> None:
+        labels = self._labels
+        for later, begun, earlier, self._line in required:
+            if unknown := next((one for one in (later, earlier) if one not in labels), ""):
+                hint = nearest(unknown, list(labels)[:_COMPARED])
+                allowed = f"allowed: one that is in this rank{hint}"
+                raise ValueError(f"label: found {shown(unknown)}; {allowed}")
+            self._here.require(labels[later], labels[earlier], begun)
+
+    def _operation(self, found: re.Match[str]) -> None:
         label, word, size_word, way, peer_word, nanoseconds, options = found.groups()
         self._actions += 1
         checked(self._actions, "operations", MOST_ACTIONS, 1)
@@ -157,27 +172,13 @@ class _Reader:
                 raise ValueError(f"found {name} {value} of {word or 'calc'}; allowed: {allowed}")
             least = ANY if name == "tag" and kind == RECV else 0
             given[name] = checked(int(value), name, _OPTIONS[name], least)
-        assert self._rank is not None
-        here, tag, thread = self._ranks[self._rank], given.get("tag", 0), given.get("cpu", 0)
         if label in self._labels:
-            first = here.lines[self._labels[label]]
+            first = self._here.lines[self._labels[label]]
             raise ValueError(f"found label {shown(label)} again; it is in line {first}")
-        one = here.add(kind, size, peer, tag, thread=thread, line=number)
+        tag, thread = given.get("tag", 0), given.get("cpu", 0)
+        one = self._here.add(kind, size, peer, tag, thread=thread, line=self._line)
         if label:
             self._labels[label] = one
-
-    def _close(self) -> None:
-        """End a rank."""
-        assert self._rank is not None
-        labels = self._labels
-        for later, begun, earlier, number in self._required:
-            if unknown := next((one for one in (later, earlier) if one not in labels), ""):
-                hint = nearest(unknown, list(labels)[:_COMPARED])
-                found = f"label: found {shown(unknown)}; allowed: one that is in this rank{hint}"
-                refuse(f"{self._name}:{number}", found)
-            self._ranks[self._rank].require(labels[later], labels[earlier], begun)
-        self._rank, self._is_open = None, False
-        self._labels, self._required = {}, []
 
 
 def goal_lines(ranks: Ranks) -> Iterator[str]:

@@ -55,12 +55,10 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.faults import shown
-from hcasim.ground.reading import MIB, leads_to
+from hcasim.ground.reading import leads_to
 from hcasim.ground.text import printable
 from hcasim.mpi.messages import MAX_BYTES, MAX_SECONDS, MAX_TAG
 
-LARGEST_TOGETHER: Final = 1024 * MIB
-"""Bytes of all files of a list."""
 _ANY_SOURCE: Final = b"-555"
 _ANY_TAG: Final = b"-444"
 _BYTE, _DOUBLE = 1, 8
@@ -139,14 +137,9 @@ def read_ti(path: Path, name: str, data: bytes) -> Trace:
     if not _has_actions(data):
         listed = _listed(path, name, data)
         if len(listed) > 1:
-            reader, together = _Reader(len(listed)), 0
+            reader = _Reader(len(listed))
             for rank, (file, where) in enumerate(listed.items()):
-                one, content = _read(where, file)
-                together += len(content)
-                if together > LARGEST_TOGETHER:
-                    most = LARGEST_TOGETHER // MIB
-                    refuse(where, f"found {together} B together; allowed: {most} MiB")
-                reader.read(one, content, rank)
+                reader.read(*_read(where, file), rank)
             return reader.trace(name)
         for file, where in listed.items():
             whole, data = _read(where, file)
