@@ -9,7 +9,7 @@ from typing import Any
 from hcasim.apps.replay.chakra import messages
 
 METADATA, LOAD, COMPUTE, SEND, RECV, COLLECTIVE = 1, 2, 4, 5, 6, 7
-ALL_REDUCE, ALL_GATHER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER, BARRIER = 0, 2, 5, 6, 7, 9
+ALL_REDUCE, BROADCAST, BARRIER = 0, 5, 9
 
 
 def node(

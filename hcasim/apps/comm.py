@@ -144,17 +144,14 @@ class ProgramComm:
             self._show(done, total)
 
     def wait(self, request: ProgramRequest) -> Generator[Event, Any, Status | None]:
-        """Wait until a request is done."""
         return request.wait()
 
     def test(self, request: ProgramRequest) -> Generator[Event, Any, bool]:
-        """Make some progress; return whether a request is done."""
         return request.test()
 
     def waitall(
         self, requests: Iterable[ProgramRequest]
     ) -> Generator[Event, Any, list[Status | None]]:
-        """Wait until all requests are done."""
         beneath = [one.request for one in requests]
         return self.account.during("waitall", self.comm.waitall(beneath))
 
@@ -168,7 +165,6 @@ class ProgramComm:
         return ProgramComm(self.comm.subgroup(members, number), self.account, self._show)
 
     def _wrapped(self, steps: Steps) -> Steps:
-        """What a call returns keeps account, too."""
         returned = yield from steps
         if isinstance(returned, Request):
             return ProgramRequest(returned, self.account)

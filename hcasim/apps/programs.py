@@ -123,7 +123,6 @@ def _without_arguments(arguments: Sequence[str]) -> None:
 
 
 def _kernel(name: str) -> Program:
-    """A kernel by its name and class, as NPB calls its programs."""
     short, _, class_ = name.partition(".")
     if short not in KERNELS:
         hint = nearest(name, [f"{one}.{class_}" for one in KERNELS])

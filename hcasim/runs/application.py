@@ -177,7 +177,6 @@ class Application(Table):
 
     @property
     def seconds(self) -> float:
-        """Run time: until the last process has ended."""
         return self.outcome.seconds
 
     @property
@@ -315,12 +314,10 @@ class Application(Table):
 
     @property
     def title(self) -> str:
-        """What ran, where, and how long."""
         return f"{self.program} on {self.machine.id}: {self.seconds:.6g} s"
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """All that is said of a process but its number."""
         return self.columns[1:]
 
     def to_pandas(self) -> pd.DataFrame:

@@ -31,7 +31,7 @@ LAUNCH = ("ranks", "ppn", "map_by", "arguments", "rate")
 
 @dataclass(frozen=True)
 class Launch:
-    """A program on a machine.
+    """A program on a machine, as one `hcasim.runs.point.Work` of many.
 
     Parameters:
         workload: the program: a file, or a name such as "is.A".
@@ -59,27 +59,23 @@ class Launch:
 
     @property
     def weight(self) -> int:
-        """A guess of the effort: nobody knows what a program does."""
+        # Nobody knows what a program does.
         return self.ranks << 20
 
     @cached_property
     def key(self) -> str:
-        """What tells it from all others, in any process."""
         said = json.dumps([getattr(self, name) for name in (*LAUNCH, "exact")])
         return f"app {self.workload} {self.digest} {self.machine.digest} {said}"
 
     @property
     def reads(self) -> bool:
-        """Whether it reads files, which its key does not tell of."""
         return bool(self.digest)
 
     @property
     def title(self) -> str:
-        """What it is, in few words."""
         return f"{self.workload} with {self.ranks} ranks"
 
     def bare(self) -> Launch:
-        """Return it with no more than its result follows from."""
         return replace(self, machine=self.machine.bare())
 
     @property

@@ -20,7 +20,6 @@ class Layer(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """Of all tensors."""
         return sum(self.tensors)
 
 
@@ -34,7 +33,6 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """Number of all parameters."""
         return sum(layer.parameters for layer in self.layers)
 
     @property
@@ -78,7 +76,6 @@ class Transformer(Model):
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """The embedding, the blocks, and what comes behind them."""
         norm = self._norm()
         tables = [rows * self.hidden for rows in (self.vocabulary, self.positions) if rows]
         first = Layer(tuple(tables), 0)
@@ -91,7 +88,6 @@ class Transformer(Model):
 
     @property
     def block(self) -> Layer:
-        """One of the blocks."""
         hidden = self.hidden
         attention = (
             *self._matrix(hidden, hidden),
@@ -143,7 +139,6 @@ class ResNet(Model):
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """The first convolution, the blocks, and the classifier."""
         side = self.image // 2
         found = [_convolutions([(3, 64, 7, side)])]
         side //= 2

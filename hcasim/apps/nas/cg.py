@@ -67,7 +67,6 @@ class Partition(NamedTuple):
 
 
 def _halves(piece: Piece, second: int) -> Piece:
-    """The first or the second half."""
     first, number = piece
     half = (number + 1) // 2
     return (first + half, number - half) if second else (first, half)

@@ -75,7 +75,6 @@ class Stopwatch:
         self._marks: list[list[int]] = []
 
     def start(self) -> None:
-        """The timed part begins."""
         self._begin = self._now()
         if self._pace is not None:
             self._pace.start(self._comm.rank)
@@ -100,7 +99,6 @@ class Stopwatch:
         return iteration == (self._total if self._pace is None else self._pace.last)
 
     def stop(self) -> None:
-        """The timed part has ended."""
         self._end = self._now()
 
     def result(self) -> Timed:
@@ -160,7 +158,6 @@ class Kernel:
         return self.total(self._size(class_))
 
     def iterations(self, class_: str) -> int:
-        """Iterations of the timed part."""
         iterations: int = self._size(class_).iterations
         return iterations
 

@@ -142,7 +142,6 @@ def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
         yield from compute(_FLUX_YZ * each)
 
     def norm() -> Steps:
-        """The norms of five residuals."""
         yield from comm.allreduce(POINT_BYTES, POINT_BYTES)
 
     for length in (4, 4, 4, 8, 8, 40, 4, 4, 4, 4):

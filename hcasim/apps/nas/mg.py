@@ -158,7 +158,6 @@ def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
             yield from tell(level, number, True, axis.gives, axis.takes)
 
     def update(operations: int, level: int) -> Steps:
-        """Compute points, and tell the neighbours."""
         yield from compute(operations, level)
         yield from exchange(level)
 

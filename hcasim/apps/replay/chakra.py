@@ -152,7 +152,6 @@ def read_chakra(path: Path, name: str, data: bytes) -> Trace:
 
 
 def _files(path: Path, name: str) -> list[Path]:
-    """The files of all processes, by rank."""
     found = _NAME.fullmatch(path.name)
     if found is None:
         allowed = "allowed: NAME.0.et, NAME.1.et and so on, one for each process"
@@ -209,7 +208,6 @@ class _Reader:
         self._actions = self._rank = 0
 
     def read(self, rank: int, name: str, data: bytes) -> None:
-        """Read the file of a process."""
         from google.protobuf.message import DecodeError
 
         self._rank, self._here = rank, self.ranks[rank]

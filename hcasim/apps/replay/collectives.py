@@ -92,7 +92,6 @@ class Collectives:
         return len(self.groups) - 1
 
     def members(self, group: int) -> Collection[int]:
-        """The ranks of a group."""
         return self._found[group].keys()
 
     def place(self, rank: int, one: int) -> tuple[int, int]:

@@ -83,8 +83,6 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _Reader:
-    """Reads one schedule."""
-
     def __init__(self, name: str) -> None:
         self._name = name
         self._ranks: dict[int, Operations] = {}
@@ -94,7 +92,6 @@ class _Reader:
         self._labels: dict[str, int] = {}
 
     def read(self, text: str) -> list[Operations]:
-        """Return the operations of each rank."""
         pieces = _pieces(text)
         try:
             for self._line, piece in pieces:

@@ -91,7 +91,6 @@ class Operations:
         self.begun.append(begun)
 
     def missing(self) -> array[int]:
-        """How many requirements each operation has."""
         count = array("q", bytes(8 * len(self)))
         for later in self.later:
             count[later] += 1

@@ -219,12 +219,10 @@ class _Archive:
             raise ValueError(f"{where}: found {name} of another thread; {allowed}")
 
     def finish(self) -> None:
-        """Check what can be known only at the end."""
         for process in self._processes.values():
             process.finish()
 
     def is_mpi(self, region: Any) -> bool:
-        """Whether a region is a call of MPI."""
         return region._ref in self._calls
 
     def group(self, comm: Any, rank: int) -> tuple[int | None, Sequence[int]]:
@@ -257,7 +255,6 @@ class _Process:
         self._requests: dict[int, tuple[int, bool]] = {}
 
     def take(self, name: str, event: Any, mpi: bool) -> None:
-        """Take the next event."""
         self._seen += 1
         time = event.time
         try:
@@ -286,7 +283,6 @@ class _Process:
         return ValueError(f"location {location}, event {self._seen}: {reason}")
 
     def finish(self) -> None:
-        """Check what can be known only at the end."""
         if self._seen < self._events:
             raise self._wrong(f"there should be {self._events} events; the archive may be cut")
         for request, (_, receives) in self._requests.items():
@@ -351,7 +347,6 @@ class _Process:
                 raise ValueError(f"found {name}, which cannot be replayed; {allowed}")
 
     def _message(self, event: Any) -> tuple[int, int, int]:
-        """Bytes, rank and tag of a message."""
         members = self._archive.group(event.communicator, self._rank)[1]
         size = checked(event.msg_length, "bytes", MOST_BYTES)
         peer = event.receiver if hasattr(event, "receiver") else event.sender

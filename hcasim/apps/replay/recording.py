@@ -43,7 +43,6 @@ class Recording:
                     operations.tags[number] = above - tag
 
     def grouped(self, context: int, members: tuple[int, ...]) -> None:
-        """There is a communicator."""
         self._members[context] = members
 
     def rank(self, context: int, rank: int) -> int:
@@ -75,11 +74,9 @@ class RankRecorder:
         self._before: list[tuple[int, bool]] = []
 
     def grouped(self, context: int, members: tuple[int, ...]) -> None:
-        """The process has a communicator."""
         self._recording.grouped(context, members)
 
     def sends(self, request: Request, rank: int) -> None:
-        """It begins to send."""
         if rank != self._rank:
             tag = self._recording.tag(request.context, request.tag)
             self._open[request] = self._add(SEND, request.buffer.size, rank, tag)
@@ -96,11 +93,9 @@ class RankRecorder:
             self._before = [one for one in self._before if one[0] != number] + [(number, False)]
 
     def computed(self, duration_ps: int) -> None:
-        """It has computed, or copied or combined what it has."""
         self._add(CALC, duration_ps)
 
     def finish(self) -> None:
-        """Nothing more is done."""
         for request, number in self._open.items():
             self._found(number, request)
         self._open.clear()

@@ -165,7 +165,6 @@ def _listed(path: Path, name: str, data: bytes) -> dict[Path, str]:
 
 
 def _read(where: str, file: Path) -> tuple[str, bytes]:
-    """The name of a file of a list, and what it holds."""
     try:
         name, data = read_bytes(file)
         text_of(name, data)
@@ -190,7 +189,6 @@ def _ranks_of(name: str, data: bytes) -> int:
 
 
 def _text(word: bytes) -> str:
-    """A word, as messages show it."""
     return shown(word.decode("utf-8", "replace"))
 
 
@@ -294,7 +292,6 @@ class _Reader:
         }
 
     def _lengths(self, words: str) -> tuple[int, int]:
-        """The least and the most words of an action."""
         each = [
             self._count if word.strip("[]") in ("COUNTS", "PLACES") else 1 for word in words.split()
         ]
@@ -321,7 +318,6 @@ class _Reader:
             refuse(f"{name}:{self._line}", str(error))
 
     def trace(self, name: str) -> Trace:
-        """Return what was read."""
         for rank, (operations, file) in enumerate(zip(self._ranks, self._files, strict=True)):
             if self._ended and rank not in self._ended:
                 line = operations.lines[-1] if operations else 1
@@ -391,7 +387,6 @@ class _Reader:
             self._operate(words[0])
 
     def _operate(self, word: bytes) -> None:
-        """Compute so many operations."""
         if amount := _number(word, "operations", _MOST_OPERATIONS):
             self._ranks[self._rank].then(CALC, 0, line=self._line, amount=amount)
 

@@ -161,7 +161,6 @@ class _Run:
         yield from collectives.run(self._groups[number], number, place)
 
     def _duration(self, one: int) -> int:
-        """Picoseconds of a calculation."""
         amount = self._operations.amounts[one]
         picoseconds: int = self._operations.sizes[one]
         return round(amount / (_PS * self._rate)) if amount else picoseconds
@@ -171,7 +170,6 @@ class _InOrder(_Run):
     """One rank that makes one call after the other."""
 
     def run(self) -> Steps:
-        """Do all operations."""
         comm, operations = self._comm, self._operations
         # A request that a test has found done is gone.
         requests: dict[int, Any] = {}
@@ -292,7 +290,6 @@ class _Graph(_Run):
                 yield from self._comm.waitany(self._pending)
 
     def _look(self) -> Steps:
-        """Notice messages that have come in."""
         while self._pending:
             yield from self._pending[0].test()
             if not (yield from self._harvest()):

@@ -90,15 +90,6 @@ def test_a_simulation_sends_what_was_counted(name: str) -> None:
         assert share * (1 - 1e-6) < simulated.timed_s < share + 1
 
 
-@pytest.mark.check
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("n", [1, 2])
-def test_few_processes_run_as_well(name: str, n: int) -> None:
-    found = job(n).run(KERNELS[name].program("S", float("inf")))
-    assert len(found) == n
-    assert (sum(one.messages for one in found) > 0) == (n > 1)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_progress_is_told_by_one_process(name: str) -> None:
     told: list[tuple[int, int]] = []

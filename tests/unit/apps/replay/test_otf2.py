@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ from hypothesis import strategies as st
 
 from hcasim.apps.replay import Trace, read_schedule, text
 from hcasim.ground.errors import CatalogError
-from tests.limits import promptly
 from tests.mpi_jobs import job
 from tests.otf2_archives import Program, Recorder, write_archive
-
-Read = Callable[..., Trace]
+from tests.unit.apps.replay.conftest import Read, fault
 
 
 @pytest.fixture
@@ -27,13 +24,6 @@ def read(tmp_path: Path) -> Read:
         return read_schedule(write_archive(tmp_path / "a", *programs, **more))
 
     return read
-
-
-def fault(read: Read, *programs: Program, **more: Any) -> str:
-    with pytest.raises(CatalogError) as error, promptly():
-        read(*programs, **more)
-    (found,) = error.value.faults
-    return found
 
 
 def nothing(one: Recorder) -> None:

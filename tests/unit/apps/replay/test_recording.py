@@ -20,7 +20,6 @@ from hcasim.mpi import ANY_SOURCE
 
 Steps = Generator[Any, Any, Any]
 CHECK = pytest.mark.check
-OTHERS = [("bcast", 0.03), ("alltoall", 0.1)]
 TESTBED = "liu2004"
 
 
@@ -137,25 +136,6 @@ def test_any_program_runs_again_with_the_same_messages(
     assert again.seconds == pytest.approx(first.seconds, rel=0.1)
     # What the library copies and combines is computed, too.
     assert again.compute_seconds > first.compute_seconds - 2e-9
-
-
-# Parts of a buffer that are sent to several are registered one by one; here they are all the same.
-@pytest.mark.check
-@pytest.mark.parametrize(
-    ("call", "apart"),
-    [("allreduce", 0.001), *(pytest.param(*one, marks=CHECK) for one in OTHERS)],
-)
-def test_what_collectives_combine_and_copy_takes_its_time(
-    call: str, apart: float, tmp_path: Path
-) -> None:
-    size = 1 << 20
-
-    def main(comm: Any) -> Steps:
-        for _ in range(3):
-            yield from getattr(comm, call)(*([size] * (1 + (call != "bcast"))))
-
-    first, again, _ = recorded(main, 4, tmp_path)
-    assert again.seconds == pytest.approx(first.seconds, rel=apart)
 
 
 def test_tags_of_collectives_are_none_of_the_program(tmp_path: Path) -> None:

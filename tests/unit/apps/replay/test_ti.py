@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.mpi import MPIError
 from tests.limits import promptly
 from tests.mpi_jobs import job
-
-Read = Callable[..., Trace]
+from tests.unit.apps.replay.conftest import Read, fault
 
 RING = """# every rank to the next
 0 init
@@ -42,16 +40,6 @@ RING = """# every rank to the next
 """
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    def read(text: str | bytes, form: str = "") -> Trace:
-        file = tmp_path / "a.txt"
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_schedule(file, form)
-
-    return read
-
-
 def trace(*ranks: str, init: str = "") -> str:
     """A trace of the actions of each rank, with ; between them."""
     return "".join(
@@ -59,13 +47,6 @@ def trace(*ranks: str, init: str = "") -> str:
         for rank, body in enumerate(ranks)
         for action in (f"init{init}", *filter(str.strip, body.split(";")), "finalize")
     )
-
-
-def fault(read: Read, text: str | bytes) -> str:
-    with pytest.raises(CatalogError) as error, promptly():
-        read(text)
-    (found,) = error.value.faults
-    return found.partition("a.txt")[2]
 
 
 def run(found: Trace, **options: Any) -> Any:
