@@ -56,11 +56,7 @@ def find_program(
     """Return what can be run.
 
     Parameters:
-        program: a file of Python or a trace; a kernel with its class, such as "is.B"; a program
-            of machine learning, such as "allreduce"; or a generator function of a communicator.
-        arguments: text that the function of a file is given behind its communicator; of machine
-            learning a model, and what else is to be known of it, such as "batch=32".
-        rate: operations a second, of a trace that counts what is computed.
+        program: as of `hcasim.app`, like the others.
 
     Raises:
         CatalogError: it is none, or cannot be read.

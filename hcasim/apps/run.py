@@ -133,15 +133,8 @@ def run(
     """Run a program on the first nodes of a machine.
 
     Parameters:
-        machine: with an MPI library.
-        main: what each process runs.
-        ranks: processes in all.
-        ppn: most of them on a node.
-        map_by: "block" fills a node before the next, "cyclic" deals processes out in turn.
-        algorithms: of collectives, by name, in place of what the stack's rules choose.
-        exact: leave out nothing that repeats itself.
+        machine: with an MPI library; what follows is as of `hcasim.app`.
         show: is told what of how much is done, if the program says so.
-        listen: is given the simulator before anything happens.
         recording: of as many processes, to be told what they do.
 
     Raises:

@@ -34,14 +34,8 @@ class Launch:
     """A program on a machine, as one `hcasim.runs.point.Work` of many.
 
     Parameters:
-        workload: the program: a file, or a name such as "is.A".
-        machine: what it runs on, with an MPI library.
-        ranks: processes in all.
-        ppn: most of them on a node.
-        map_by: how they are placed on nodes.
+        workload: the program: a file, or a name such as "is.A"; what follows is as of `hcasim.app`.
         arguments: of the program, as a shell divides them.
-        rate: operations a second of a trace that counts them.
-        exact: leave out nothing that repeats itself.
         digest: of the program's file; empty if it is none.
         place: where its file is, for a worker in another folder.
     """

@@ -92,11 +92,9 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
     """What a process does."""
     width = model.hidden * given["element"]
     size = group_size(model, given, comm.size)
-    group = comm
+    group: ProgramComm = comm
     if size < comm.size:
-        mine = yield from comm.Split(comm.rank // size, comm.rank)
-        assert mine is not None
-        group = mine
+        group = yield from comm.Split(comm.rank // size, comm.rank)
     attention = given["tokens"] * model.attention_operations / given["rate"]
     spent = [0.0, 0.0, 0.0]
     leaving: list[int] = []
@@ -157,22 +155,17 @@ def group_size(model: Transformer, given: Given, ranks: int) -> int:
 
 def _faults(model: Transformer, given: Given, ranks: int) -> list[str]:
     faults = []
-    size = group_size(model, given, ranks)
+    size, group, tokens = group_size(model, given, ranks), given["group"], given["tokens"]
     if model.experts % size or ranks % size:
-        fits = [
-            str(one)
-            for one in range(1, model.experts + 1)
-            if not model.experts % one and not ranks % one
-        ]
-        name = "group" if given["group"] else "ranks"
-        found = size if given["group"] else ranks
-        why = f"each has as many of {model.experts} experts"
-        allowed = f"a group of {', '.join(fits)}" if given["group"] else f"group={'|'.join(fits)}"
-        faults.append(f"{name}: found {found}; allowed: {allowed}, so that {why}")
-    elif given["seed"] is None and given["tokens"] * model.chosen % size:
-        faults.append(
-            f"tokens: found {given['tokens']}; allowed: what {size} processes share evenly, or seed"
-        )
+        divisors = range(1, model.experts + 1)
+        fits = [str(one) for one in divisors if not (model.experts % one or ranks % one)]
+        found = f"group: found {size}" if group else f"ranks: found {ranks}"
+        allowed = f"a group of {', '.join(fits)}" if group else f"group={'|'.join(fits)}"
+        why = f"so that each has as many of {model.experts} experts"
+        faults.append(f"{found}; allowed: {allowed}, {why}")
+    elif given["seed"] is None and tokens * model.chosen % size:
+        allowed = f"what {size} processes share evenly, or seed"
+        faults.append(f"tokens: found {tokens}; allowed: {allowed}")
     if given["seed"] is None and given["skew"] is not None:
         faults.append("skew: found without seed; needed: seed=1 and the like, that draws experts")
     return faults

@@ -1,6 +1,5 @@
 """Replays what other programs have done: their messages and what they computed between them."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,40 +10,27 @@ from hcasim.apps.replay.otf2 import is_otf2, read_otf2
 from hcasim.apps.replay.text import read_bytes, refuse, text_of
 from hcasim.apps.replay.ti import is_ti, read_ti
 from hcasim.apps.replay.trace import RATE, Trace
-from hcasim.ground.errors import nearest, one_of
 
-_READERS: Final[
-    Mapping[str, tuple[Callable[[Path, bytes], bool], Callable[[Path, str, bytes], Trace]]]
-] = {
-    "goal": (is_goal, read_goal),
-    "ti": (is_ti, read_ti),
-    "otf2": (is_otf2, read_otf2),
-    "chakra": (is_chakra, read_chakra),
-}
-"""By format: whether a file is of it, and what reads it."""
-FORMS: Final = tuple(_READERS)
+_FORMS: Final = (
+    *((is_goal, read_goal), (is_ti, read_ti), (is_otf2, read_otf2), (is_chakra, read_chakra)),
+)
+"""Whether a file is of a format, and what reads it."""
 
-__all__ = ["FORMS", "RATE", "Trace", "read_schedule"]
+__all__ = ["RATE", "Trace", "read_schedule"]
 
 
-def read_schedule(path: str | Path, form: str = "") -> Trace:
-    """Read what the processes of a program have done.
-
-    Parameters:
-        path: of the file.
-        form: one of FORMS; found out without it.
+def read_schedule(path: str | Path) -> Trace:
+    """Read what the processes of a program have done, in a file of any known format.
 
     Raises:
         CatalogError: the first place that cannot be read or replayed, and why.
     """
-    if form and form not in FORMS:
-        refuse("form", f"found {form!r}; allowed: {one_of(FORMS)}{nearest(form, FORMS)}")
     path = Path(path)
     name, data = read_bytes(path)
-    found = form or next((one for one, (sniff, _) in _READERS.items() if sniff(path, data)), "")
-    if not found:
+    read = next((read for is_of, read in _FORMS if is_of(path, data)), None)
+    if read is None:
         text_of(name, data)
-        refuse(name, f"found no trace of a known form; allowed: {one_of(FORMS)}")
-    trace = _READERS[found][1](path, name, data)
+        refuse(name, "found no trace of a known form; allowed: goal, ti, otf2 or chakra")
+    trace = read(path, name, data)
     check(trace)
     return trace

@@ -91,11 +91,8 @@ class Trace:
             rate: operations a second, where a trace counts what is computed instead of its time.
 
         Raises:
-            ValueError: a rate that is none.
             CatalogError: it would take too long to compute something at this rate.
         """
-        if not 0 < rate < float("inf"):
-            raise ValueError(f"rate: found {rate}; allowed: more than 0 operations a second")
         for rank, operations in enumerate(self.operations):
             most = max(operations.amounts, default=0.0)
             if most / rate > MAX_SECONDS:
@@ -219,8 +216,7 @@ class _Graph(_Run):
         self._collectives: deque[int] = deque()
         self._calculations: dict[int, deque[int]] = {}
         self._remaining: dict[int, int] = {}
-        self._pending: list[Any] = []
-        self._numbers: list[int] = []
+        self._pending: dict[int, Any] = {}
         self._free([one for one, missing in enumerate(self._missing) if not missing])
 
     def _free(self, ready: list[int]) -> None:
@@ -256,19 +252,17 @@ class _Graph(_Run):
             # Messages may come in another order than the receives of the file.
             room = max(size, self._trace.rooms.get((peer, comm.rank, tag), 0))
             pending = yield from comm.irecv(room, _source(peer), mpi_tag)
-        self._pending.append(pending)
-        self._numbers.append(one)
+        self._pending[one] = pending
         self._satisfy(one, begun=True)
 
     def _harvest(self) -> Generator[Event, Any, bool]:
         """End what is done; return whether anything is."""
-        done = [place for place, one in enumerate(self._pending) if one.done]
-        ended = [(self._numbers[place], self._pending[place]) for place in done]
-        for place in reversed(done):
-            del self._pending[place], self._numbers[place]
-        for number, pending in ended:
+        done = [(one, pending) for one, pending in self._pending.items() if pending.done]
+        for one, _ in done:
+            del self._pending[one]
+        for one, pending in done:
             yield from pending.wait()
-            self._ended(number)
+            self._ended(one)
         return bool(done)
 
     def run(self) -> Steps:
@@ -284,16 +278,13 @@ class _Graph(_Run):
                 yield from self._collective(one)
                 self._ended(one)
             elif any(self._calculations.values()):
-                if (yield from self._compute()) and self._pending:
-                    yield from self._look()
+                took_time = yield from self._compute()
+                while took_time and self._pending:
+                    # Notice messages that have come in.
+                    yield from next(iter(self._pending.values())).test()
+                    took_time = yield from self._harvest()
             else:
-                yield from self._comm.waitany(self._pending)
-
-    def _look(self) -> Steps:
-        while self._pending:
-            yield from self._pending[0].test()
-            if not (yield from self._harvest()):
-                return
+                yield from self._comm.waitany([*self._pending.values()])
 
     def _compute(self) -> Generator[Event, Any, bool]:
         """Compute in all threads until one of them ends; return whether that took time."""

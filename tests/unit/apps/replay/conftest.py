@@ -15,10 +15,10 @@ Read = Callable[..., Trace]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    def read(text: str | bytes, form: str = "") -> Trace:
+    def read(text: str | bytes) -> Trace:
         file = tmp_path / "a.txt"
         file.write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_schedule(file, form)
+        return read_schedule(file)
 
     return read
 

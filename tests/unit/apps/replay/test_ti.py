@@ -242,10 +242,7 @@ def test_a_pipe_in_a_list_is_not_waited_for(tmp_path: Path) -> None:
         (trace("send 1 0 8", ""), ":2: send without a recv: 1 from rank 0 to rank 1, tag 0"),
         (trace("", "recv 0 0 8"), ":4: recv without a send: 1 from rank 0 to rank 1, tag 0"),
         (trace("send 1 0 9", "recv 0 0 8"), ":2: send of 9 B"),
-        (
-            trace("recv -555 0 9", ""),
-            "rank 0 receives 1 messages of any rank, tag 0; there are 0 sends",
-        ),
+        (trace("recv -555 0 9", ""), "rank 0 receives 1 messages; 0 are sent to it"),
         (
             trace("barrier", ""),
             ":2: rank 0 calls barrier of all processes, its collective number 1 there; rank 1",
@@ -284,7 +281,7 @@ def test_a_trace_needs_its_processes(read: Read) -> None:
     found = read(trace("barrier", "barrier", "barrier"))
     with pytest.raises(MPIError, match=r"2 processes; needed: 3"):
         job().run(found.program())
-    assert read(trace("", ""), "ti").ranks == 2
+    assert read(trace("", "")).ranks == 2
 
 
 @pytest.mark.parametrize(
