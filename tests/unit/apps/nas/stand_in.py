@@ -1,9 +1,8 @@
-"""Communicators that take no time: they count, and see to it that everything is received."""
+"""Communicators that take no time: they count."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,69 +103,6 @@ class Counting:
         return self._call("alltoallv", 0)
 
 
-class Request:
-    """A receive that waits."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.size = -1
-
-
-class Matching(Counting):
-    """A send waits for its receive, whatever its size, and a collective for all processes.
-
-    Parameters:
-        shared: what all processes of the program have in common.
-    """
-
-    def __init__(self, rank: int, size: int, shared: Shared) -> None:
-        super().__init__(rank, size)
-        self._shared = shared
-        self._collectives = 0
-
-    def send(self, memory: Any, dest: int, tag: int = 0) -> Any:
-        super().send(memory, dest, tag)
-        receives = self._shared.receives[self.rank, dest, tag]
-        while not receives:
-            yield f"rank {self.rank} sends to {dest}, tag {tag}"
-        request = receives.pop(0)
-        request.size = bytes_of(memory)
-        assert request.size <= request.room
-        self._shared.sent += 1
-
-    def irecv(self, memory: Any, source: int, tag: int) -> Any:
-        yield from super().irecv(memory, source, tag)
-        request = Request(bytes_of(memory))
-        self._shared.receives[source, self.rank, tag].append(request)
-        return request
-
-    def recv(self, memory: Any, source: int, tag: int) -> Any:
-        request = yield from self.irecv(memory, source, tag)
-        yield from self.wait(request)
-
-    def wait(self, request: Any) -> Any:
-        while request.size < 0:
-            yield f"rank {self.rank} waits"
-
-    def _call(self, name: str, size: int) -> Any:
-        super()._call(name, size)
-        number, self._collectives = self._collectives, self._collectives + 1
-        here = self._shared.collectives[number]
-        here.append((name, size))
-        while len(here) < self.size:
-            yield f"rank {self.rank} is in {name}"
-        assert len(set(here)) == 1
-
-
-class Shared:
-    """What all processes of a program have in common."""
-
-    def __init__(self) -> None:
-        self.receives: defaultdict[tuple[int, int, int], list[Request]] = defaultdict(list)
-        self.collectives: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
-        self.sent = 0
-
-
 def count(main: Any, rank: int, size: int) -> tuple[Counting, Timed]:
     """Run one process of a program alone."""
     comm = Counting(rank, size)
@@ -181,28 +117,3 @@ def count(main: Any, rank: int, size: int) -> tuple[Counting, Timed]:
 def count_all(main: Any, size: int) -> list[tuple[Counting, Timed]]:
     """Run all processes, each alone."""
     return [count(main, rank, size) for rank in range(size)]
-
-
-def match(main: Any, size: int, most: int = 10**9) -> list[Matching]:
-    """Run all processes of a program together to its end, or until so many messages are sent.
-
-    A program that could only go on because the library keeps messages ends in an AssertionError.
-    """
-    shared = Shared()
-    comms = [Matching(rank, size, shared) for rank in range(size)]
-    left: dict[int, Generator[str, None, Any]] = {one.rank: main(one) for one in comms}
-    where: dict[int, str] = {}
-    before = -1
-    while left and shared.sent < most:
-        progress = sum(map(len, shared.receives.values())) + shared.sent
-        progress += sum(map(len, shared.collectives.values()))
-        assert progress != before, where
-        before = progress
-        for rank, running in list(left.items()):
-            try:
-                where[rank] = next(running)
-            except StopIteration:
-                del left[rank]
-                before = -1
-    assert left or not any(shared.receives.values())
-    return comms

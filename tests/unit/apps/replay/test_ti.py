@@ -1,13 +1,10 @@
 """Time-independent traces: what is read, what is refused, and how they run."""
 
-import contextlib
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import hcasim as hc
 from hcasim.apps.replay import Trace, read_schedule
@@ -306,17 +303,3 @@ def test_hostile_text_is_refused_in_time(read: Read, text: str) -> None:
 def test_hostile_lists_are_refused_in_time(read: Read) -> None:
     found = fault(read, "".join(f"{number}.txt\n" for number in range(100_000)))
     assert found.startswith(":1: ")
-
-
-@given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_is_refused_in_words_or_does_no_harm(read: Read, data: st.DataObject) -> None:
-    whole = RING.encode()
-    place = data.draw(st.integers(0, len(whole) - 1))
-    damage = data.draw(st.binary(max_size=3))
-    kept = data.draw(st.integers(place, len(whole)))
-    with contextlib.suppress(CatalogError):
-        found = read(whole[:place] + damage + whole[kept:])
-        if found.ranks <= 4:
-            with contextlib.suppress(MPIError):
-                job(nodes=max(found.ranks, 2)).run(found.program(rate=1e15))
