@@ -177,6 +177,7 @@ class Application(Table):
 
     @property
     def seconds(self) -> float:
+        """Run time: until the last process has ended."""
         return self.outcome.seconds
 
     @property

@@ -36,16 +36,7 @@ class Collective(NamedTuple):
 
 
 class UnequalError(Exception):
-    """What members say of a collective does not fit together.
-
-    Parameters:
-        member: by its place in the group, who is wrong.
-        reason: what is.
-    """
-
-    def __init__(self, member: int, reason: str) -> None:
-        super().__init__(reason)
-        self.member = member
+    """What members say of a collective does not fit: who is wrong, by its place, and why."""
 
 
 class Collectives:
@@ -138,8 +129,9 @@ class Collectives:
         try:
             parts = self.parts(one)
         except UnequalError as error:
-            rank = self.groups[number][error.member]
-            refuse(where(rank), f"rank {rank}: {one.call}: {error}")
+            member, reason = error.args
+            rank = self.groups[number][member]
+            refuse(where(rank), f"rank {rank}: {one.call}: {reason}")
         alike = one.call in ("bcast", "reduce", "allreduce")
         size, most = (max(parts), MOST_BYTES) if alike else (sum(parts), MAX_BYTES)
         if size > most:

@@ -135,7 +135,8 @@ def _read(file: str) -> tuple[list[Operations], Collectives, list[int]]:
         archive = _Archive(reader.definitions, reader.timer_resolution)
         for location, event in reader.events:
             archive.take(location._ref, event)
-        archive.finish()
+        for process in archive.processes.values():
+            process.finish()
     return archive.ranks, archive.collectives, archive.locations
 
 
@@ -168,6 +169,8 @@ class _Archive:
         ranks: the operations of each process.
         collectives: and their collectives.
         locations: by rank.
+        processes: by location.
+        calls: regions of MPI.
     """
 
     def __init__(self, definitions: Any, resolution: int) -> None:
@@ -182,7 +185,7 @@ class _Archive:
         self.resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
         self.ranks = [Operations() for _ in range(checked(len(found), "ranks", MOST_RANKS, 1))]
         self.collectives = _Collectives(self.ranks)
-        self._processes = {
+        self.processes = {
             one._ref: _Process(self, rank, one.number_of_events) for rank, one in enumerate(found)
         }
         place = {ref: rank for rank, ref in enumerate(self.locations)}
@@ -194,7 +197,7 @@ class _Archive:
             called = shown(comm.name) if comm.name else f"communicator {comm._ref}"
             self._comms[comm._ref] = None if own else self.collectives.add_group(members, called)
         self._tags: dict[tuple[int, int], int] = {}
-        self._calls = {
+        self.calls = {
             region._ref
             for region in definitions.regions
             if (region.name or "").upper().startswith(("MPI_", "PMPI_"))
@@ -209,21 +212,14 @@ class _Archive:
         mpi = name.startswith(("Mpi", "NonBlockingCollective", "Rma")) and name not in _PASSED
         self._taken += mpi
         checked(self._taken, "events of MPI", MOST_ACTIONS)
-        if location in self._processes:
-            self._processes[location].take(name, event, mpi)
+        if location in self.processes:
+            self.processes[location].take(name, event, mpi)
             return
         self._others[location] += 1
         if mpi:
             where = f"location {location}, event {self._others[location]}"
             allowed = "allowed: by the location that is the process of MPI"
             raise ValueError(f"{where}: found {name} of another thread; {allowed}")
-
-    def finish(self) -> None:
-        for process in self._processes.values():
-            process.finish()
-
-    def is_mpi(self, region: Any) -> bool:
-        return region._ref in self._calls
 
     def group(self, comm: Any, rank: int) -> tuple[int | None, Sequence[int]]:
         """The number of a communicator's group, none for one process alone, and its members."""
@@ -263,7 +259,7 @@ class _Process:
             if self._seen == 1:
                 self._time = time
             if name in ("Enter", "Leave"):
-                if self._archive.is_mpi(event.region):
+                if event.region._ref in self._archive.calls:
                     self._turn(time, 1 if name == "Enter" else -1)
             elif name == "MpiCollectiveEnd":
                 self._time = time

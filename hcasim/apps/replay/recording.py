@@ -22,12 +22,13 @@ class Recording:
 
     Attributes:
         operations: by rank.
+        members: ranks of each communicator, by its context.
         recorders: to be told by the processes, by rank.
     """
 
     def __init__(self, ranks: int) -> None:
         self.operations: Sequence[Operations] = [Operations() for _ in range(ranks)]
-        self._members: dict[int, tuple[int, ...]] = {0: tuple(range(ranks))}
+        self.members: dict[int, tuple[int, ...]] = {0: tuple(range(ranks))}
         self._tags: dict[tuple[int, int], int] = {}
         self._largest = -1
         self.recorders = [RankRecorder(self, rank) for rank in range(ranks)]
@@ -42,12 +43,9 @@ class Recording:
                 if tag < ANY:
                     operations.tags[number] = above - tag
 
-    def grouped(self, context: int, members: tuple[int, ...]) -> None:
-        self._members[context] = members
-
     def rank(self, context: int, rank: int) -> int:
         """Rank in the whole program; messages and collectives have contexts of their own."""
-        return self._members[context // 2][rank]
+        return self.members[context // 2][rank]
 
     def tag(self, context: int, tag: int) -> int:
         """A tag of all processes; until `finish`, others than those that the program chose are
@@ -74,7 +72,7 @@ class RankRecorder:
         self._before: list[tuple[int, bool]] = []
 
     def grouped(self, context: int, members: tuple[int, ...]) -> None:
-        self._recording.grouped(context, members)
+        self._recording.members[context] = members
 
     def sends(self, request: Request, rank: int) -> None:
         if rank != self._rank:
