@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
 
@@ -20,23 +20,17 @@ _CALLS: Final = (
 )
 
 
-@dataclass(slots=True)
-class Use:
-    """How often something was called, and for how long, in picoseconds."""
-
-    calls: int = 0
-    duration_ps: int = 0
-
-
 class Account:
     """The calls of one process.
 
     Attributes:
-        uses: by call.
+        calls: how often it has made each.
+        spent_ps: picoseconds of all of them together.
     """
 
     def __init__(self, process: Process) -> None:
-        self.uses: dict[str, Use] = {}
+        self.calls: Counter[str] = Counter()
+        self.spent_ps: Counter[str] = Counter()
         self._process = process
         self._sim = process.sim
 
@@ -63,9 +57,8 @@ class Account:
         before = path.turn_to(COMPUTING if call == "compute" else call, begin) if path else ""
         returned = yield from steps
         now = self._sim.now
-        use = self.uses.setdefault(call, Use())
-        use.calls += 1
-        use.duration_ps += now - begin
+        self.calls[call] += 1
+        self.spent_ps[call] += now - begin
         if path is not None:
             path.turn_to(before, now)
         return returned

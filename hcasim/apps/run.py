@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hcasim.apps.comm import Account, ProgramComm, Use
+from hcasim.apps.comm import Account, ProgramComm
 from hcasim.apps.replay.recording import Recording
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
@@ -207,13 +207,9 @@ def run(
 
 def _calls(accounts: list[Account]) -> dict[str, CallUse]:
     """The uses of all processes by call, the one with most time first; computing is none."""
-    by_name: dict[str, list[Use]] = {}
-    for account in accounts:
-        for name, use in account.uses.items():
-            by_name.setdefault(name, []).append(use)
-    by_name.pop("compute", None)
     found = {}
-    for name, uses in by_name.items():
-        times = [use.duration_ps for use in uses]
-        found[name] = CallUse(sum(use.calls for use in uses), sum(times) / 1e12, max(times) / 1e12)
+    for name in set().union(*(account.calls for account in accounts)) - {"compute"}:
+        calls = sum(account.calls[name] for account in accounts)
+        times = [account.spent_ps[name] for account in accounts]
+        found[name] = CallUse(calls, sum(times) / 1e12, max(times) / 1e12)
     return dict(sorted(found.items(), key=lambda item: (-item[1].seconds, item[0])))
