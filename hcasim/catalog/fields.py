@@ -58,11 +58,11 @@ class Leaf:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def parameter(
-        self, path: str, value: Value, evidence: Evidence, source: str, *more: Any
+        self, path: str, value: Value, evidence: Evidence, source: str, **more: Any
     ) -> Parameter[Value]:
         """Return a value of it with what it comes from; further arguments as for `Parameter`."""
-        unit = self.unit.base if self.unit else ""
-        return Parameter(path, value, self.format(value), unit, evidence, source, *more)
+        more |= {"unit": self.unit.base if self.unit else "", "meaning": self.words}
+        return Parameter(path, value, self.format(value), evidence=evidence, source=source, **more)
 
     def raw(self, value: Value) -> Value:
         """Return a value as a file holds it: a quantity as text, others as they are."""

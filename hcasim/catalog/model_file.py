@@ -254,8 +254,8 @@ class ModelFile:
         if faults:
             return Wrong(*faults)
         assert evidence is not None
-        told_by = (evidence, str(source), interval, tuple(said.claims))
-        self.parameters[own] = key.parameter(own, value, *told_by)
+        known = key.parameter(own, value, evidence, str(source))
+        self.parameters[own] = replace(known, interval=interval, claims=tuple(said.claims))
         return value
 
     def in_fit(self, path: str) -> str:

@@ -20,7 +20,7 @@ class Fault(str):
     Attributes:
         place: what is wrong: an option, a path, a key of a file; empty if that is not known yet.
         found: what was found there, as a value.
-        allowed: what is allowed, in words.
+        allowed: what is allowed, in words; empty if nothing else would do.
         hint: the nearest valid name, as `nearest` says it, or nothing.
     """
 
@@ -28,36 +28,39 @@ class Fault(str):
     found: object
     allowed: str
     hint: str
+    _words: tuple[str, str]
 
     def __new__(
-        cls, place: str, found: object, allowed: str, hint: str = "", text: str = ""
+        cls,
+        place: str,
+        found: object,
+        allowed: str,
+        hint: str = "",
+        text: str = "",
+        *,
+        said: str = "",
     ) -> Fault:
         """Put a fault into words.
 
         Parameters:
             text: how what was found was written, if not as Python writes it.
+            said: what is wrong, if not that something was found, such as "missing".
         """
-        start = f"{place}: " if place else ""
-        shown = text or shorten(repr(found), 100)
-        fault = super().__new__(cls, f"{start}found {shown}; allowed: {allowed}{hint}")
+        words = said or f"found {text or shorten(repr(found), 100)}"
+        rest = f"; allowed: {allowed}{hint}" if allowed else hint
+        fault = super().__new__(cls, f"{place}: {words}{rest}".removeprefix(": "))
         fault.place, fault.found, fault.allowed, fault.hint = place, found, allowed, hint
-        fault._text = text
+        fault._words = text, said
         return fault
-
-    _text: str
 
     def at(self, place: str) -> Fault:
         """Return the same fault with the place that it is at."""
-        return Fault(place, self.found, self.allowed, self.hint, self._text)
+        text, said = self._words
+        return Fault(place, self.found, self.allowed, self.hint, text, said=said)
 
 
 class CatalogError(Exception):
-    """Every fault found in one pass over the descriptions.
-
-    Parameters:
-        faults: one line each: file and key path, what was found, what is allowed. A line that
-            comes twice is kept once.
-    """
+    """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults: list[str] = list(dict.fromkeys(faults))
@@ -68,8 +71,7 @@ class CatalogError(Exception):
 
 
 def words_of(error: BaseException) -> str:
-    """Return the kind of an exception and what it says, if it can say anything."""
-    # A class of somebody else's may hide its name.
+    """Return the kind of an exception and what it says; a class of others may hide its name."""
     name = str(type.__getattribute__(type(error), "__name__"))
     try:
         return f"{name}: {error}".removesuffix(": ")
@@ -102,11 +104,8 @@ def _nearest(wanted: str, names: tuple[str, ...]) -> str:
 
 def one_of(allowed: Sequence[str]) -> str:
     """Write alternatives as `a, b or c`."""
-    if not allowed:
-        return "nothing"
-    if len(allowed) == 1:
-        return allowed[0]
-    return f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+    *most, last = allowed or ["nothing"]
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def display(path: Path) -> str:
@@ -127,8 +126,8 @@ def refuse(*faults: str) -> None:
 def name_fault(what: str, given: object, allowed: str = ID) -> str:
     """Say that an argument names nothing: it is neither text nor a path object."""
     # A path object may be of bytes.
-    named = isinstance(given, PathLike) and isinstance(given.__fspath__(), str)
-    return _fault(isinstance(given, str) or named, what, given, allowed)
+    name = given.__fspath__() if isinstance(given, PathLike) else given
+    return _fault(isinstance(name, str), what, given, allowed)
 
 
 def flag_fault(what: str, given: object, beside: str = "") -> str:

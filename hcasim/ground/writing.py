@@ -31,7 +31,6 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
     Parameters:
         path: the file; its folder must exist.
-        content: text is written as UTF-8.
         durable: wait until it would outlast a loss of power.
 
     Raises:
@@ -44,11 +43,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
 @contextlib.contextmanager
 def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Write a file piece by piece, as `write_atomically` does; an exception leaves nothing of it.
-
-    Yields:
-        What to write to.
-    """
+    """Write a file piece by piece, as `write_atomically` does; exceptions leave nothing of it."""
     try:
         if is_device(path):
             with path.open("wb") as through:
@@ -74,12 +69,9 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
 
 @contextlib.contextmanager
 def written_through(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """Write a file piece by piece, compressed if its name ends in .gz.
+    """Write a file piece by piece, compressed if its name ends in .gz, to what takes the pieces.
 
     The same pieces make the same file: neither its name nor a time is in it.
-
-    Yields:
-        What takes the pieces.
     """
     with written_atomically(path) as out:
         if path.suffix.lower() != ".gz":
