@@ -77,25 +77,17 @@ class Cache(Section):
     @model_validator(mode="after")
     def _geometry(self) -> Cache:
         if self.line % self.entry:
-            raise Clash(
-                f"found a line of {self.line} B with entries of {self.entry} B; "
-                f"allowed lines: multiples of {self.entry} B",
-                other="line",
-            )
+            found = f"found a line of {self.line} B with entries of {self.entry} B"
+            raise Clash(f"{found}; allowed lines: multiples of {self.entry} B", other="line")
         if self.entries * self.entry % self.line:
-            raise Clash(
-                f"found {self.entries} entries, which do not fill lines of {self.line} B; "
-                f"allowed entries: multiples of {self.line // self.entry}",
-                other="entries",
-            )
+            found = f"found {self.entries} entries, which do not fill lines of {self.line} B"
+            allowed = f"multiples of {self.line // self.entry}"
+            raise Clash(f"{found}; allowed entries: {allowed}", other="entries")
         if self.lines % self.ways:
             divisors = [str(n) for n in range(1, self.lines + 1) if self.lines % n == 0]
             what = "entries" if self.line == self.entry else "lines"
-            raise Clash(
-                f"found {self.ways} ways, which do not divide {self.lines} {what}; "
-                f"allowed ways: {one_of(divisors)}",
-                other="ways",
-            )
+            found = f"found {self.ways} ways, which do not divide {self.lines} {what}"
+            raise Clash(f"{found}; allowed ways: {one_of(divisors)}", other="ways")
         return self
 
 
@@ -121,10 +113,7 @@ _Segment = Annotated[int, SIZE, Field(ge=0, le=256)]
 
 
 class WqeCache(Section):
-    """The requests in flight whose work queue entries are still on the chip.
-
-    A response to a read or an atomic whose entry had to leave fetches it again.
-    """
+    """Work queue entries of requests in flight, which a response else fetches again."""
 
     entries: Count = key("entries of all queue pairs together")
     policy: Policy = key("which entry is replaced")
@@ -132,10 +121,9 @@ class WqeCache(Section):
 
 
 class Wqe(Section):
-    """Work queue entries.
+    """Work queue entries; segments are as in mthca, mlx4 and mlx5 if they are not told.
 
-    What is not told of the segments is as in the entries of mthca, mlx4 and mlx5, which agree in it
-    (rdma-core, providers/mthca/wqe.h, providers/mlx4/mlx4dv.h, providers/mlx5/mlx5dv.h).
+    Those agree in them (rdma-core, mthca/wqe.h, mlx4dv.h and mlx5dv.h in providers).
     """
 
     stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = key(
@@ -172,8 +160,6 @@ class Cqe(Section):
     @model_validator(mode="after")
     def _has_room(self) -> Cqe:
         if self.inline and self.inline > self.size // 2:
-            raise ValueError(
-                f"found inline data of {self.inline} B in entries of {self.size} B; "
-                f"allowed: up to half of an entry, {self.size // 2} B"
-            )
+            found = f"found inline data of {self.inline} B in entries of {self.size} B"
+            raise ValueError(f"{found}; allowed: up to half of an entry, {self.size // 2} B")
         return self

@@ -126,11 +126,6 @@ def _unknown(path: str, parts: Mapping[str, Part]) -> str:
         if start != "link" or part.name != "trunk" or inner not in part.own
     }
     prefix, _, inner = path.partition(".")
-    if path == "link.kind":
-        return (
-            "found no such parameter; links are as the testbed has them: those of pair-roce are "
-            "Ethernet, with any adapter that takes it"
-        )
     if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
         return "found no such parameter; how many nodes there are stands in the testbed's file"
     starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))

@@ -64,10 +64,9 @@ class FatTree(Section):
     def _divides(self) -> FatTree:
         if self.arity % self.oversubscription:
             divisors = [str(n) for n in range(1, self.arity + 1) if self.arity % n == 0]
-            raise ValueError(
-                f"found an oversubscription of {self.oversubscription} for {self.arity} downlinks, "
-                f"which leaves no whole number of uplinks; allowed: {one_of(divisors)}"
-            )
+            found = f"found an oversubscription of {self.oversubscription}"
+            why = f"for {self.arity} downlinks, which leaves no whole number of uplinks"
+            raise ValueError(f"{found} {why}; allowed: {one_of(divisors)}")
         return self
 
     @property
@@ -160,8 +159,9 @@ class Explicit(Section):
 
     @model_validator(mode="after")
     def _has_models(self) -> Explicit:
-        without = [name for name, one in self.switches.items() if not (self.switch or one.switch)]
-        if without:
+        if without := [
+            name for name, one in self.switches.items() if not (self.switch or one.switch)
+        ]:
             raise ValueError(f"found switches without a model: {', '.join(without)}")
         return self
 
