@@ -35,10 +35,7 @@ from hcasim.ground.units import Bytes
 
 
 class BlueFlame(Section):
-    """Registers that take a work request that is posted alone, and so need not be fetched.
-
-    See rdma-core, providers/mlx4/qp.c and providers/mlx5/qp.c.
-    """
+    """Registers that take a work request that is posted alone (rdma-core, mlx4/qp.c, mlx5/qp.c)."""
 
     buffer: Bytes = key("longest work request that it takes", 64, 4096, multiple_of=64)
     takes: Literal["inline", "any"] = key(

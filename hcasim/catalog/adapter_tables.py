@@ -121,10 +121,7 @@ class WqeCache(Section):
 
 
 class Wqe(Section):
-    """Work queue entries; segments are as in mthca, mlx4 and mlx5 if they are not told.
-
-    Those agree in them (rdma-core, mthca/wqe.h, mlx4dv.h and mlx5dv.h in providers).
-    """
+    """Work queue entries, by default as rdma-core's mthca/wqe.h, mlx4dv.h and mlx5dv.h agree."""
 
     stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = key(
         "distance of two entries"

@@ -67,13 +67,7 @@ class Assembly:
         return [part for part in self.parts.values() if part.kind == kind]
 
     def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
-        """Load all parts.
-
-        Parameters:
-            adapter: an adapter instead of the usual one of each group.
-            host: a host instead of that of each group.
-            stacks: of each group.
-        """
+        """Load all parts: an adapter and a host instead of each group's, and stacks of each."""
         groups = {self.starts[name]: group for name, group in self.groups.items()}
         wanted = {
             f"{start}adapter": group.adapter if adapter is None else adapter
@@ -179,11 +173,7 @@ class Assembly:
 
 
 def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:
-    """Return the link of each trunk that has its own, and under "" that of the others.
-
-    Raises:
-        CatalogError: a trunk has what links of its kind have not.
-    """
+    """Return the link of each trunk that has its own, and under "" of others; or CatalogError."""
     if isinstance(network, BackToBack | OneSwitch):
         return {}
     found: dict[str, Any] = {"": link}

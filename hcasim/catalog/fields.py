@@ -27,18 +27,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Leaf:
-    """One parameter: its type, unit and range.
+    """One parameter: its type, unit and range, and what it means.
 
     Parameters:
         base: int, str or bool.
-        unit: the dimension of a quantity.
         choices: the only values allowed, if they can be listed.
-        low: smallest value allowed.
-        high: largest value allowed.
+        low: smallest value allowed; high the largest.
         step: what the value must be a multiple of.
-        required: a file must hold it.
         default: what holds for a description that does not say it; None if there is no such value.
-        words: what it means.
     """
 
     base: type
@@ -87,11 +83,7 @@ class Leaf:
         return text
 
     def read(self, raw: object) -> Value:
-        """Return a value of a file, where a quantity is text with a unit, in base units.
-
-        Raises:
-            UnitError: a wrong type, unit or value; the message says what was found and allowed.
-        """
+        """Return a value of a file in base units; UnitError says what was found and allowed."""
         if self.unit is not None:
             if not isinstance(raw, str):
                 example = f'"{raw} {self.unit.zero}"' if type(raw) in (int, float) else "text"
@@ -105,11 +97,7 @@ class Leaf:
         return self._check(raw, raw)
 
     def read_argument(self, text: str) -> Value:
-        """Return a value of the command line, where all is text, and "4K" or 8 are sizes, too.
-
-        Raises:
-            UnitError: as for `read`.
-        """
+        """Return a value of the command line, where all is text, and "4K" or 8 are sizes, too."""
         if self.unit is not None:
             return self._check(self.unit.parse_argument(text), text)
         if self.base is bool:
@@ -135,11 +123,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class PlainKey:
-    """A key that needs no evidence: a word, or a list of many.
-
-    Parameters:
-        refers: the kind of description that it names, if it names any.
-    """
+    """A key without evidence: a word, or a list of many; it may refer to a kind of description."""
 
     many: bool
     required: bool
@@ -183,9 +167,7 @@ def leaf_paths(
     """Return the leaves of a description by dotted path.
 
     Parameters:
-        model: the description.
-        values: nested tables, of which the leaves are wanted; without it, the leaves of all
-            sections that there may be.
+        values: nested tables that have them; without it, those of all sections that may be.
         every: with the leaves that the values lack and may have.
     """
     return dict(_leaves(model, values, every, DEPTH))

@@ -214,21 +214,13 @@ class Fit(_Record):
 
 
 def load_fit(name: str) -> Fit:
-    """Read a fit by its id or the path of its file.
-
-    Raises:
-        CatalogError: an unknown id, or every fault of the file.
-    """
+    """Read a fit by its id or the path of its file; CatalogError has every fault."""
     file = find_file(name, "calibrations")
     return parse_fit(file.stem, file, read_toml(file))
 
 
 def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
-    """Return the fit of an id from the contents of its file, with ties resolved.
-
-    Raises:
-        CatalogError: with every fault of the file.
-    """
+    """Return the fit of an id from the contents of its file; CatalogError has every fault."""
     _, faults = check_fit(file, table)
     if table.get("id") != identifier:
         faults.append(Fault(f"{display(file)}: id", table.get("id"), repr(identifier)))

@@ -111,11 +111,7 @@ class ModelFile:
         self.fits: dict[str, Fit] = {}
 
     def read(self) -> Loaded:
-        """Return what it describes.
-
-        Raises:
-            CatalogError: every fault of the file.
-        """
+        """Return what it describes; CatalogError has every fault of the file."""
         table, inherited = read_toml(self.file), {}
         if self.base is not None:
             own, name = Description.model_fields, self.base.model.id

@@ -20,14 +20,7 @@ PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
 def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return what-if settings as the command line would give them.
-
-    Parameters:
-        overrides: by path, as text or as values: 4, 4.0, numpy.int64(4), True or "4".
-
-    Raises:
-        CatalogError: they are no such thing.
-    """
+    """Return what-if settings as text; values may be 4, 4.0, numpy.int64(4), True or "4"."""
     refuse(settings_fault(overrides))
     given = {path: plain(value) for path, value in (overrides or {}).items()}
     return {
@@ -82,11 +75,7 @@ def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str:
 
 
 def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
-    """Let an adapter whose ports take several links speak the protocol of its own one.
-
-    Returns:
-        A fault if it does not speak what the settings say.
-    """
+    """Let an adapter of several protocols speak that of its link or settings, or say why not."""
     usual = part.protocol
     asked = [path for path in part.choosing("protocol") if path in settings]
     if usual is None:

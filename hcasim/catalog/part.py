@@ -32,7 +32,6 @@ class Part:
 
     Parameters:
         name: where its paths begin.
-        model: its class.
         values: nested tables of values in base units, which settings change.
         parameters: the same with provenance, by full path.
         loaded: what its file says, if it has one.
@@ -120,11 +119,7 @@ class Part:
         }
 
     def build(self) -> BaseModel:
-        """Return what it describes.
-
-        Raises:
-            ValidationError: there is no such thing.
-        """
+        """Return what it describes; ValidationError if there is no such thing."""
         if self.loaded is not None and self.values == self.loaded.values:
             return self.loaded.model
         return self.model.model_validate(self.values)

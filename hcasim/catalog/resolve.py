@@ -14,7 +14,6 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.assembly import Assembly, models_of, trunks_of
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.fitting import contradictions, train
-from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded
@@ -71,16 +70,7 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
-    try:
-        bed = load(fspath(testbed_id), "testbeds")
-    except CatalogError as error:
-        if adapter is None:
-            raise
-        try:
-            find_file(adapter, "adapters")
-        except CatalogError as unknown:
-            raise CatalogError(error.faults + unknown.faults) from None
-        raise
+    bed = load(fspath(testbed_id), "testbeds")
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.
@@ -173,11 +163,7 @@ def _choose_firmware(part: Part, mode: str) -> Iterator[str]:
 
 
 def _mtu_of(bed: Loaded, given: object, adapters: Sequence[Part]) -> Parameter[Value]:
-    """The MTU that is given, or that of the testbed as far as the adapters take it.
-
-    Raises:
-        UnitError: it is none.
-    """
+    """The MTU that is given, or that of the testbed as far as the adapters take it; UnitError."""
     assert isinstance(bed.model, Testbed)
     size = {one.path: one for one in bed.parameters}["mtu"]
     kinds: list[str] = [bed.model.link.kind]

@@ -82,10 +82,7 @@ def words_of(error: BaseException) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close.
-
-    Of several that are equally close it is the first.
-    """
+    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close."""
     return _nearest(str(name).lower(), tuple(known))
 
 
@@ -151,23 +148,18 @@ def words_fault(what: str, given: object) -> str:
 
 def table_fault(what: str, given: object, example: str) -> str:
     """Say that an argument, if it is given, is no dictionary whose keys are names."""
-    return _fault(_is_table(given), what, given, f"a dictionary such as {example}")
+    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
+    return _fault(given is None or named, what, given, f"a dictionary such as {example}")
 
 
 def settings_fault(given: object) -> str:
     """Say that what-if settings, if they are given, are no values by path."""
-    allowed = "values by path, such as {'adapter.bus.lanes': 4}"
-    return _fault(_is_table(given), "overrides", given, allowed)
+    return table_fault("overrides", given, "{'adapter.bus.lanes': 4}, of values by path")
 
 
 def call_fault(what: str, given: object) -> str:
     """Say that an argument, if it is given, cannot be called."""
     return _fault(given is None or callable(given), what, given, "a function, or None")
-
-
-def _is_table(given: object) -> bool:
-    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
-    return given is None or named
 
 
 def _fault(fits: bool, what: str, given: object, allowed: str) -> str:

@@ -55,12 +55,10 @@ def told(
     start: str,
     wanted: Callable[[type[BaseModel], str], str] = lambda model, key: "",
 ) -> list[str]:
-    """Return a fault for each value that is wrong.
+    """Return a fault for each value of a table that pydantic found wrong.
 
     Parameters:
-        error: what pydantic raised.
         models: what was validated against: one model, or all that there are to choose from.
-        table: what was validated.
         start: of each line, such as the name of the file.
         wanted: what is allowed for a key that is missing, by the model and the key.
     """
@@ -84,10 +82,7 @@ def told(
 
 
 def without_faults(error: ValidationError, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a table without that with which validation has found fault.
-
-    Of a list all goes.
-    """
+    """Return a copy of a table without what validation found wrong; of a list all goes."""
     kept: dict[str, Any] = deepcopy(dict(table))
     for one in error.errors(include_url=False):
         location = [*takewhile(lambda part: isinstance(part, str), one["loc"])]

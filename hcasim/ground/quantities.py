@@ -65,10 +65,7 @@ def measured(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def traced(key: str) -> tuple[str, str] | None:
-    """Return the quantity of a trace that holds a key of a row, and which of several it is.
-
-    "registration_us" is the time "registration".
-    """
+    """Return what holds a key in a trace: "registration_us" is the time "registration"."""
     words, _, unit = key.rpartition("_")
     named = (name for name, one in QUANTITIES.items() if one.field == key)
     name = next(named, "time" if unit == "us" else "memory")
@@ -114,10 +111,7 @@ def derivable(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def result(row: Mapping[str, Any], field: str) -> float:
-    """Return one of the `derivable` results of a row.
-
-    The bandwidth of a latency benchmark is what one message after the other carries.
-    """
+    """Return a result of a row; bandwidth over a latency is of one message after the other."""
     derived = field == "bandwidth_MBps" and field not in row
     value: float = row["size"] / row["latency_us"] if derived else row[field]
     return value

@@ -93,11 +93,7 @@ def read_stdin(most: int = MEASURED) -> bytes:
 
 
 def check_tree(tree: object) -> None:
-    """Check tables, lists and values of a file.
-
-    Raises:
-        ValueError: it is too deep for whoever goes through it, or holds a number that is too large.
-    """
+    """Raise ValueError if what a file holds is too deep, or has a number that is too large."""
     values: list[object] = [tree]
     for _ in range(DEEPEST + 1):
         if any(isinstance(one, int) and not -(2**63) <= one < 2**63 for one in values):

@@ -35,11 +35,7 @@ def _escape(match: re.Match[str]) -> str:
 def plain_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
 ) -> str:
-    """Return a table as aligned text, below its title if it has one.
-
-    Parameters:
-        right: names of the columns that are aligned to the right.
-    """
+    """Return a table as aligned text below its title, some columns aligned to the right."""
     lines = [list(columns), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     text = [printable(title)] if title else []

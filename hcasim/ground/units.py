@@ -54,20 +54,11 @@ class Unit:
         return [name for name, _ in self.factors]
 
     def parse(self, text: str) -> int:
-        """Return the base units in a text such as "25 ns", exactly.
-
-        Raises:
-            UnitError: not a number with a unit, an unknown unit, or not a whole number of base
-                units.
-        """
+        """Return the base units in a text such as "25 ns"; UnitError if not a whole number."""
         return self._parse(text, dict(self.factors))
 
     def parse_argument(self, text: str) -> int:
-        """Return the base units in an argument, where "4K" and a bare number of bytes will do, too.
-
-        Raises:
-            UnitError: as for `parse`.
-        """
+        """Return the base units in an argument, where "4K" and a bare number of bytes will do."""
         return self._parse(text, dict(self.factors + self.shorthand))
 
     def _parse(self, text: str, factors: Mapping[str, int]) -> int:

@@ -101,11 +101,7 @@ def is_device(path: Path) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    """Create an output folder and those above it.
-
-    Raises:
-        CatalogError: it cannot be created, a file has its name, or nothing can be written into it.
-    """
+    """Create an output folder and those above it; CatalogError if it cannot be written into."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -117,11 +113,7 @@ def make_folder(path: Path) -> None:
 
 
 def _folder_of(path: Path) -> Path:
-    """Return the folder of the file that a path leads to.
-
-    Raises:
-        OSError: there cannot be such a file.
-    """
+    """Return the folder of the file that a path leads to; OSError if there cannot be any."""
     with contextlib.suppress(FileNotFoundError):
         # Names that are too long and links that lead in a circle, too.
         path.stat()

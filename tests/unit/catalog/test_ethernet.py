@@ -173,8 +173,8 @@ def test_what_ethernet_and_its_protocols_do_not_have_is_refused(both: str) -> No
         (
             {"adapter": "mt23108"},
             (
-                f"{bed}: adapter.protocol: found infiniband, which needs infiniband links, on a link "
-                "of kind ethernet; allowed: an adapter that speaks rocev2 or iwarp"
+                f"{bed}: adapter.protocol: found infiniband, which needs infiniband links, on a "
+                "link of kind ethernet; allowed: an adapter that speaks rocev2 or iwarp"
             ),
         ),
     ):

@@ -121,13 +121,6 @@ def test_links_are_no_faster_than_the_ports_of_the_switch(
     assert code == USUAL_CODES.get(link[0], NO_CODE)[0]
 
 
-def test_a_setting_changes_the_ports_of_a_switch_and_a_slower_adapter_stays_slow() -> None:
-    faster = resolve("pair", switch="sx6036", overrides={"switch.port.speed": "NDR"}).link
-    assert (faster.speed, faster.width) == ("EDR", 4)
-    narrow = resolve("pair", switch="sx6036", overrides={"switch.port.width": 1}).link
-    assert (narrow.speed, narrow.width) == ("FDR", 1)
-
-
 def test_a_switch_that_does_not_say_what_its_ports_take_takes_all(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('id = "mine"\ntitle = "Any"\nbased_on = "sx6036"\nport = false\n')
@@ -277,15 +270,6 @@ def test_links_of_the_other_pair_are_ethernet(adapter: str) -> None:
     assert 4000 < row["bandwidth_MBps"] < port["gigabits"] * 125
 
 
-def test_switch_host_and_mtu_of_it_may_be_chosen() -> None:
-    chosen = {"adapter": "connectx7", "host": "epyc-genoa", "mtu": 4096}
-    machine = resolve("pair-roce", switch="spectrum", **chosen)
-    assert (machine.link.gigabits, machine.mtu, machine.host.id) == (100, 4096, "epyc-genoa")
-    assert machine.switch is not None
-    assert machine.switch.id == "spectrum"
-    assert resolve("pair-roce", adapter="ne010e").hca.protocol.kind == "iwarp"
-
-
 def test_what_is_no_rdma_adapter_may_be_there_too() -> None:
     for chosen in ({"testbed_id": "pair-roce"}, {"testbed_id": "pair", "switch": "spectrum"}):
         assert isinstance(resolve(adapter="nfp-6000", **chosen).link, EthernetLink)
@@ -354,3 +338,17 @@ def test_an_adapter_says_what_links_its_ports_take(tmp_path: Path) -> None:
     file.write_text('id = "bare"\ntitle = "Without ports"\nbased_on = "mt25208"\nport = false\n')
     (fault,) = refused("pair", adapter=str(file))
     assert fault.endswith("a value, because pair takes the fastest link of its ports")
+
+
+def test_settings_and_choices_change_the_links() -> None:
+    def rate(**ports: Any) -> tuple[str, int]:
+        settings = {f"switch.port.{key}": value for key, value in ports.items()}
+        link = resolve("pair", switch="sx6036", overrides=settings).link
+        return link.speed, link.width
+
+    # A slower adapter stays slow.
+    assert (rate(speed="NDR"), rate(width=1)) == (("EDR", 4), ("FDR", 1))
+    chosen = {"adapter": "connectx7", "host": "epyc-genoa", "mtu": 4096}
+    machine = resolve("pair-roce", switch="spectrum", **chosen)
+    assert (machine.link.gigabits, machine.mtu, machine.host.id) == (100, 4096, "epyc-genoa")
+    assert resolve("pair-roce", adapter="ne010e").hca.protocol.kind == "iwarp"

