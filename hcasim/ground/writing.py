@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import gzip
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -18,10 +15,6 @@ from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
 """Level of compression that takes less time than what is compressed."""
-STALE: Final = 10
-"""Seconds after which a temporary file that no process has locked is one that was left."""
-_cleared: set[Path] = set()
-"""Folders in which this process has looked for temporary files that were left."""
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -123,29 +116,9 @@ def _folder_of(path: Path) -> Path:
 
 
 def _temporary(folder: Path) -> tuple[int, Path]:
-    _remove_left(folder)
     # Not named after the file, whose name may be as long as names can be.
     path = folder / f".hcasim-{os.urandom(4).hex()}.tmp"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with contextlib.suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return handle, path
-
-
-def _remove_left(folder: Path) -> None:
-    """Remove temporary files of processes that were killed, whose locks have ended with them."""
-    if folder in _cleared:
-        return
-    _cleared.add(folder)
-    for path in folder.glob(".hcasim-????????.tmp"):
-        with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb"):
-                status = os.fstat(handle)
-                old = time.time() - status.st_mtime > STALE
-                if old and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), path
 
 
 def _try_in(folder: Path) -> None:

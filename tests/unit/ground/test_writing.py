@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.ground import writing
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import make_folder, write_atomically, writing_fault, written_atomically
+from hcasim.ground.writing import make_folder, write_atomically, writing_fault
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
@@ -118,25 +117,6 @@ def test_what_cannot_be_written_is_said_before_and_in_the_same_words(
         write_atomically(file, "new")
     assert caught.value.faults == [fault]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_what_a_killed_process_has_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    left, other = tmp_path / ".hcasim-abcdefgh.tmp", tmp_path / ".hcasim-abcdefgh.tmp.mine"
-    outside = tmp_path.parent / "outside"
-    linked = tmp_path / ".hcasim-abcdefgi.tmp"
-    linked.symlink_to(outside)
-    for file in (left, other, outside):
-        file.touch()
-        os.utime(file, (1, 1))
-    with written_atomically(tmp_path / "under way") as stream:
-        (busy,) = {*tmp_path.glob(".hcasim-????????.tmp")} - {linked}
-        stream.write(b"half")
-        os.utime(busy, (1, 1))
-        writing._cleared.clear()
-        write_atomically(tmp_path / "file", "text")
-        assert busy.exists()
-    names = {"under way", "file", other.name, linked.name}
-    assert {one.name for one in tmp_path.iterdir()} == names
 
 
 def test_an_output_folder_is_made_with_those_above_it_or_refused(tmp_path: Path) -> None:
