@@ -31,6 +31,7 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
+from hcasim.ground.errors import FaultError
 from hcasim.ground.units import Bytes
 
 
@@ -193,8 +194,8 @@ class Adapter(Device):
     def _has_modes(self) -> Adapter:
         by_mode = [name for name, table in self.caches.items() if table.location == "mode"]
         if by_mode and self.firmware_mode is None:
-            found = f"found no firmware_mode, by which the location of {', '.join(by_mode)} goes"
-            raise Clash(found, "firmware_mode", *(f"{name}.location" for name in by_mode))
+            found = f"no firmware_mode, by which the location of {', '.join(by_mode)} goes"
+            raise Clash(found, "", "firmware_mode", *(f"{name}.location" for name in by_mode))
         return self
 
     @property
@@ -236,6 +237,6 @@ class DmaDevice(Device):
     @classmethod
     def _is_no_adapter(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
         if beside := values.keys() & Adapter.model_fields.keys() - cls.model_fields.keys():
-            found = f"found dma beside {', '.join(sorted(beside))}"
-            raise ValueError(f"{found}; allowed: with bus and ports alone")
+            found = f"dma beside {', '.join(sorted(beside))}"
+            raise FaultError(beside, "with bus and ports alone", text=found)
         return values

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from hcasim.catalog.section import Bandwidth, Clash, Count, Latency, Section, Size, key, optional
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import FaultError, one_of
 from hcasim.ground.units import SIZE, Bytes
 
 
@@ -77,17 +77,16 @@ class Cache(Section):
     @model_validator(mode="after")
     def _geometry(self) -> Cache:
         if self.line % self.entry:
-            found = f"found a line of {self.line} B with entries of {self.entry} B"
-            raise Clash(f"{found}; allowed lines: multiples of {self.entry} B", other="line")
+            found = f"a line of {self.line} B with entries of {self.entry} B"
+            raise Clash(found, f"multiples of {self.entry} B", other="line")
         if self.entries * self.entry % self.line:
-            found = f"found {self.entries} entries, which do not fill lines of {self.line} B"
-            allowed = f"multiples of {self.line // self.entry}"
-            raise Clash(f"{found}; allowed entries: {allowed}", other="entries")
+            found = f"{self.entries} entries, which do not fill lines of {self.line} B"
+            raise Clash(found, f"multiples of {self.line // self.entry}", other="entries")
         if self.lines % self.ways:
             divisors = [str(n) for n in range(1, self.lines + 1) if self.lines % n == 0]
             what = "entries" if self.line == self.entry else "lines"
-            found = f"found {self.ways} ways, which do not divide {self.lines} {what}"
-            raise Clash(f"{found}; allowed ways: {one_of(divisors)}", other="ways")
+            found = f"{self.ways} ways, which do not divide {self.lines} {what}"
+            raise Clash(found, one_of(divisors), other="ways")
         return self
 
 
@@ -157,6 +156,6 @@ class Cqe(Section):
     @model_validator(mode="after")
     def _has_room(self) -> Cqe:
         if self.inline and self.inline > self.size // 2:
-            found = f"found inline data of {self.inline} B in entries of {self.size} B"
-            raise ValueError(f"{found}; allowed: up to half of an entry, {self.size // 2} B")
+            found = f"inline data of {self.inline} B in entries of {self.size} B"
+            raise FaultError(self.inline, f"up to half of an entry, {self.size // 2} B", text=found)
         return self

@@ -19,7 +19,7 @@ from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
 from hcasim.catalog.part import Part, copied, kind_of
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Nodes, Testbed
-from hcasim.ground.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, Fault, one_of
 
 _FOLDERS = {"adapter": "adapters", "host": "hosts", "switch": "switches", "stack": "stacks"}
 
@@ -99,8 +99,8 @@ class Assembly:
             for path in buses:
                 measured = [one for each in self.groups.values() for one in each.adapters]
                 known = dict.fromkeys((*measured, *list_ids("adapters")))
-                if fault := replace_bus(card, self.settings[path], known):
-                    self.faults.append(f"--set {path}: {fault}")
+                if fault := replace_bus(card, path, self.settings[path], known):
+                    self.faults.append(fault)
             if (box := self.parts.get(f"{start}host")) is not None:
                 together = wanted[card.name] in group.adapters and host is None and not buses
                 names = (group.host, wanted[card.name]) if together else None
@@ -165,7 +165,7 @@ class Assembly:
         full, has = f"{adapter.name}.ports", adapter.values["ports"]
         if ports is not None and ports > has:
             allowed = f"up to {has}, as the adapter has"
-            self.faults.append(f"{self.testbed.id}: {path}: found {ports}; allowed: {allowed}")
+            self.faults.append(Fault(f"{self.testbed.id}: {path}", ports, allowed))
         elif ports is not None:
             (given,) = (one for one in self.bed.parameters if one.path == path)
             adapter.values["ports"] = ports
@@ -189,6 +189,6 @@ def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]
     return found
 
 
-def _foreign(testbed: str, place: str, key: str, known: Mapping[str, object]) -> str:
+def _foreign(testbed: str, place: str, key: str, known: Mapping[str, object]) -> Fault:
     allowed = one_of([name for name in known if name != "kind"])
-    return f"{testbed}: {place}.{key}: found on a link of another kind; allowed: {allowed}"
+    return Fault(f"{testbed}: {place}.{key}", key, allowed, text="on a link of another kind")

@@ -87,12 +87,11 @@ class Leaf:
         if self.unit is not None:
             if not isinstance(raw, str):
                 example = f'"{raw} {self.unit.zero}"' if type(raw) in (int, float) else "text"
-                raise UnitError(
-                    f"found {shown(raw)} without a unit; {self.unit.hint}, such as {example}"
-                )
+                hint = f"; {self.unit.hint}, such as {example}"
+                raise UnitError(raw, hint=hint, text=f"{shown(raw)} without a unit")
             return self._check(self.unit.parse(raw), raw)
         if type(raw) is not self.base:
-            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
+            raise UnitError(raw, self.allowed, text=shown(raw))
         assert isinstance(raw, int | str | bool)
         return self._check(raw, raw)
 
@@ -117,7 +116,7 @@ class Leaf:
     def _check(self, value: Value, raw: object) -> Value:
         if not self.allows(value):
             close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
-            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}{close}")
+            raise UnitError(raw, self.allowed, close, shown(raw))
         return value
 
 

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from hcasim.catalog.folders import find_file
-from hcasim.ground.errors import Fault, display, nearest, refuse
+from hcasim.ground.errors import Fault, FaultError, display, nearest, refuse
 from hcasim.ground.faults import told, without_faults
 from hcasim.ground.reading import read_toml, render_toml
 from hcasim.ground.text import brief, html_table
@@ -78,9 +78,8 @@ class FittedValue(_Record):
     @model_validator(mode="after")
     def _has_a_value_or_a_tie(self) -> Self:
         if (self.value is None) == (not self.tied_to):
-            raise ValueError(
-                f"found {'both' if self.tied_to else 'neither'}; allowed: value or tied_to"
-            )
+            found = "both" if self.tied_to else "neither"
+            raise FaultError(self, "value or tied_to", text=found)
         if own := [name for name in _OF_A_LEADER if self.tied_to and name in self.model_fields_set]:
             raise ValueError(f"found {', '.join(own)}, but a tied entry has that of its leader")
         return self

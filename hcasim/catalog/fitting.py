@@ -75,10 +75,9 @@ def link_of_port(
         why = "takes the fastest link of its ports"
         if wanted != kind:
             why = f"has links of kind {wanted}"
-        return (
-            f"{start}.{missing[0]}: missing in {adapter.values['id']}, which speaks {protocol}; "
-            f"allowed: a value, because {testbed} {why}"
-        )
+        said = f"missing in {adapter.values['id']}, which speaks {protocol}"
+        allowed = f"a value, because {testbed} {why}"
+        return Fault(f"{start}.{missing[0]}", None, allowed, said=said)
     if wanted != kind:
         allowed = f"a protocol of links of kind {wanted}"
         return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)

@@ -20,7 +20,7 @@ def _at_most(info: ValidationInfo, number: int, other: str, fewer: int = 0) -> i
     limit = info.data.get(other, number + fewer) - fewer
     if number > limit:
         words = f"{'below' if fewer else 'as many as'} {other}"
-        raise Clash(f"found {number}; allowed: 0 to {limit}, {words}", other)
+        raise Clash(f"{number}", f"0 to {limit}, {words}", other)
     return number
 
 
@@ -164,6 +164,7 @@ class Mpi(Section):
             return way
         room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
         if (needed := max(header.size + eager.limit, header.control)) > room:
-            found = f"found room for {room} B; allowed: from {needed} B, for header and eager.limit"
-            raise Clash(found, "eager.limit", "header.size", "header.control")
+            allowed = f"from {needed} B, for header and eager.limit"
+            about = ("eager.limit", "header.size", "header.control")
+            raise Clash(f"room for {room} B", allowed, *about)
         return way

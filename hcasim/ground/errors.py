@@ -8,6 +8,7 @@ from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 from hcasim.ground.text import plain
 
@@ -22,13 +23,14 @@ class Fault(str):
         found: what was found there, as a value.
         allowed: what is allowed, in words; empty if nothing else would do.
         hint: the nearest valid name, as `nearest` says it, or nothing.
+        said: what is wrong, in words, such as "found 3" or "missing".
     """
 
     place: str
     found: object
     allowed: str
     hint: str
-    _words: tuple[str, str]
+    said: str
 
     def __new__(
         cls,
@@ -50,13 +52,29 @@ class Fault(str):
         rest = f"; allowed: {allowed}{hint}" if allowed else hint
         fault = super().__new__(cls, f"{place}: {words}{rest}".removeprefix(": "))
         fault.place, fault.found, fault.allowed, fault.hint = place, found, allowed, hint
-        fault._words = text, said
+        fault.said = words
         return fault
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, str]]:
+        return (self.place, self.found, self.allowed, self.hint), {"said": self.said}
 
     def at(self, place: str) -> Fault:
         """Return the same fault with the place that it is at."""
-        text, said = self._words
-        return Fault(place, self.found, self.allowed, self.hint, text, said=said)
+        return Fault(place, self.found, self.allowed, self.hint, said=self.said)
+
+
+class FaultError(ValueError):
+    """A value is wrong, whose place the caller knows.
+
+    Parameters:
+        found: the value, or the fault; further arguments are those of `Fault`.
+    """
+
+    def __init__(self, found: object, allowed: str = "", *words: str, **more: str) -> None:
+        if not isinstance(found, Fault):
+            found = Fault("", found, allowed, *words, **more)
+        self.fault = found
+        super().__init__(self.fault)
 
 
 class CatalogError(Exception):

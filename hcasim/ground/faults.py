@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from hcasim.ground.errors import Fault, nearest, one_of
+from hcasim.ground.errors import Fault, FaultError, nearest, one_of
 
 _SHOWN = 60
 """Characters of what was found that a message repeats."""
@@ -134,7 +134,9 @@ def _fault(
         known = [name for model in _sections(models, outer) for name in _fields(model)]
         return "unknown key", f"{one_of(known)}{nearest(str(last), known)}"
     if kind == "value_error":
-        return str(one["msg"]).removeprefix("Value error, "), ""
+        error = context["error"]
+        fault = error.fault if isinstance(error, FaultError) else None
+        return (fault.said, fault.allowed + fault.hint) if fault else (str(error), "")
     if kind == "union_tag_not_found":
         name = context["discriminator"].strip("'")
         known = [tag for model in _sections(models, one["loc"]) for tag in _tags(model, name)]

@@ -17,12 +17,12 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import FaultError, nearest, one_of
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*(\S*)", re.ASCII)
 
 
-class UnitError(ValueError):
+class UnitError(FaultError):
     """A text that is not a quantity of the expected dimension."""
 
 
@@ -64,15 +64,16 @@ class Unit:
     def _parse(self, text: str, factors: Mapping[str, int]) -> int:
         match = _NUMBER.fullmatch(text.strip())
         if match is None:
-            raise UnitError(f"found {text!r}, which is not a number with a unit; {self.hint}")
+            why = f"{text!r}, which is not a number with a unit"
+            raise UnitError(text, hint=f"; {self.hint}", text=why)
         number, unit = match.groups()
         if unit not in factors:
             what = f"the unit {unit!r}" if unit else "no unit"
             close = nearest(unit, self.names) if unit else ""
-            raise UnitError(f"found {text!r} with {what}; {self.hint}{close}")
+            raise UnitError(text, hint=f"; {self.hint}{close}", text=f"{text!r} with {what}")
         exact = Fraction(Decimal(number)) * factors[unit]
         if exact.denominator != 1:
-            raise UnitError(f"found {text!r}, which is not a whole number of {self.base}")
+            raise UnitError(text, text=f"{text!r}, which is not a whole number of {self.base}")
         return int(exact)
 
     @property

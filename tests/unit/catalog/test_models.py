@@ -118,10 +118,10 @@ CACHE |= {"outstanding": 1, "location": "mode"}
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"ways": 5}, "which do not divide 64 entries; allowed ways: 1, 2, 4, 8, 16, 32 or 64"),
+        ({"ways": 5}, "which do not divide 64 entries; allowed: 1, 2, 4, 8, 16, 32 or 64"),
         ({"entries": 0}, "greater than or equal to 1"),
         ({"entries": True}, "valid integer"),
-        ({"line": 128}, "found a line of 128 B with entries of 256 B; allowed lines: multiples of"),
+        ({"line": 128}, "found a line of 128 B with entries of 256 B; allowed: multiples of"),
         ({"line": 768}, "found 64 entries, which do not fill lines of 768 B; .* multiples of 3"),
         ({"line": 1024, "ways": 3}, "3 ways, which do not divide 16 lines; .* 1, 2, 4, 8 or 16"),
         ({"policy": "mru"}, "'lru', 'random' or 'fifo'"),
