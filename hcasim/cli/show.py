@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from hcasim.ground.errors import Fault, nearest, refuse
 
 if TYPE_CHECKING:
     from hcasim.catalog import Machine, Parameter, Value
+    from hcasim.cli.listing import Listing
     from hcasim.papers.scenario import Scenario
     from hcasim.workloads import Workload
 
@@ -60,63 +61,53 @@ def command(identifier: str, **asked: Any) -> None:
     if is_path(identifier, "scenarios"):
         is_scenario = find_kind(identifier) == "scenarios"
     if workload is None and not is_scenario:
-        _show_model(identifier, wanted, **asked)
-        return
-    what = "scenarios" if is_scenario else "workloads"
-    if given := [name for name, value in asked.items() if value is not None]:
+        found = _model(identifier, **asked)
+    elif given := [name for name, value in asked.items() if value is not None]:
         option = "PATH" if given[0] == "path" else f"--{given[0]}"
+        what = "scenarios" if is_scenario else "workloads"
         raise click.UsageError(f"{option} is for models and testbeds, not for {what}")
-    if workload is not None:
-        _show_workload(workload, wanted)
-    else:
+    elif workload is None:
         _show_scenario(identifier, wanted)
+        return
+    else:
+        found = _workload(workload)
+    wanted.deliver(found, lambda: print_table(found.title, found.columns, found.lines()[1:]))
 
 
-def _deliver(
-    wanted: Wanted,
-    heading: str,
-    rows: Sequence[Mapping[str, Any]],
-    show: Callable[[], None],
-    **data: Any,
-) -> None:
+def _listing(
+    heading: str, columns: Sequence[str], cells: Iterable[Sequence[str]], **data: Any
+) -> Listing:
     from hcasim.cli.listing import Listing
     from hcasim.schemas.documents import ShowHead
 
-    wanted.deliver(Listing(heading, rows, {**ShowHead.head(), **data}), show)
+    rows = [dict(zip(columns, line, strict=True)) for line in cells]
+    return Listing(heading, rows, {**ShowHead.head(), **data})
 
 
-def _show_workload(workload: Workload, wanted: Wanted) -> None:
+def _workload(workload: Workload) -> Listing:
     from hcasim.workloads.options import OPTIONS
 
-    rows = [
-        (name, getattr(workload.defaults, name), one.help)
-        for name, one in OPTIONS.items()
-        if name in workload.options
-    ]
-    title = f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}"
-    columns = ("option", "default", "meaning")
-    lines = [(f"--{name.replace('_', '-')}", word(value), text) for name, value, text in rows]
-    _deliver(
-        wanted,
-        title,
-        [dict(zip(columns, line, strict=True)) for line in lines],
-        lambda: print_table(title, columns, lines),
+    own = {name: one for name, one in OPTIONS.items() if name in workload.options}
+    values = {name: getattr(workload.defaults, name) for name in own}
+    return _listing(
+        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}",
+        ("option", "default", "meaning"),
+        ((f"--{n.replace('_', '-')}", word(values[n]), one.help) for n, one in own.items()),
         kind="workloads",
         id=workload.name,
         title=workload.title,
         measures=workload.fields,
-        options={name: value for name, value, _ in rows},
+        options=values,
     )
 
 
-def _show_model(
+def _model(
     identifier: str,
-    wanted: Wanted,
     path: str | None,
     calibration: Path | None,
     grep: str | None,
     **parts: str | None,
-) -> None:
+) -> Listing:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load
 
@@ -155,20 +146,18 @@ def _show_model(
         )
         found = below
     columns = ("path", "value", *(("meaning",) if path else ()), "evidence", "source")
-    rows = [{key: _CELLS[key](name, one) for key in columns} for name, one in found.items()]
+    cells = {name: [_CELLS[key](name, one) for key in columns] for name, one in found.items()}
     if grep is not None:
-        rows = [row for row in rows if grep.lower() in "\n".join(row.values()).lower()]
-        refuse("" if rows else f"--grep: found no {grep!r} in {identifier}")
+        cells = {name: row for name, row in cells.items() if grep.lower() in "\n".join(row).lower()}
+        refuse("" if cells else f"--grep: found no {grep!r} in {identifier}")
     told = ", ".join(f"{name} {part}" for name, part in {**groups, **used}.items())
-    heading = f"{identifier}: {title}" + (f" ({told})" if told else "")
     several = {"groups": groups} if groups else {}
-    _deliver(
-        wanted,
-        heading,
-        rows,
-        lambda: print_table(heading, columns, ([*row.values()] for row in rows)),
+    return _listing(
+        f"{identifier}: {title}" + (f" ({told})" if told else ""),
+        columns,
+        cells.values(),
         **{"kind": kind, "id": identifier, "title": title, **several, **used},
-        parameters=[_parameter(row["path"], found[row["path"]]) for row in rows],
+        parameters=[_parameter(name, found[name]) for name in cells],
     )
 
 
@@ -237,13 +226,12 @@ def _show_scenario(identifier: str, wanted: Wanted) -> None:
         for one in scenario.claims
     ]
     title = f"{scenario.id}: {scenario.title} ({scenario.place})"
-    rows = [dict(zip(names, one, strict=True)) for one in claims]
 
     def show() -> None:
         _print_scenario(scenario, title)
         print_table("Claims", names, claims, below=True)
 
-    _deliver(wanted, title, rows, show, kind="scenarios", **shown)
+    wanted.deliver(_listing(title, names, claims, kind="scenarios", **shown), show)
 
 
 def _print_scenario(scenario: Scenario, title: str) -> None:
