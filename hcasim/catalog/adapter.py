@@ -31,15 +31,12 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
+from hcasim.ground.errors import FaultError
 from hcasim.ground.units import Bytes
 
 
 class BlueFlame(Section):
-    """Registers that take a whole work request, which then need not be fetched.
-
-    Only a request that is posted alone is written there (rdma-core, providers/mlx4/qp.c and
-    providers/mlx5/qp.c).
-    """
+    """Registers that take a work request that is posted alone (rdma-core, mlx4/qp.c, mlx5/qp.c)."""
 
     buffer: Bytes = key("longest work request that it takes", 64, 4096, multiple_of=64)
     takes: Literal["inline", "any"] = key(
@@ -197,20 +194,14 @@ class Adapter(Device):
     def _has_modes(self) -> Adapter:
         by_mode = [name for name, table in self.caches.items() if table.location == "mode"]
         if by_mode and self.firmware_mode is None:
-            found = f"found no firmware_mode, by which the location of {', '.join(by_mode)} goes"
-            raise Clash(found, "firmware_mode", *(f"{name}.location" for name in by_mode))
+            found = f"no firmware_mode, by which the location of {', '.join(by_mode)} goes"
+            raise Clash(found, "", "firmware_mode", *(f"{name}.location" for name in by_mode))
         return self
 
     @property
     def caches(self) -> dict[str, Cache]:
         """The caches by name."""
-        return {
-            "sqpc": self.sqpc,
-            "rqpc": self.rqpc,
-            "cqc": self.cqc,
-            "mpt": self.mpt,
-            "mtt": self.mtt,
-        }
+        return {name: getattr(self, name) for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")}
 
     @property
     def local_memory_size(self) -> int:
@@ -219,9 +210,8 @@ class Adapter(Device):
 
     def in_host(self, table: Cache) -> bool:
         """Whether a table lives in host memory."""
-        if table.location == "mode":
-            return self.firmware_mode == "memfree"
-        return table.location == "host"
+        by_mode = "host" if self.firmware_mode == "memfree" else "adapter"
+        return (by_mode if table.location == "mode" else table.location) == "host"
 
 
 class DmaEngine(Section):
@@ -246,9 +236,7 @@ class DmaDevice(Device):
     @model_validator(mode="before")
     @classmethod
     def _is_no_adapter(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        beside = values.keys() & Adapter.model_fields.keys() - cls.model_fields.keys()
-        if beside:
-            raise ValueError(
-                f"found dma beside {', '.join(sorted(beside))}; allowed: with bus and ports alone"
-            )
+        if beside := values.keys() & Adapter.model_fields.keys() - cls.model_fields.keys():
+            found = f"dma beside {', '.join(sorted(beside))}"
+            raise FaultError(beside, "with bus and ports alone", text=found)
         return values

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from hcasim.catalog.section import Bandwidth, Clash, Count, Latency, Section, Size, key, optional
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import FaultError, one_of
 from hcasim.ground.units import SIZE, Bytes
 
 
@@ -77,25 +77,16 @@ class Cache(Section):
     @model_validator(mode="after")
     def _geometry(self) -> Cache:
         if self.line % self.entry:
-            raise Clash(
-                f"found a line of {self.line} B with entries of {self.entry} B; "
-                f"allowed lines: multiples of {self.entry} B",
-                other="line",
-            )
+            found = f"a line of {self.line} B with entries of {self.entry} B"
+            raise Clash(found, f"multiples of {self.entry} B", other="line")
         if self.entries * self.entry % self.line:
-            raise Clash(
-                f"found {self.entries} entries, which do not fill lines of {self.line} B; "
-                f"allowed entries: multiples of {self.line // self.entry}",
-                other="entries",
-            )
+            found = f"{self.entries} entries, which do not fill lines of {self.line} B"
+            raise Clash(found, f"multiples of {self.line // self.entry}", other="entries")
         if self.lines % self.ways:
             divisors = [str(n) for n in range(1, self.lines + 1) if self.lines % n == 0]
             what = "entries" if self.line == self.entry else "lines"
-            raise Clash(
-                f"found {self.ways} ways, which do not divide {self.lines} {what}; "
-                f"allowed ways: {one_of(divisors)}",
-                other="ways",
-            )
+            found = f"{self.ways} ways, which do not divide {self.lines} {what}"
+            raise Clash(found, one_of(divisors), other="ways")
         return self
 
 
@@ -121,10 +112,7 @@ _Segment = Annotated[int, SIZE, Field(ge=0, le=256)]
 
 
 class WqeCache(Section):
-    """The requests in flight whose work queue entries are still on the chip.
-
-    A response to a read or an atomic whose entry had to leave fetches it again.
-    """
+    """Work queue entries of requests in flight, which a response else fetches again."""
 
     entries: Count = key("entries of all queue pairs together")
     policy: Policy = key("which entry is replaced")
@@ -132,11 +120,7 @@ class WqeCache(Section):
 
 
 class Wqe(Section):
-    """Work queue entries.
-
-    What is not told of the segments is as in the entries of mthca, mlx4 and mlx5, which agree in it
-    (rdma-core, providers/mthca/wqe.h, providers/mlx4/mlx4dv.h, providers/mlx5/mlx5dv.h).
-    """
+    """Work queue entries, by default as rdma-core's mthca/wqe.h, mlx4dv.h and mlx5dv.h agree."""
 
     stride: Annotated[Literal[16, 32, 64, 128, 256, 512, 1024], SIZE] = key(
         "distance of two entries"
@@ -172,8 +156,6 @@ class Cqe(Section):
     @model_validator(mode="after")
     def _has_room(self) -> Cqe:
         if self.inline and self.inline > self.size // 2:
-            raise ValueError(
-                f"found inline data of {self.inline} B in entries of {self.size} B; "
-                f"allowed: up to half of an entry, {self.size // 2} B"
-            )
+            found = f"inline data of {self.inline} B in entries of {self.size} B"
+            raise FaultError(self.inline, f"up to half of an entry, {self.size // 2} B", text=found)
         return self

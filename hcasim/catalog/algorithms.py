@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import ge, gt, le, lt
 
-from hcasim.ground.errors import Fault, nearest, one_of
+from hcasim.ground.errors import Fault, FaultError, nearest, one_of
 from hcasim.ground.units import UnitError, parse_size
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -31,11 +31,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 """The algorithms of each collective."""
 
 
-def algorithm_fault(collective: str, algorithm: str) -> str:
+def algorithm_fault(collective: str, algorithm: str) -> Fault | None:
     """Say that a collective has no such algorithm, and which it has; nothing if it has it."""
     known = NAMES[collective]
     fault = Fault("", algorithm, one_of(known), nearest(algorithm, known))
-    return "" if algorithm in known else fault
+    return None if algorithm in known else fault
 
 
 def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
@@ -46,7 +46,7 @@ def algorithm_faults(algorithms: Mapping[str, str]) -> list[str]:
             hint = nearest(collective, NAMES)
             faults.append(Fault("algorithms", collective, one_of([*NAMES]), hint))
         elif fault := algorithm_fault(collective, algorithm):
-            faults.append(f"algorithms[{collective!r}]: {fault}")
+            faults.append(fault.at(f"algorithms[{collective!r}]"))
     return faults
 
 
@@ -63,10 +63,11 @@ def parse_rules(collective: str, text: str) -> tuple[tuple[str, Condition], ...]
     for part in text.split(";"):
         name, condition, rest = part.strip().partition(" if ")
         if fault := algorithm_fault(collective, name.strip()):
-            raise ValueError(fault)
+            raise FaultError(fault)
         rules.append((name.strip(), _any_of(rest) if condition else lambda *_: True))
     if condition:
-        raise ValueError("the last rule has a condition; allowed: one for all that is left")
+        said = "the last rule has a condition"
+        raise FaultError(part, "one for all that is left", said=said)
     return tuple(rules)
 
 
@@ -81,12 +82,12 @@ def _condition(text: str) -> Condition:
     found = _CONDITION.fullmatch(text)
     if not found:
         allowed = "size, total or processes with <, <=, > or >= and a number, or power_of_two"
-        raise ValueError(f"found {text!r}; allowed: {allowed}")
+        raise FaultError(text, allowed)
     what, sign, written = found.groups()
     try:
         limit = int(written) if what == "processes" else parse_size(written)
     except (ValueError, UnitError):
-        raise ValueError(f"found {written!r}; allowed: a number or a size such as 12K") from None
+        raise FaultError(written, "a number or a size such as 12K") from None
     compare = _COMPARISONS[sign]
     if what == "processes":
         return lambda size, processes: compare(processes, limit)

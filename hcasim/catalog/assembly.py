@@ -19,7 +19,7 @@ from hcasim.catalog.overrides import choose_protocol, replace_bus, take_ports
 from hcasim.catalog.part import Part, copied, kind_of
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.testbed import Nodes, Testbed
-from hcasim.ground.errors import CatalogError, one_of
+from hcasim.ground.errors import CatalogError, Fault, one_of
 
 _FOLDERS = {"adapter": "adapters", "host": "hosts", "switch": "switches", "stack": "stacks"}
 
@@ -67,13 +67,7 @@ class Assembly:
         return [part for part in self.parts.values() if part.kind == kind]
 
     def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
-        """Load all parts.
-
-        Parameters:
-            adapter: an adapter instead of the usual one of each group.
-            host: a host instead of that of each group.
-            stacks: of each group.
-        """
+        """Load all parts: an adapter and a host instead of each group's, and stacks of each."""
         groups = {self.starts[name]: group for name, group in self.groups.items()}
         wanted = {
             f"{start}adapter": group.adapter if adapter is None else adapter
@@ -105,8 +99,8 @@ class Assembly:
             for path in buses:
                 measured = [one for each in self.groups.values() for one in each.adapters]
                 known = dict.fromkeys((*measured, *list_ids("adapters")))
-                if fault := replace_bus(card, self.settings[path], known):
-                    self.faults.append(f"--set {path}: {fault}")
+                if fault := replace_bus(card, path, self.settings[path], known):
+                    self.faults.append(fault)
             if (box := self.parts.get(f"{start}host")) is not None:
                 together = wanted[card.name] in group.adapters and host is None and not buses
                 names = (group.host, wanted[card.name]) if together else None
@@ -171,7 +165,7 @@ class Assembly:
         full, has = f"{adapter.name}.ports", adapter.values["ports"]
         if ports is not None and ports > has:
             allowed = f"up to {has}, as the adapter has"
-            self.faults.append(f"{self.testbed.id}: {path}: found {ports}; allowed: {allowed}")
+            self.faults.append(Fault(f"{self.testbed.id}: {path}", ports, allowed))
         elif ports is not None:
             (given,) = (one for one in self.bed.parameters if one.path == path)
             adapter.values["ports"] = ports
@@ -179,11 +173,7 @@ class Assembly:
 
 
 def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:
-    """Return the link of each trunk that has its own, and under "" that of the others.
-
-    Raises:
-        CatalogError: a trunk has what links of its kind have not.
-    """
+    """Return the link of each trunk that has its own, and under "" of others; or CatalogError."""
     if isinstance(network, BackToBack | OneSwitch):
         return {}
     found: dict[str, Any] = {"": link}
@@ -199,6 +189,6 @@ def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]
     return found
 
 
-def _foreign(testbed: str, place: str, key: str, known: Mapping[str, object]) -> str:
+def _foreign(testbed: str, place: str, key: str, known: Mapping[str, object]) -> Fault:
     allowed = one_of([name for name in known if name != "kind"])
-    return f"{testbed}: {place}.{key}: found on a link of another kind; allowed: {allowed}"
+    return Fault(f"{testbed}: {place}.{key}", key, allowed, text="on a link of another kind")

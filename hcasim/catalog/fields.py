@@ -27,18 +27,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Leaf:
-    """One parameter: its type, unit and range.
+    """One parameter: its type, unit and range, and what it means.
 
     Parameters:
         base: int, str or bool.
-        unit: the dimension of a quantity.
         choices: the only values allowed, if they can be listed.
-        low: smallest value allowed.
-        high: largest value allowed.
+        low: smallest value allowed; high the largest.
         step: what the value must be a multiple of.
-        required: a file must hold it.
         default: what holds for a description that does not say it; None if there is no such value.
-        words: what it means.
     """
 
     base: type
@@ -58,11 +54,11 @@ class Leaf:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def parameter(
-        self, path: str, value: Value, evidence: Evidence, source: str, *more: Any
+        self, path: str, value: Value, evidence: Evidence, source: str, **more: Any
     ) -> Parameter[Value]:
         """Return a value of it with what it comes from; further arguments as for `Parameter`."""
-        unit = self.unit.base if self.unit else ""
-        return Parameter(path, value, self.format(value), unit, evidence, source, *more)
+        more |= {"unit": self.unit.base if self.unit else "", "meaning": self.words}
+        return Parameter(path, value, self.format(value), evidence=evidence, source=source, **more)
 
     def raw(self, value: Value) -> Value:
         """Return a value as a file holds it: a quantity as text, others as they are."""
@@ -87,29 +83,20 @@ class Leaf:
         return text
 
     def read(self, raw: object) -> Value:
-        """Return a value of a file, where a quantity is text with a unit, in base units.
-
-        Raises:
-            UnitError: a wrong type, unit or value; the message says what was found and allowed.
-        """
+        """Return a value of a file in base units; UnitError says what was found and allowed."""
         if self.unit is not None:
             if not isinstance(raw, str):
                 example = f'"{raw} {self.unit.zero}"' if type(raw) in (int, float) else "text"
-                raise UnitError(
-                    f"found {shown(raw)} without a unit; {self.unit.hint}, such as {example}"
-                )
+                hint = f"; {self.unit.hint}, such as {example}"
+                raise UnitError(raw, hint=hint, text=f"{shown(raw)} without a unit")
             return self._check(self.unit.parse(raw), raw)
         if type(raw) is not self.base:
-            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}")
+            raise UnitError(raw, self.allowed, text=shown(raw))
         assert isinstance(raw, int | str | bool)
         return self._check(raw, raw)
 
     def read_argument(self, text: str) -> Value:
-        """Return a value of the command line, where all is text, and "4K" or 8 are sizes, too.
-
-        Raises:
-            UnitError: as for `read`.
-        """
+        """Return a value of the command line, where all is text, and "4K" or 8 are sizes, too."""
         if self.unit is not None:
             return self._check(self.unit.parse_argument(text), text)
         if self.base is bool:
@@ -129,17 +116,13 @@ class Leaf:
     def _check(self, value: Value, raw: object) -> Value:
         if not self.allows(value):
             close = nearest(value, map(str, self.choices)) if isinstance(value, str) else ""
-            raise UnitError(f"found {shown(raw)}; allowed: {self.allowed}{close}")
+            raise UnitError(raw, self.allowed, close, shown(raw))
         return value
 
 
 @dataclass(frozen=True)
 class PlainKey:
-    """A key that needs no evidence: a word, or a list of many.
-
-    Parameters:
-        refers: the kind of description that it names, if it names any.
-    """
+    """A key without evidence: a word, or a list of many; it may refer to a kind of description."""
 
     many: bool
     required: bool
@@ -183,9 +166,7 @@ def leaf_paths(
     """Return the leaves of a description by dotted path.
 
     Parameters:
-        model: the description.
-        values: nested tables, of which the leaves are wanted; without it, the leaves of all
-            sections that there may be.
+        values: nested tables that have them; without it, those of all sections that may be.
         every: with the leaves that the values lack and may have.
     """
     return dict(_leaves(model, values, every, DEPTH))

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from hcasim.catalog.folders import find_file
-from hcasim.ground.errors import Fault, display, nearest, refuse
+from hcasim.ground.errors import Fault, FaultError, display, nearest, refuse
 from hcasim.ground.faults import told, without_faults
 from hcasim.ground.reading import read_toml, render_toml
 from hcasim.ground.text import brief, html_table
@@ -78,9 +78,8 @@ class FittedValue(_Record):
     @model_validator(mode="after")
     def _has_a_value_or_a_tie(self) -> Self:
         if (self.value is None) == (not self.tied_to):
-            raise ValueError(
-                f"found {'both' if self.tied_to else 'neither'}; allowed: value or tied_to"
-            )
+            found = "both" if self.tied_to else "neither"
+            raise FaultError(self, "value or tied_to", text=found)
         if own := [name for name in _OF_A_LEADER if self.tied_to and name in self.model_fields_set]:
             raise ValueError(f"found {', '.join(own)}, but a tied entry has that of its leader")
         return self
@@ -214,21 +213,13 @@ class Fit(_Record):
 
 
 def load_fit(name: str) -> Fit:
-    """Read a fit by its id or the path of its file.
-
-    Raises:
-        CatalogError: an unknown id, or every fault of the file.
-    """
+    """Read a fit by its id or the path of its file; CatalogError has every fault."""
     file = find_file(name, "calibrations")
     return parse_fit(file.stem, file, read_toml(file))
 
 
 def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
-    """Return the fit of an id from the contents of its file, with ties resolved.
-
-    Raises:
-        CatalogError: with every fault of the file.
-    """
+    """Return the fit of an id from the contents of its file; CatalogError has every fault."""
     _, faults = check_fit(file, table)
     if table.get("id") != identifier:
         faults.append(Fault(f"{display(file)}: id", table.get("id"), repr(identifier)))

@@ -59,8 +59,7 @@ def link_of_port(
         testbed: its id.
         adapter: what it speaks tells the kind of the link.
         switches: none of which takes a faster link than its ports do.
-        given: values of the testbed's section `link`.
-        known: parameters of that.
+        given: values of the testbed's section `link`; known are its parameters.
     """
     protocol, own = adapter.protocol, {one.path: one for one in known}
     start = f"{adapter.name}.port"
@@ -76,10 +75,9 @@ def link_of_port(
         why = "takes the fastest link of its ports"
         if wanted != kind:
             why = f"has links of kind {wanted}"
-        return (
-            f"{start}.{missing[0]}: missing in {adapter.values['id']}, which speaks {protocol}; "
-            f"allowed: a value, because {testbed} {why}"
-        )
+        said = f"missing in {adapter.values['id']}, which speaks {protocol}"
+        allowed = f"a value, because {testbed} {why}"
+        return Fault(f"{start}.{missing[0]}", None, allowed, said=said)
     if wanted != kind:
         allowed = f"a protocol of links of kind {wanted}"
         return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)
@@ -119,12 +117,8 @@ def _other_kind(link: str, kind: str, switch: str, port: Mapping[str, Any] | Non
 def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
     """Give a host the slot that an adapter's bus needs, if it has none.
 
-    Parameters:
-        names: ids of host and adapter where the testbed says that they belong together, and so
-            nothing stands in; None for a what-if.
-
-    Returns:
-        A fault for each section that is missing.
+    Where `names` of host and adapter say that the testbed has them together, nothing stands in,
+    and what is missing is a fault.
     """
     kinds = [bus["kind"] for _, bus in _buses(adapter)]
     # Bridges pass on what a root port returns; the host's own bridge has no bus behind it.
@@ -202,10 +196,7 @@ def _fault(path: str, found: object, allowed: str) -> Fault:
 
 
 def _overtaxed(machine: Machine) -> Iterator[Fault]:
-    """Say which links no port of a switch at their ends can be.
-
-    A rate that a setting gives is a what-if, and may be any.
-    """
+    """Say which links no port of a switch at their ends can be, but for rates that are set."""
     wiring, first = machine.wiring, 0
     ends: dict[str, tuple[Link, list[Switch]]] = {}
     for group in machine.groups if machine.switches else ():

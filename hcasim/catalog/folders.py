@@ -32,11 +32,7 @@ def shipped() -> Path:
 
 
 def roots() -> tuple[Path, ...]:
-    """Return the folders that may hold models/, scenarios/ and calibration/, best first.
-
-    Raises:
-        CatalogError: HCASIM_PATH names what is no folder.
-    """
+    """Return folders of models/, scenarios/ and calibration/, best first; or CatalogError."""
     own = [Path(name).absolute() for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     wrong = (Fault(VARIABLE, str(path), "folders") for path in own if not path.is_dir())
     refuse(*wrong)
@@ -44,11 +40,7 @@ def roots() -> tuple[Path, ...]:
 
 
 def data_path(*parts: str) -> Path:
-    """Return the first file or folder that exists, or where it would be among the shipped data.
-
-    Parameters:
-        parts: path components, such as "models", "adapters", "mt25208.toml".
-    """
+    """Return the first such file or folder that exists, or where it would be as shipped."""
     candidates = [root.joinpath(*parts) for root in roots()]
     return next((path for path in candidates if leads_to(path)), candidates[-1])
 
@@ -100,11 +92,7 @@ def adopt(file: Path, kind: str) -> None:
 
 
 def list_ids(kind: str) -> list[str]:
-    """Return the ids of one of KINDS, sorted; those of scenarios are "<paper>/<figure>".
-
-    Raises:
-        CatalogError: an unknown kind.
-    """
+    """Return the ids of one of KINDS, sorted; those of scenarios are "<paper>/<figure>"."""
     pattern = "**/*.toml" if str(kind) == "scenarios" else "*.toml"
     found = ((path, folder) for folder in _folders(kind) for path in folder.glob(pattern))
     return sorted({path.relative_to(one).with_suffix("").as_posix() for path, one in found})
@@ -124,13 +112,7 @@ def a_model(kind: str) -> str:
 
 
 def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None) -> Fault:
-    """Say that an id is unknown, which ids are known and where they are looked for.
-
-    Parameters:
-        kind: one of KINDS, or "models" for all of those.
-        identifier: what was asked for.
-        known: ids that would do, if they are not those of the kind.
-    """
+    """Say that an id of one of KINDS, or "models", is unknown, and which are known and where."""
     place = PLACES.get(kind, Path(kind))
     known = list_ids(kind) if known is None else known
     folders = {root: root / place for root in roots()}

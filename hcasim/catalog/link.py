@@ -11,6 +11,7 @@ from pydantic import Field
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.provenance import Evidence, Value
 from hcasim.catalog.section import PLAIN, Latency, Section, key, optional
+from hcasim.ground.errors import Fault
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
 _8B10B = Fraction(8, 10)
@@ -168,12 +169,12 @@ MTUS: Mapping[str, Leaf] = {
 """By kind: the payload of an InfiniBand packet, or the IP packet of an Ethernet frame."""
 
 
-def mtu_fault(mtu: object, found: str, *kinds: str) -> str | None:
+def mtu_fault(mtu: object, found: str, *kinds: str) -> Fault | None:
     """Say what is allowed if an MTU in bytes, given as `found`, is of none of some kinds."""
     leaves = [MTUS[kind] for kind in kinds]
     if type(mtu) is int and any(leaf.allows(mtu) for leaf in leaves):
         return None
-    return f"found {found}; allowed: {', or '.join(leaf.allowed for leaf in leaves)}"
+    return Fault("", mtu, ", or ".join(leaf.allowed for leaf in leaves), text=found)
 
 
 AROUND_ROCE = 96

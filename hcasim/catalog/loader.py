@@ -118,11 +118,7 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
 
 
 def find_kind(name: str) -> str:
-    """Return the kind of a model by its id, or of a model or scenario by its file.
-
-    Raises:
-        CatalogError: there is none.
-    """
+    """Return the kind of a model by its id, or of a model or scenario by its file."""
     for kind in MODELS:
         if name in list_ids(kind):
             return kind

@@ -111,11 +111,7 @@ class ModelFile:
         self.fits: dict[str, Fit] = {}
 
     def read(self) -> Loaded:
-        """Return what it describes.
-
-        Raises:
-            CatalogError: every fault of the file.
-        """
+        """Return what it describes; CatalogError has every fault of the file."""
         table, inherited = read_toml(self.file), {}
         if self.base is not None:
             own, name = Description.model_fields, self.base.model.id
@@ -241,7 +237,8 @@ class ModelFile:
             entry = f"{display(fit.file)}: entries.{name}"
             if name not in fit.entries:
                 close = nearest(name, fit.entries)
-                return Wrong(f"{entry}: missing, but {where} is fitted{close}")
+                why = f"missing, but {where} is fitted"
+                return Wrong(Fault(entry, None, "", close, said=why))
             where, said = entry, fit.entries[name]
             tie = f", tied to {said.tied_to}" if said.tied_to else ""
             source = f"{source}; fit {fit.id}{tie}" + (f" ({said.note})" if said.note else "")
@@ -250,12 +247,12 @@ class ModelFile:
                 value = key.read(said.value)
                 interval = _interval(key, said, value)
             except UnitError as error:
-                faults.append(f"{where}: {error}")
+                faults.append(error.fault.at(where))
         if faults:
             return Wrong(*faults)
         assert evidence is not None
-        told_by = (evidence, str(source), interval, tuple(said.claims))
-        self.parameters[own] = key.parameter(own, value, *told_by)
+        known = key.parameter(own, value, evidence, str(source))
+        self.parameters[own] = replace(known, interval=interval, claims=tuple(said.claims))
         return value
 
     def in_fit(self, path: str) -> str:
@@ -278,7 +275,8 @@ class ModelFile:
         for name in fit.entries:
             if name.startswith(self.in_fit("")) and name not in known:
                 close = nearest(name, known)
-                yield f"{display(fit.file)}: entries.{name}: unknown parameter{close}"
+                place = f"{display(fit.file)}: entries.{name}"
+                yield Fault(place, name, "", close, said="unknown parameter")
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:
@@ -286,11 +284,11 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
         return None
     low, high = (key.read(bound) for bound in entry.interval)
     if not (isinstance(low, int) and isinstance(high, int) and isinstance(value, int)):
-        raise UnitError("found an interval; allowed: none for a word")
+        raise UnitError(entry.interval, "none for a word", text="an interval")
     if not low <= value <= high:
         found = f"an interval from {key.format(low)} to {key.format(high)}"
         allowed = f"one that holds the value {key.format(value)}"
-        raise UnitError(f"found {found}; allowed: {allowed}")
+        raise UnitError(entry.interval, allowed, text=found)
     return low, high
 
 

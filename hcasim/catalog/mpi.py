@@ -15,10 +15,12 @@ _Number = Annotated[int, Field(ge=0, le=2**20)]
 _Slots = Annotated[int, Field(ge=2, le=4096)]
 
 
-def _at_most(number: int, limit: int | None, words: str, other: str) -> int:
-    """Refuse to wait for more credits than there are."""
-    if limit is not None and number > limit:
-        raise Clash(f"found {number}; allowed: 0 to {limit}, {words} {other}", other)
+def _at_most(info: ValidationInfo, number: int, other: str, fewer: int = 0) -> int:
+    """Refuse to wait for more credits than there are, or as many."""
+    limit = info.data.get(other, number + fewer) - fewer
+    if number > limit:
+        words = f"{'below' if fewer else 'as many as'} {other}"
+        raise Clash(f"{number}", f"0 to {limit}, {words}", other)
     return number
 
 
@@ -52,7 +54,7 @@ class Ring(Section):
     @classmethod
     def _is_reached(cls, number: int, info: ValidationInfo) -> int:
         # What finds no slot goes to the receive queue, so the sender is never stuck.
-        return _at_most(number, info.data.get("slots"), "as many as", "slots")
+        return _at_most(info, number, "slots")
 
 
 class Queue(Section):
@@ -70,8 +72,7 @@ class Queue(Section):
     @field_validator("credit_return")
     @classmethod
     def _is_reached(cls, number: int, info: ValidationInfo) -> int:
-        receives = info.data.get("receives")
-        return _at_most(number, receives and receives - 1, "below", "receives")
+        return _at_most(info, number, "receives", fewer=1)
 
 
 class Shared(Section):
@@ -162,9 +163,8 @@ class Mpi(Section):
         if way is None or header is None or eager is None:
             return way
         room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
-        needed = max(header.size + eager.limit, header.control)
-        if needed > room:
+        if (needed := max(header.size + eager.limit, header.control)) > room:
             allowed = f"from {needed} B, for header and eager.limit"
             about = ("eager.limit", "header.size", "header.control")
-            raise Clash(f"found room for {room} B; allowed: {allowed}", *about)
+            raise Clash(f"room for {room} B", allowed, *about)
         return way

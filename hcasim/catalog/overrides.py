@@ -10,7 +10,7 @@ from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.part import Part, kind_of
 from hcasim.catalog.protocol import LINK_OF, spoken
-from hcasim.ground.errors import nearest, one_of, refuse, settings_fault
+from hcasim.ground.errors import Fault, nearest, one_of, refuse, settings_fault
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError
 
@@ -20,14 +20,7 @@ PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
 def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return what-if settings as the command line would give them.
-
-    Parameters:
-        overrides: by path, as text or as values: 4, 4.0, numpy.int64(4), True or "4".
-
-    Raises:
-        CatalogError: they are no such thing.
-    """
+    """Return what-if settings as text; values may be 4, 4.0, numpy.int64(4), True or "4"."""
     refuse(settings_fault(overrides))
     given = {path: plain(value) for path, value in (overrides or {}).items()}
     return {
@@ -40,10 +33,11 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     """Apply one setting, to every group of nodes unless it names one; return the fault if any."""
     if NOT_MODELLED.intersection(path.lower().replace("_", ".").split(".")):
         why = "PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
-        return f"--set {path}: {why}"
+        return Fault(f"--set {path}", text, "", said=why)
     prefix = path.partition(".")[0]
     if prefix == "switch" and not switch:
-        return f"--set {path}: there is no switch between two hosts back to back"
+        why = "there is no switch between two hosts back to back"
+        return Fault(f"--set {path}", text, "", said=why)
     if prefix in PREFIXES and not any(part.kind == prefix for part in parts.values()):
         return ""  # its file is faulty and already reported
     found = False
@@ -58,8 +52,8 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
             try:
                 part.put(inner, leaf.read_argument(text), leaf, path)
             except UnitError as error:
-                return f"--set {path}: {error}"
-    return "" if found else f"--set {path}: {_unknown(path, parts)}"
+                return error.fault.at(f"--set {path}")
+    return "" if found else _unknown(path, text, parts)
 
 
 def _starts(part: Part) -> Iterable[str]:
@@ -68,25 +62,21 @@ def _starts(part: Part) -> Iterable[str]:
     return dict.fromkeys((part.name, part.kind, *more))
 
 
-def replace_bus(part: Part, text: str, adapters: Iterable[str]) -> str:
+def replace_bus(part: Part, path: str, text: str, adapters: Iterable[str]) -> str:
     """Give an adapter the bus of another, or the first with a kind of bus; return any fault."""
     others = {name: load(name, "adapters") for name in adapters}
     by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
     other = others.get(by_kind.get(text, text))
     if other is None:
         allowed = [*by_kind, *others]
-        return f"found {text!r}; allowed: {one_of(allowed)}{nearest(text, allowed)}"
+        return Fault(f"--set {path}", text, one_of(allowed), nearest(text, allowed))
     part.take_section("bus", other, f"the bus of {other.model.id}")
     part.set_paths.append(f"{part.name}.bus")
     return ""
 
 
 def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
-    """Let an adapter whose ports take several links speak the protocol of its own one.
-
-    Returns:
-        A fault if it does not speak what the settings say.
-    """
+    """Let an adapter of several protocols speak that of its link or settings, or say why not."""
     usual = part.protocol
     asked = [path for path in part.choosing("protocol") if path in settings]
     if usual is None:
@@ -96,8 +86,7 @@ def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
     for path in asked:
         chosen = settings[path]
         if chosen not in allowed:
-            hint = nearest(chosen, allowed)
-            return f"--set {path}: found {chosen!r}; allowed: {one_of(allowed)}{hint}"
+            return Fault(f"--set {path}", chosen, one_of(allowed), nearest(chosen, allowed))
     if chosen != usual:
         part.values["protocol"] = {"kind": chosen}
     return ""
@@ -116,7 +105,7 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
                     part.put(inner, leaf.read_argument(settings[path]), leaf, path)
 
 
-def _unknown(path: str, parts: Mapping[str, Part]) -> str:
+def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
     """Say why a path cannot be set and which ones can."""
     leaves = {
         f"{start}.{inner}": None
@@ -126,20 +115,17 @@ def _unknown(path: str, parts: Mapping[str, Part]) -> str:
         if start != "link" or part.name != "trunk" or inner not in part.own
     }
     prefix, _, inner = path.partition(".")
-    if path == "link.kind":
-        return (
-            "found no such parameter; links are as the testbed has them: those of pair-roce are "
-            "Ethernet, with any adapter that takes it"
-        )
     if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
-        return "found no such parameter; how many nodes there are stands in the testbed's file"
+        why = "found no such parameter; how many nodes there are stands in the testbed's file"
+        return Fault(f"--set {path}", text, "", said=why)
     starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
     if prefix not in starts:
         hint = nearest(path, leaves) or nearest(prefix, starts)
         if suffix := [repr(leaf) for leaf in leaves if leaf.endswith(f".{path}")]:
             hint = f"; did you mean {one_of(suffix)}?"
         allowed = one_of([f"{name}." for name in starts])
-        return f"unknown parameter; allowed: paths that start with {allowed}{hint}"
+        allowed = f"paths that start with {allowed}"
+        return Fault(f"--set {path}", text, allowed, hint, said="unknown parameter")
     section, what, hint = path, "unknown parameter", nearest(path, leaves)
     while not any(leaf.startswith(f"{section}.") for leaf in leaves):
         section = section.rpartition(".")[0]
@@ -154,4 +140,4 @@ def _unknown(path: str, parts: Mapping[str, Part]) -> str:
     inside = (leaf.partition(f"{section}.") for leaf in leaves)
     below = (inner.partition(".") for start, dot, inner in inside if dot and not start)
     names = dict.fromkeys(f"{section}.{name}{dot and '.*'}" for name, dot, _ in below)
-    return f"{what}; allowed: {one_of([*names])}{hint}"
+    return Fault(f"--set {path}", text, one_of([*names]), hint, said=what)

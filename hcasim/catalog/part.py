@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.model_file import Loaded
 from hcasim.catalog.provenance import SET, UNSAID, Parameter, Value
+from hcasim.ground.errors import Fault
 
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
@@ -32,7 +33,6 @@ class Part:
 
     Parameters:
         name: where its paths begin.
-        model: its class.
         values: nested tables of values in base units, which settings change.
         parameters: the same with provenance, by full path.
         loaded: what its file says, if it has one.
@@ -120,16 +120,12 @@ class Part:
         }
 
     def build(self) -> BaseModel:
-        """Return what it describes.
-
-        Raises:
-            ValidationError: there is no such thing.
-        """
+        """Return what it describes; ValidationError if there is no such thing."""
         if self.loaded is not None and self.values == self.loaded.values:
             return self.loaded.model
         return self.model.model_validate(self.values)
 
-    def blame(self, error: ValidationError) -> Iterator[str]:
+    def blame(self, error: ValidationError) -> Iterator[Fault]:
         """Say which of its settings, each legal alone, clash, and what else could be set, too."""
         inner = {
             path: path.removeprefix(f"{self.name}.").removeprefix(f"{self.kind}.")
@@ -142,21 +138,20 @@ class Part:
             blamed = [path for path in inner if section and f"{inner[path]}.".startswith(section)]
             blamed = blamed or [path for path in inner if f".{inner[path]}".endswith(about)]
             lacking = other in self.leaves.keys() - inner.values()
-            yield (
-                f"--set {', '.join(blamed or inner)}: {f'{self.name}.{section}'[:-1]}: {clash}"
-                + (f"; set {self.name}.{other}, too" if lacking else "")
-            )
+            place = f"--set {', '.join(blamed or inner)}: {f'{self.name}.{section}'[:-1]}"
+            hint = f"; set {self.name}.{other}, too" if lacking else ""
+            fault = clash.fault
+            yield Fault(place, fault.found, fault.allowed, fault.hint + hint, said=fault.said)
 
-    def complete(self) -> Iterator[str]:
+    def complete(self) -> Iterator[Fault]:
         """Give what settings have begun its defaults; leave out what lacks more, and say so."""
         known = {path.removeprefix(f"{self.name}.") for path in self.parameters}
         for place, setting in self.begun.items():
             start = setting.partition(place)[0]
             if lacks := [p for p in self.leaves if p.startswith(place) and p not in known]:
-                yield (
-                    f"--set {setting}: there is no {start}{place[:-1]} here; "
-                    f"allowed: together with {', '.join(start + path for path in lacks)}"
-                )
+                said = f"there is no {start}{place[:-1]} here"
+                allowed = f"together with {', '.join(start + path for path in lacks)}"
+                yield Fault(f"--set {setting}", None, allowed, said=said)
                 outer, _, last = place[:-1].rpartition(".")
                 del self._section(outer)[last]
                 continue

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from hcasim.catalog.link import Gigabits, Speed, Width
 from hcasim.catalog.section import PLAIN, Section, key, optional
+from hcasim.ground.errors import FaultError
 
 
 class InfinibandProtocol(Section):
@@ -55,9 +56,9 @@ class Port(Section):
     @model_validator(mode="after")
     def _is_some_link(self) -> Port:
         if (self.speed is None) != (self.width is None):
-            raise ValueError("found one of speed and width; allowed: both or none")
+            raise FaultError(self, "both or none", text="one of speed and width")
         if self.speed is None and self.gigabits is None:
-            raise ValueError("found no link; allowed: speed and width, gigabits or all of them")
+            raise FaultError(self, "speed and width, gigabits or all of them", text="no link")
         return self
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, get_args
 
-from hcasim.ground.units import TIME
+from hcasim.ground.units import UNITS
 
 Evidence = Literal["spec", "datasheet", "driver", "fitted", "chosen", "assumed"]
 """spec: a published specification. datasheet: the maker's or the machine's own description, or
@@ -35,6 +35,7 @@ class Parameter(Generic[T_co]):
         interval: lowest and highest plausible value of a fitted parameter, in base units.
         claims: what determined a fitted parameter, or the statements that one was chosen from.
         inherited_from: id of the description whose file says it, if it is not the own one.
+        meaning: what it is.
     """
 
     path: str
@@ -46,13 +47,21 @@ class Parameter(Generic[T_co]):
     interval: tuple[int, int] | None = None
     claims: tuple[str, ...] = ()
     inherited_from: str = ""
+    meaning: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value in the unit of all of its kind, and the interval if it has one."""
+        unit = UNITS.get(self.unit)
+        text = unit.shown(int(self.value)) if unit else self.text
+        return f"{text} ({' to '.join(self.ends)})" if self.ends else text
 
     @property
     def ends(self) -> tuple[str, str] | None:
         """The interval in words."""
         if self.interval is None:
             return None
-        low, high = map(TIME.format if self.unit == TIME.base else str, self.interval)
+        low, high = map(UNITS[self.unit].shown if self.unit else str, self.interval)
         return low, high
 
     @property
@@ -63,4 +72,5 @@ class Parameter(Generic[T_co]):
 
     def changed(self, value: T, text: str, source: str) -> Parameter[T]:
         """Return it with another value, which is assumed."""
-        return Parameter(self.path, value, text, self.unit, "assumed", source)
+        meaning = self.meaning
+        return Parameter(self.path, value, text, self.unit, "assumed", source, meaning=meaning)

@@ -14,7 +14,6 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.assembly import Assembly, models_of, trunks_of
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.fitting import contradictions, train
-from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded
@@ -25,7 +24,7 @@ from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.errors import ID, CatalogError, flag_fault, name_fault, refuse
+from hcasim.ground.errors import ID, CatalogError, Fault, flag_fault, name_fault, refuse
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
 
@@ -71,16 +70,7 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
-    try:
-        bed = load(fspath(testbed_id), "testbeds")
-    except CatalogError as error:
-        if adapter is None:
-            raise
-        try:
-            find_file(adapter, "adapters")
-        except CatalogError as unknown:
-            raise CatalogError(error.faults + unknown.faults) from None
-        raise
+    bed = load(fspath(testbed_id), "testbeds")
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.
@@ -98,7 +88,7 @@ def resolve(
         faults += [fault for part in adapters for fault in _choose_firmware(part, firmware_mode)]
     if "mtu" in settings:
         if mtu is not None:
-            faults.append("--set mtu: contradicts --mtu; leave one out")
+            faults.append(Fault("--set mtu", mtu, "", said="contradicts --mtu; leave one out"))
         mtu = settings["mtu"]
     done = {"mtu", BUS, BUS_KIND, "adapter.protocol.kind"}
     done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
@@ -115,7 +105,7 @@ def resolve(
     try:
         size = _mtu_of(bed, mtu, adapters)
     except UnitError as error:
-        faults.append(f"mtu: {error}")
+        faults.append(error.fault.at("mtu"))
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
@@ -163,21 +153,17 @@ def _choose_firmware(part: Part, mode: str) -> Iterator[str]:
     try:
         leaf_paths(Adapter)[name].read(mode)
     except UnitError as error:
-        yield f"{name}: {error}"
+        yield error.fault.at(name)
         return
     if path not in part.parameters:
-        yield f"{name}: found {mode!r}, but {part.values['id']} has no modes"
+        yield Fault(name, mode, "", text=f"{mode!r}, but {part.values['id']} has no modes")
         return
     part.values[name] = mode
     part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
 
 
 def _mtu_of(bed: Loaded, given: object, adapters: Sequence[Part]) -> Parameter[Value]:
-    """The MTU that is given, or that of the testbed as far as the adapters take it.
-
-    Raises:
-        UnitError: it is none.
-    """
+    """The MTU that is given, or that of the testbed as far as the adapters take it; UnitError."""
     assert isinstance(bed.model, Testbed)
     size = {one.path: one for one in bed.parameters}["mtu"]
     kinds: list[str] = [bed.model.link.kind]
@@ -188,7 +174,7 @@ def _mtu_of(bed: Loaded, given: object, adapters: Sequence[Part]) -> Parameter[V
     if given is not None:
         mtu = parse_size(given) if isinstance(given, str) else plain(given)
         if fault := mtu_fault(mtu, repr(mtu), *kinds):
-            raise UnitError(fault)
+            raise UnitError(mtu, fault.allowed)
         assert isinstance(mtu, int)
         size = size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN)
     elif isinstance(bed.model.link, PortLink):

@@ -20,12 +20,6 @@ def file_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of the files of one kind.
 
     It asks for whole sections of files that are not based on another, and not for what is in them.
-
-    Parameters:
-        kind: one of `hcasim.catalog.MODELS`.
-
-    Raises:
-        KeyError: an unknown kind.
     """
     found, *others = [one.model_json_schema(schema_generator=_OfFiles) for one in CLASSES[kind]]
     leaf = TypeAdapter[Any](Given | Chosen | Fitted).json_schema()

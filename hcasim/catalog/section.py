@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from hcasim.ground.errors import FaultError
 from hcasim.ground.text import brief
 from hcasim.ground.units import RATE, Bytes, Picoseconds
 
@@ -50,17 +51,16 @@ def optional(words: str, low: int | None = None, high: int | None = None, **rule
     return key(words, low, high, default=None, **rules)
 
 
-class Clash(ValueError):
+class Clash(FaultError):
     """Values of a section that are legal alone and not together.
 
     Parameters:
-        fault: what was found, and what is allowed.
         about: values outside of the section that it is about, by how their paths end.
         other: key of the section whose value may be changed instead.
     """
 
-    def __init__(self, fault: str, *about: str, other: str = "") -> None:
-        super().__init__(fault)
+    def __init__(self, found: str, allowed: str, *about: str, other: str = "") -> None:
+        super().__init__(found, said=f"found {found}", allowed=allowed)
         self.about = tuple(f".{one}" for one in about)
         self.other = other
 

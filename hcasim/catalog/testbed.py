@@ -9,7 +9,7 @@ from pydantic import ValidationInfo, field_validator
 from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
 from hcasim.catalog.network.topologies import Network
 from hcasim.catalog.section import PLAIN, Description, Refers, Section, key, optional
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import FaultError, nearest, one_of
 from hcasim.ground.units import Bytes, format_size
 
 AdapterName = Annotated[str, Refers("adapters")]
@@ -36,8 +36,7 @@ class Nodes(Section):
     def _is_one_of_them(cls, default: str, info: ValidationInfo) -> str:
         adapters = info.data.get("adapters", (default,))
         if default not in adapters:
-            close = nearest(default, adapters)
-            raise ValueError(f"found {default!r}; allowed: {one_of(adapters)}{close}")
+            raise FaultError(default, one_of(adapters), nearest(default, adapters))
         return default
 
     @property
@@ -66,7 +65,6 @@ class Testbed(Description):
     def _suits_the_link(cls, mtu: int, info: ValidationInfo) -> int:
         link = info.data.get("link")
         kind = "infiniband" if isinstance(link, PortLink) else getattr(link, "kind", None)
-        fault = None if kind is None else mtu_fault(mtu, format_size(mtu), kind)
-        if fault is not None:
-            raise ValueError(fault)
+        if kind is not None and (fault := mtu_fault(mtu, format_size(mtu), kind)):
+            raise FaultError(mtu, fault.allowed, text=format_size(mtu))
         return mtu

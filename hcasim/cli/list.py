@@ -9,23 +9,31 @@ import click
 
 from hcasim.cli.command import Command
 from hcasim.cli.naming import ids
-from hcasim.cli.output import print_json
+from hcasim.cli.outputs import output_faults
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
 
 SECTIONS = ("models", "scenarios", "calibrations", "workloads")
 
 
 @click.command("list", cls=Command)
 @click.argument("what", type=click.Choice(SECTIONS), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str | None, as_json: bool) -> None:
+@result_options(figures=False)
+def command(what: str | None, **given: Any) -> None:
     """List models, scenarios, calibrations and workloads."""
-    found = {name: _rows(name) for name in ([what] if what else SECTIONS)}
-    if as_json:
-        from hcasim.schemas.documents import ListDocument
+    from hcasim.cli.listing import FORMS, Listing
+    from hcasim.schemas.documents import ListDocument
 
-        print_json({**ListDocument.head(), **found})
-        return
+    wanted = Wanted.take(given)
+    refuse(*wanted.faults(), *output_faults(wanted.outputs(FORMS)))
+    found = {name: _rows(name) for name in ([what] if what else SECTIONS)}
+    rows = [{"section": name, **row} for name, section in found.items() for row in section]
+    listing = Listing("What hcasim has", rows, {**ListDocument.head(), **found})
+    wanted.deliver(listing, lambda: _print(found))
+
+
+def _print(found: Mapping[str, list[dict[str, str]]]) -> None:
     for name, rows in found.items():
         columns = list(rows[0]) if rows else ["id"]
         cells = ([*row.values()] for row in rows)

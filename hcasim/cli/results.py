@@ -36,7 +36,7 @@ FORMS = {
 
 
 def result_options(
-    *, forms: Collection[str] = FORMS, folder: str = "", more: str = ""
+    *, forms: Collection[str] = FORMS, folder: str = "", more: str = "", figures: bool = True
 ) -> Decorated:
     """Return what gives a command the options that say what becomes of its result.
 
@@ -44,7 +44,9 @@ def result_options(
         forms: those in which it prints.
         folder: what --output writes into a folder, if it names one.
         more: which endings of --output there are beside those of all results.
+        figures: the result can be drawn.
     """
+    drawn = [click.option("--plot", type=FILE, help="Also draw the result: .png, .svg, .pdf.")]
     return options(
         click.option(
             "-o",
@@ -52,9 +54,9 @@ def result_options(
             type=FILE,
             help=folder
             or "Also write the result, in the form that the ending says: .json, .jsonl,"
-            f" .csv, .parquet, .md, .tex, .html, .txt{more}, or a figure.",
+            f" .csv, .parquet, .md, .tex, .html, .txt{more}{', or a figure' if figures else ''}.",
         ),
-        click.option("--plot", type=FILE, help="Also draw the result: .png, .svg, .pdf."),
+        *(drawn if figures else []),
         click.option(
             "--format",
             "form",
@@ -90,7 +92,7 @@ class Wanted:
         """Take from the arguments of a command what `result_options` gave it."""
         shorthands = [one for one in ("json", "csv") if given.pop(f"as_{one}")]
         form = given.pop("form")
-        return cls(form, given.pop("output"), given.pop("plot"), shorthands, forms)
+        return cls(form, given.pop("output"), given.pop("plot", None), shorthands, forms)
 
     def faults(self) -> Iterator[str]:
         """Say what is wrong with the forms; the shorthand that was given becomes the form."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,16 @@ import click
 from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
-from hcasim.cli.output import note, print_json
+from hcasim.cli.output import note
+from hcasim.cli.outputs import output_faults
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table, word
-from hcasim.ground.errors import refuse
+from hcasim.ground.errors import Fault, nearest, refuse
 
 if TYPE_CHECKING:
     from hcasim.catalog import Machine, Parameter, Value
+    from hcasim.cli.listing import Listing
+    from hcasim.papers.scenario import Scenario
     from hcasim.workloads import Workload
 
 # The first word of the paths that --set takes.
@@ -24,6 +29,7 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID", type=SHOWN)
+@click.argument("path", required=False)
 @click.option("--adapter", type=ADAPTER, help="Of a testbed: with this adapter, by its id or file.")
 @click.option("--host", type=HOST, help="Of a testbed: with this host, by its id or file.")
 @click.option(
@@ -35,66 +41,73 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.option(
     "--grep", metavar="WORD", help="Of a model or testbed: only lines that have this word."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(identifier: str, as_json: bool, **asked: Any) -> None:
+@result_options(figures=False)
+def command(identifier: str, **asked: Any) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
 
-    ID may be a file: ./my.toml. The paths are those that bench --set takes. Of a workload, its
+    ID may be a file: ./my.toml. The paths are those that bench --set takes. With the PATH of a
+    parameter or a section, such as adapter.send, it also says what they mean. Of a workload, its
     options and their defaults are shown.
     """
     from hcasim.catalog import find_kind
     from hcasim.catalog.folders import is_path
+    from hcasim.cli.listing import FORMS
     from hcasim.workloads import find_workload
 
+    wanted = Wanted.take(asked)
+    refuse(*wanted.faults(), *output_faults(wanted.outputs(FORMS)))
     workload = find_workload(identifier)
     is_scenario = "/" in identifier
     if is_path(identifier, "scenarios"):
         is_scenario = find_kind(identifier) == "scenarios"
     if workload is None and not is_scenario:
-        _show_model(identifier, as_json, **asked)
+        found = _model(identifier, **asked)
+    elif given := [name for name, value in asked.items() if value is not None]:
+        option = "PATH" if given[0] == "path" else f"--{given[0]}"
+        what = "scenarios" if is_scenario else "workloads"
+        raise click.UsageError(f"{option} is for models and testbeds, not for {what}")
+    elif workload is None:
+        _show_scenario(identifier, wanted)
         return
-    what = "scenarios" if is_scenario else "workloads"
-    if given := [name for name, value in asked.items() if value is not None]:
-        raise click.UsageError(f"--{given[0]} is for models and testbeds, not for {what}")
-    if workload is not None:
-        _show_workload(workload, as_json)
     else:
-        _show_scenario(identifier, as_json)
+        found = _workload(workload)
+    wanted.deliver(found, lambda: print_table(found.title, found.columns, found.lines()[1:]))
 
 
-def _show_workload(workload: Workload, as_json: bool) -> None:
+def _listing(
+    heading: str, columns: Sequence[str], cells: Iterable[Sequence[str]], **data: Any
+) -> Listing:
+    from hcasim.cli.listing import Listing
+    from hcasim.schemas.documents import ShowHead
+
+    rows = [dict(zip(columns, line, strict=True)) for line in cells]
+    return Listing(heading, rows, {**ShowHead.head(), **data})
+
+
+def _workload(workload: Workload) -> Listing:
     from hcasim.workloads.options import OPTIONS
 
-    rows = [
-        (name, getattr(workload.defaults, name), one.help)
-        for name, one in OPTIONS.items()
-        if name in workload.options
-    ]
-    if as_json:
-        _print_json(
-            "workloads",
-            id=workload.name,
-            title=workload.title,
-            measures=workload.fields,
-            options={name: value for name, value, _ in rows},
-        )
-        return
-    print_table(
+    own = {name: one for name, one in OPTIONS.items() if name in workload.options}
+    values = {name: getattr(workload.defaults, name) for name in own}
+    return _listing(
         f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}",
         ("option", "default", "meaning"),
-        [(f"--{name.replace('_', '-')}", word(value), text) for name, value, text in rows],
+        ((f"--{n.replace('_', '-')}", word(values[n]), one.help) for n, one in own.items()),
+        kind="workloads",
+        id=workload.name,
+        title=workload.title,
+        measures=workload.fields,
+        options=values,
     )
 
 
-def _print_json(kind: str, **parts: Any) -> None:
-    from hcasim.schemas.documents import ShowHead
-
-    print_json({**ShowHead.head(), "kind": kind, **parts})
-
-
-def _show_model(
-    identifier: str, as_json: bool, calibration: Path | None, grep: str | None, **parts: str | None
-) -> None:
+def _model(
+    identifier: str,
+    path: str | None,
+    calibration: Path | None,
+    grep: str | None,
+    **parts: str | None,
+) -> Listing:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load
 
@@ -124,20 +137,27 @@ def _show_model(
                 note(f"{calibration}: nothing of {identifier} was fitted")
             parameters = tuple(fitted.mark(one, start + one.path) for one in parameters)
     prefix = _PREFIXES.get(kind, "")
-    rows = [(_cells(prefix + one.path, one), one) for one in parameters]
+    found = {prefix + one.path: one for one in parameters}
+    if path is not None:
+        below = {name: one for name, one in found.items() if f"{name}.".startswith(f"{path}.")}
+        hint = nearest(path, found)
+        refuse(
+            "" if below else Fault("PATH", path, f"a parameter or section of {identifier}", hint)
+        )
+        found = below
+    columns = ("path", "value", *(("meaning",) if path else ()), "evidence", "source")
+    cells = {name: [_CELLS[key](name, one) for key in columns] for name, one in found.items()}
     if grep is not None:
-        rows = [one for one in rows if grep.lower() in "\n".join(one[0]).lower()]
-        refuse("" if rows else f"--grep: found no {grep!r} in {identifier}")
-    if as_json:
-        several = {"groups": groups} if groups else {}
-        shown = [_parameter(cells[0], one) for cells, one in rows]
-        _print_json(kind, id=identifier, title=title, **several, **used, parameters=shown)
-        return
+        cells = {name: row for name, row in cells.items() if grep.lower() in "\n".join(row).lower()}
+        refuse("" if cells else f"--grep: found no {grep!r} in {identifier}")
     told = ", ".join(f"{name} {part}" for name, part in {**groups, **used}.items())
-    print_table(
+    several = {"groups": groups} if groups else {}
+    return _listing(
         f"{identifier}: {title}" + (f" ({told})" if told else ""),
-        ("path", "value", "evidence", "source"),
-        (cells for cells, _ in rows),
+        columns,
+        cells.values(),
+        **{"kind": kind, "id": identifier, "title": title, **several, **used},
+        parameters=[_parameter(name, found[name]) for name in cells],
     )
 
 
@@ -169,37 +189,59 @@ def _testbed(
     return machine, calibration.marked(machine)
 
 
-def _cells(path: str, parameter: Parameter[Value]) -> tuple[str, ...]:
-    ends = "" if parameter.ends is None else f" ({' to '.join(parameter.ends)})"
-    return path, parameter.text + ends, parameter.evidence, parameter.origin
+_CELLS: Mapping[str, Callable[[str, Parameter[Value]], str]] = {
+    "path": lambda path, one: path,
+    "value": lambda path, one: one.shown,
+    "meaning": lambda path, one: one.meaning,
+    "evidence": lambda path, one: one.evidence,
+    "source": lambda path, one: one.origin,
+}
 
 
 def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
-    names = ("value", "text", "unit", "evidence", "source", "interval", "claims")
+    from hcasim.ground.units import UNITS
+
+    names = ("value", "text", "unit", "evidence", "source", "interval", "claims", "meaning")
     found = {name: getattr(parameter, name) for name in names}
+    if unit := UNITS.get(parameter.unit):
+        ends = parameter.interval and [unit.number(end) for end in parameter.interval]
+        value = unit.number(int(parameter.value))
+        found |= {"value": value, "unit": unit.zero, "interval": ends}
     return {"path": path, **found, "inherited_from": parameter.inherited_from or None}
 
 
-def _show_scenario(identifier: str, as_json: bool) -> None:
+def _show_scenario(identifier: str, wanted: Wanted) -> None:
     from hcasim.papers.loader import load_scenario
     from hcasim.papers.plan import plan_papers
     from hcasim.papers.roles import standings
-    from hcasim.workloads.options import AXES
 
     scenario = load_scenario(identifier)
     found = standings(plan_papers([scenario]))
-    if as_json:
-        shown = scenario.model_dump(mode="json", exclude_none=True)
-        for claim in shown["claims"]:
-            claim["role"] = found[claim["id"]].role
-        _print_json("scenarios", **shown)
-        return
+    shown = scenario.model_dump(mode="json", exclude_none=True)
+    for claim in shown["claims"]:
+        claim["role"] = found[claim["id"]].role
+    names = ("claim", "role", "system", "statement", "published", "unit")
+    claims = [
+        (one.id, found[one.id].role, one.system, one.statement, _published(one.published), one.unit)
+        for one in scenario.claims
+    ]
+    title = f"{scenario.id}: {scenario.title} ({scenario.place})"
+
+    def show() -> None:
+        _print_scenario(scenario, title)
+        print_table("Claims", names, claims, below=True)
+
+    wanted.deliver(_listing(title, names, claims, kind="scenarios", **shown), show)
+
+
+def _print_scenario(scenario: Scenario, title: str) -> None:
+    from hcasim.workloads.options import AXES
+
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
     for name in AXES.keys() & scenario.options.chosen.keys():
         values = map(AXES[name].label, scenario.options.chosen[name])
         options["sizes" if name == "size" else name] = " ".join(values)
     options = {"testbed": scenario.testbed, "workload": scenario.workload, **options}
-    title = f"{scenario.id}: {scenario.title} ({scenario.place})"
     print_table(title, ("option", "value"), ((name, str(one)) for name, one in options.items()))
     series = {name: one.model_dump(exclude_none=True) for name, one in scenario.series.items()}
     columns = list(dict.fromkeys(key for one in series.values() for key in one if one[key] != ""))
@@ -209,12 +251,6 @@ def _show_scenario(identifier: str, as_json: bool) -> None:
         ((name, *(str(one.get(key, "")) for key in columns)) for name, one in series.items()),
         below=True,
     )
-    claims = [
-        (one.id, found[one.id].role, one.system, one.statement, _published(one.published), one.unit)
-        for one in scenario.claims
-    ]
-    names = ("claim", "role", "system", "statement", "published", "unit")
-    print_table("Claims", names, claims, below=True)
 
 
 def _published(published: object) -> str:

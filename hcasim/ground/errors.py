@@ -8,6 +8,7 @@ from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 from hcasim.ground.text import plain
 
@@ -20,44 +21,64 @@ class Fault(str):
     Attributes:
         place: what is wrong: an option, a path, a key of a file; empty if that is not known yet.
         found: what was found there, as a value.
-        allowed: what is allowed, in words.
+        allowed: what is allowed, in words; empty if nothing else would do.
         hint: the nearest valid name, as `nearest` says it, or nothing.
+        said: what is wrong, in words, such as "found 3" or "missing".
     """
 
     place: str
     found: object
     allowed: str
     hint: str
+    said: str
 
     def __new__(
-        cls, place: str, found: object, allowed: str, hint: str = "", text: str = ""
+        cls,
+        place: str,
+        found: object,
+        allowed: str,
+        hint: str = "",
+        text: str = "",
+        *,
+        said: str = "",
     ) -> Fault:
         """Put a fault into words.
 
         Parameters:
             text: how what was found was written, if not as Python writes it.
+            said: what is wrong, if not that something was found, such as "missing".
         """
-        start = f"{place}: " if place else ""
-        shown = text or shorten(repr(found), 100)
-        fault = super().__new__(cls, f"{start}found {shown}; allowed: {allowed}{hint}")
+        words = said or f"found {text or shorten(repr(found), 100)}"
+        rest = f"; allowed: {allowed}{hint}" if allowed else hint
+        fault = super().__new__(cls, f"{place}: {words}{rest}".removeprefix(": "))
         fault.place, fault.found, fault.allowed, fault.hint = place, found, allowed, hint
-        fault._text = text
+        fault.said = words
         return fault
 
-    _text: str
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, str]]:
+        return (self.place, self.found, self.allowed, self.hint), {"said": self.said}
 
     def at(self, place: str) -> Fault:
         """Return the same fault with the place that it is at."""
-        return Fault(place, self.found, self.allowed, self.hint, self._text)
+        return Fault(place, self.found, self.allowed, self.hint, said=self.said)
+
+
+class FaultError(ValueError):
+    """A value is wrong, whose place the caller knows.
+
+    Parameters:
+        found: the value, or the fault; further arguments are those of `Fault`.
+    """
+
+    def __init__(self, found: object, allowed: str = "", *words: str, **more: str) -> None:
+        if not isinstance(found, Fault):
+            found = Fault("", found, allowed, *words, **more)
+        self.fault = found
+        super().__init__(self.fault)
 
 
 class CatalogError(Exception):
-    """Every fault found in one pass over the descriptions.
-
-    Parameters:
-        faults: one line each: file and key path, what was found, what is allowed. A line that
-            comes twice is kept once.
-    """
+    """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults: list[str] = list(dict.fromkeys(faults))
@@ -68,8 +89,7 @@ class CatalogError(Exception):
 
 
 def words_of(error: BaseException) -> str:
-    """Return the kind of an exception and what it says, if it can say anything."""
-    # A class of somebody else's may hide its name.
+    """Return the kind of an exception and what it says; a class of others may hide its name."""
     name = str(type.__getattribute__(type(error), "__name__"))
     try:
         return f"{name}: {error}".removesuffix(": ")
@@ -80,10 +100,7 @@ def words_of(error: BaseException) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the closest known name, or nothing if none is close.
-
-    Of several that are equally close it is the first.
-    """
+    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close."""
     return _nearest(str(name).lower(), tuple(known))
 
 
@@ -102,11 +119,8 @@ def _nearest(wanted: str, names: tuple[str, ...]) -> str:
 
 def one_of(allowed: Sequence[str]) -> str:
     """Write alternatives as `a, b or c`."""
-    if not allowed:
-        return "nothing"
-    if len(allowed) == 1:
-        return allowed[0]
-    return f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+    *most, last = allowed or ["nothing"]
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def display(path: Path) -> str:
@@ -127,8 +141,8 @@ def refuse(*faults: str) -> None:
 def name_fault(what: str, given: object, allowed: str = ID) -> str:
     """Say that an argument names nothing: it is neither text nor a path object."""
     # A path object may be of bytes.
-    named = isinstance(given, PathLike) and isinstance(given.__fspath__(), str)
-    return _fault(isinstance(given, str) or named, what, given, allowed)
+    name = given.__fspath__() if isinstance(given, PathLike) else given
+    return _fault(isinstance(name, str), what, given, allowed)
 
 
 def flag_fault(what: str, given: object, beside: str = "") -> str:
@@ -152,23 +166,18 @@ def words_fault(what: str, given: object) -> str:
 
 def table_fault(what: str, given: object, example: str) -> str:
     """Say that an argument, if it is given, is no dictionary whose keys are names."""
-    return _fault(_is_table(given), what, given, f"a dictionary such as {example}")
+    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
+    return _fault(given is None or named, what, given, f"a dictionary such as {example}")
 
 
 def settings_fault(given: object) -> str:
     """Say that what-if settings, if they are given, are no values by path."""
-    allowed = "values by path, such as {'adapter.bus.lanes': 4}"
-    return _fault(_is_table(given), "overrides", given, allowed)
+    return table_fault("overrides", given, "{'adapter.bus.lanes': 4}, of values by path")
 
 
 def call_fault(what: str, given: object) -> str:
     """Say that an argument, if it is given, cannot be called."""
     return _fault(given is None or callable(given), what, given, "a function, or None")
-
-
-def _is_table(given: object) -> bool:
-    named = isinstance(given, Mapping) and all(isinstance(one, str) for one in given)
-    return given is None or named
 
 
 def _fault(fits: bool, what: str, given: object, allowed: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import takewhile
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import Fault, FaultError, nearest, one_of
 
 _SHOWN = 60
 """Characters of what was found that a message repeats."""
@@ -41,11 +42,7 @@ Models = Sequence[type[BaseModel]]
 
 
 class Wrong:
-    """Stands in the place of a value that was found wrong before pydantic sees it.
-
-    Parameters:
-        faults: what is said of it.
-    """
+    """Stands in the place of a value of which faults are known before pydantic sees it."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = faults
@@ -58,46 +55,37 @@ def told(
     start: str,
     wanted: Callable[[type[BaseModel], str], str] = lambda model, key: "",
 ) -> list[str]:
-    """Return a line for each value that is wrong: `key path: fault`.
+    """Return a fault for each value of a table that pydantic found wrong.
 
     Parameters:
-        error: what pydantic raised.
         models: what was validated against: one model, or all that there are to choose from.
-        table: what was validated.
         start: of each line, such as the name of the file.
         wanted: what is allowed for a key that is missing, by the model and the key.
     """
-    found: dict[tuple[str, str], list[str]] = {}
+    given: list[str] = []
+    found: dict[tuple[str, str], tuple[object, dict[str, None]]] = {}
     for one in error.errors(include_url=False):
         if isinstance(one["input"], Wrong):
-            found |= {(fault, ""): [] for fault in one["input"].faults}
+            given += one["input"].faults
             continue
         place = start + _place(one["loc"], table, one["type"] == "missing")
         head, allowed = _fault(one, models, wanted)
         if one["type"].startswith("union_tag"):
             place += ("." if place != start else "") + one["ctx"]["discriminator"].strip("'")
         # Each branch of a union says what it allows.
-        same = found.setdefault((place, head), [])
-        if allowed and allowed not in same:
-            same.append(allowed)
-    return [
-        ": ".join(filter(None, (place.removesuffix(": "), head)))
-        + (f"; allowed: {one_of(allowed)}" if allowed else "")
-        for (place, head), allowed in found.items()
+        _, same = found.setdefault((place, head), (one["input"], {}))
+        same |= {allowed: None} if allowed else {}
+    return given + [
+        Fault(place.removesuffix(": "), value, one_of([*allowed]) if allowed else "", said=head)
+        for (place, head), (value, allowed) in found.items()
     ]
 
 
 def without_faults(error: ValidationError, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is left of a table without that with which validation has found fault.
-
-    Parameters:
-        error: what pydantic raised.
-        table: what was validated; it is not changed. Of a list all goes.
-    """
+    """Return a copy of a table without what validation found wrong; of a list all goes."""
     kept: dict[str, Any] = deepcopy(dict(table))
     for one in error.errors(include_url=False):
-        numbered = [n for n, part in enumerate(one["loc"]) if isinstance(part, int)]
-        location = [str(part) for part in one["loc"]][: numbered[0] if numbered else None]
+        location = [*takewhile(lambda part: isinstance(part, str), one["loc"])]
         inner: Any = kept
         for part in location[:-1]:
             inner = inner.get(part, {})
@@ -146,7 +134,9 @@ def _fault(
         known = [name for model in _sections(models, outer) for name in _fields(model)]
         return "unknown key", f"{one_of(known)}{nearest(str(last), known)}"
     if kind == "value_error":
-        return str(one["msg"]).removeprefix("Value error, "), ""
+        error = context["error"]
+        fault = error.fault if isinstance(error, FaultError) else None
+        return (fault.said, fault.allowed + fault.hint) if fault else (str(error), "")
     if kind == "union_tag_not_found":
         name = context["discriminator"].strip("'")
         known = [tag for model in _sections(models, one["loc"]) for tag in _tags(model, name)]

@@ -82,14 +82,7 @@ def build() -> str:
 
 
 def look_for_room(size: int) -> None:
-    """Find out whether there is room, in what a process may use of its address space.
-
-    Parameters:
-        size: bytes.
-
-    Raises:
-        MemoryError: if there is not.
-    """
+    """Raise MemoryError if there is no room for bytes in the address space of this process."""
     import mmap
 
     try:

@@ -12,11 +12,9 @@ class Quantity:
     """Something that is measured.
 
     Parameters:
-        field: the key of a row that holds it.
-        unit: of that.
+        field: the key of a row that holds it, in `unit`.
         best: which of several values an author reports as the peak.
-        units: of claims: how much of each is one of `unit`, and how many decimals it is written
-            with.
+        units: of claims: how many of each are one of `unit`, and the decimals it is written with.
         trace: unit in a trace, and how many of it are one of `unit`; none if no trace holds it.
     """
 
@@ -67,11 +65,7 @@ def measured(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def traced(key: str) -> tuple[str, str] | None:
-    """Return the quantity of a trace that holds a key of a row, and which of several it is.
-
-    Parameters:
-        key: such as "latency_us", or "registration_us", which is the time "registration".
-    """
+    """Return what holds a key in a trace: "registration_us" is the time "registration"."""
     words, _, unit = key.rpartition("_")
     named = (name for name, one in QUANTITIES.items() if one.field == key)
     name = next(named, "time" if unit == "us" else "memory")
@@ -80,20 +74,11 @@ def traced(key: str) -> tuple[str, str] | None:
 
 
 def written(value: float, field: str = "") -> str:
-    """Write a result: with two decimals, and with four digits below 1.
-
-    Parameters:
-        value: the result.
-        field: the key of a row; rates, which spread widely, bear their own unit.
-    """
+    """Write a result with two decimals, or four digits below 1; a rate with a unit of its own."""
     unit = ""
     if _own_unit(field):
-        unit, value = (" M/s", value) if value >= _SLOW else (" k/s", 1e3 * value)
+        unit, value = (" M/s", value) if value >= 0.1 else (" k/s", 1e3 * value)
     return (f"{value:.2f}" if value >= 1 else f"{value:#.4g}" if value else "0") + unit
-
-
-_SLOW = 0.1
-"""Millions per second below which a rate is written in thousands."""
 
 
 def number(value: float, unit: str = "") -> str:
@@ -126,15 +111,7 @@ def derivable(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def result(row: Mapping[str, Any], field: str) -> float:
-    """Return one result of a row.
-
-    The bandwidth of a latency benchmark is what one message after the other carries: its bytes
-    over its latency.
-
-    Parameters:
-        row: of a benchmark.
-        field: one of `derivable` of its keys.
-    """
+    """Return a result of a row; bandwidth over a latency is of one message after the other."""
     derived = field == "bandwidth_MBps" and field not in row
     value: float = row["size"] / row["latency_us"] if derived else row[field]
     return value

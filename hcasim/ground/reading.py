@@ -9,10 +9,11 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hcasim.ground.errors import CatalogError, display, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.process import tell_read
 from hcasim.ground.text import printable
 
@@ -45,7 +46,6 @@ def read_file(file: str | Path, most: int = WRITTEN, else_allowed: str = "") -> 
     """Return the bytes of a file.
 
     Parameters:
-        file: its path.
         most: bytes that it may have.
         else_allowed: what may be named instead of a file, for messages.
 
@@ -88,36 +88,19 @@ def size_of(path: Path) -> int:
 
 
 def read_stdin(most: int = MEASURED) -> bytes:
-    """Return what standard input gives.
-
-    Parameters:
-        most: bytes that it may give.
-
-    Raises:
-        CatalogError: it gives more.
-    """
+    """Return what standard input gives; CatalogError if that is more bytes than `most`."""
     return _up_to(most, sys.stdin.buffer, "<stdin>")
 
 
 def check_tree(tree: object) -> None:
-    """Check that what a file holds can be worked with.
-
-    Parameters:
-        tree: tables, lists and values, as TOML and JSON have them.
-
-    Raises:
-        ValueError: it is too deep for whoever goes through it, or holds a number that is too large.
-    """
+    """Raise ValueError if what a file holds is too deep, or has a number that is too large."""
     values: list[object] = [tree]
     for _ in range(DEEPEST + 1):
         if any(isinstance(one, int) and not -(2**63) <= one < 2**63 for one in values):
             raise ValueError(_TOO_LARGE)
         inside = [one for one in values if isinstance(one, dict | list)]
-        values = [
-            one
-            for outer in inside
-            for one in (outer.values() if isinstance(outer, dict) else outer)
-        ]
+        parts = [one.values() if isinstance(one, dict) else one for one in inside]
+        values = [*chain.from_iterable(parts)]
     if inside:
         raise ValueError(_TOO_DEEP)
 
@@ -137,7 +120,7 @@ def _refuse_other(where: str, mode: int, else_allowed: str) -> None:
     if not stat.S_ISREG(mode):
         found = next((name for is_kind, name in _KINDS if is_kind(mode)), "no file")
         allowed = f"a regular file{else_allowed and f', or {else_allowed}'}"
-        raise CatalogError([f"{where}: found {found}; allowed: {allowed}"])
+        raise CatalogError([Fault(where, found, allowed, text=found)])
 
 
 def _up_to(most: int, stream: BinaryIO, where: str) -> bytes:
@@ -147,17 +130,12 @@ def _up_to(most: int, stream: BinaryIO, where: str) -> bytes:
         size += len(piece)
         if size > most:
             limit = f"{most // MIB} MiB"
-            raise CatalogError([f"{where}: found more than {limit}; allowed: up to {limit}"])
+            raise CatalogError([Fault(where, size, f"up to {limit}", text=f"more than {limit}")])
     return b"".join(pieces)
 
 
 def leads_to(path: Path, what: Callable[[Path], bool] = Path.exists) -> bool:
-    """Whether a path leads to something; not if it is too long or leads in a circle.
-
-    Parameters:
-        path: what was written.
-        what: to be there, such as `Path.is_dir`.
-    """
+    """Whether a path leads to something, or a folder with `Path.is_dir`; not if in a circle."""
     try:
         return what(path)
     except (OSError, ValueError):
@@ -165,13 +143,7 @@ def leads_to(path: Path, what: Callable[[Path], bool] = Path.exists) -> bool:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Parameters:
-        file: its path.
-
-    Returns:
-        Its contents, which the caller must not change.
+    """Return the contents of a TOML file, which the caller must not change.
 
     Raises:
         CatalogError: no such file, unreadable, or not TOML; the message has line and column.
@@ -182,13 +154,14 @@ def read_toml(file: Path) -> dict[str, Any]:
         tell_read(file)
         return _read(file, status.st_mtime_ns, status.st_size)
     except (FileNotFoundError, NoSuchFile):
-        raise CatalogError([no_such_file(file)]) from None
+        fault = no_such_file(file)
     except OSError as error:
-        raise CatalogError([f"{display(file)}: cannot be read: {error.strerror}"]) from None
+        fault = f"{display(file)}: cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        raise CatalogError([f"{display(file)}: not UTF-8 text at byte {error.start}"]) from None
+        fault = f"{display(file)}: not UTF-8 text at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        raise CatalogError([f"{display(file)}: not valid TOML: {tree_fault(error)}"]) from None
+        fault = f"{display(file)}: not valid TOML: {tree_fault(error)}"
+    raise CatalogError([fault])
 
 
 def no_such_file(file: Path) -> str:
@@ -211,15 +184,7 @@ def _read(file: Path, modified_ns: int, size: int) -> dict[str, Any]:
 
 
 def render_toml(table: Mapping[str, Any], header: Iterable[str] = ()) -> str:
-    """Write a table as TOML.
-
-    Parameters:
-        table: words, numbers, booleans, lists and tables.
-        header: lines of comment for the top of the file.
-
-    Returns:
-        The text, the same for the same table.
-    """
+    """Return a table as TOML, with lines of comment for the top of the file."""
     import tomli_w
 
     comment = "".join(f"# {printable(line)}".rstrip() + "\n" for line in header)

@@ -16,12 +16,9 @@ _UNPRINTABLE_IN_LINES = re.compile(f"(?![\n\t])[{STEERING}]")
 
 
 def printable(text: str) -> str:
-    """Return a text with escapes, such as \\n, for what would end a line or steer a terminal.
+    """Return a line with escapes, such as \\n, for what would end it or steer a terminal.
 
     Names of files and devices may hold such characters, and traces come from other people.
-
-    Parameters:
-        text: of one line.
     """
     return _UNPRINTABLE.sub(_escape, text)
 
@@ -38,14 +35,7 @@ def _escape(match: re.Match[str]) -> str:
 def plain_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
 ) -> str:
-    """Return a table as aligned text.
-
-    Parameters:
-        title: a line above it; none if empty.
-        columns: their names.
-        rows: the cells as text.
-        right: names of the columns that are aligned to the right.
-    """
+    """Return a table as aligned text below its title, some columns aligned to the right."""
     lines = [list(columns), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     text = [printable(title)] if title else []
@@ -59,13 +49,7 @@ def plain_table(
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Return a table of HTML whose cells are text, and the first of each row its title.
-
-    Parameters:
-        columns: their titles.
-        rows: the cells.
-        caption: what the table is about.
-    """
+    """Return a table of HTML whose cells are text, and the first of each row its title."""
 
     def cells(kind: str, texts: Iterable[str]) -> str:
         return "".join(f"<{kind}>{escape(one)}</{kind}>" for one in texts)
@@ -84,7 +68,6 @@ def command_line(words: Iterable[str]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for the shell, on one line whatever it holds."""
     if word.isprintable():
         return shlex.quote(word)
     # What bash and its like take for a newline.
@@ -97,11 +80,7 @@ def _quoted(word: str) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a number of NumPy as Python's own, and a whole one as an integer; others as they are.
-
-    Parameters:
-        value: such as 4, 4.0, numpy.int64(4) or numpy.True_.
-    """
+    """Return a number of NumPy as Python's own, a whole one as an integer, others as they are."""
     # What NumPy calls a scalar has no dimensions, and so has an array of one number.
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
@@ -109,12 +88,6 @@ def plain(value: object) -> object:
 
 
 def brief(thing: object, *names: object, **parts: object) -> str:
-    """Return the one line that stands for a result.
-
-    Parameters:
-        thing: of which class it is.
-        names: what it is called.
-        parts: what else tells it from others.
-    """
+    """Return the line that stands for a result: its class, names and parts of it."""
     words = [*map(repr, names), *(f"{name}={part!r}" for name, part in parts.items())]
     return f"{type(thing).__name__}({', '.join(words)})"

@@ -10,20 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import FaultError, nearest, one_of
 
 _NUMBER = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*(\S*)", re.ASCII)
 
 
-class UnitError(ValueError):
+class UnitError(FaultError):
     """A text that is not a quantity of the expected dimension."""
 
 
@@ -34,7 +33,7 @@ class Unit:
     Parameters:
         dimension: what is measured, for messages.
         base: name of the unit of the integer value.
-        zero: unit in which zero is written.
+        zero: unit in which zero is written, and values are shown.
         factors: units a file may use, smallest first, each in base units.
         shorthand: further units that only the command line accepts.
         whole: write a value in a larger unit only if it is a whole number of it.
@@ -55,46 +54,26 @@ class Unit:
         return [name for name, _ in self.factors]
 
     def parse(self, text: str) -> int:
-        """Read a text such as "25 ns" exactly.
-
-        Parameters:
-            text: a decimal number and one of this dimension's units.
-
-        Returns:
-            The quantity in base units.
-
-        Raises:
-            UnitError: not a number with a unit, an unknown unit, or not a whole number of base
-                units.
-        """
+        """Return the base units in a text such as "25 ns"; UnitError if not a whole number."""
         return self._parse(text, dict(self.factors))
 
     def parse_argument(self, text: str) -> int:
-        """Read a command-line text, where "4K" and a bare number of bytes are customary too.
-
-        Parameters:
-            text: as for `parse`, or with this dimension's shorthand.
-
-        Returns:
-            The quantity in base units.
-
-        Raises:
-            UnitError: as for `parse`.
-        """
+        """Return the base units in an argument, where "4K" and a bare number of bytes will do."""
         return self._parse(text, dict(self.factors + self.shorthand))
 
     def _parse(self, text: str, factors: Mapping[str, int]) -> int:
         match = _NUMBER.fullmatch(text.strip())
         if match is None:
-            raise UnitError(f"found {text!r}, which is not a number with a unit; {self.hint}")
+            why = f"{text!r}, which is not a number with a unit"
+            raise UnitError(text, hint=f"; {self.hint}", text=why)
         number, unit = match.groups()
         if unit not in factors:
             what = f"the unit {unit!r}" if unit else "no unit"
             close = nearest(unit, self.names) if unit else ""
-            raise UnitError(f"found {text!r} with {what}; {self.hint}{close}")
+            raise UnitError(text, hint=f"; {self.hint}{close}", text=f"{text!r} with {what}")
         exact = Fraction(Decimal(number)) * factors[unit]
         if exact.denominator != 1:
-            raise UnitError(f"found {text!r}, which is not a whole number of {self.base}")
+            raise UnitError(text, text=f"{text!r}, which is not a whole number of {self.base}")
         return int(exact)
 
     @property
@@ -103,14 +82,7 @@ class Unit:
         return f"a {self.dimension} is allowed with the unit {one_of(self.names)}"
 
     def format(self, value: int) -> str:
-        """Write a value in its natural unit, so that `parse` reads the same value back.
-
-        Parameters:
-            value: the quantity in base units.
-
-        Returns:
-            A text such as "25 ns" or "16 KiB".
-        """
+        """Write base units in the natural unit, as "25 ns", so that `parse` reads the same back."""
         if value == 0:
             return f"0 {self.zero}"
         name, factor = self.factors[0]
@@ -118,7 +90,18 @@ class Unit:
         for candidate, size in larger:
             if abs(value) >= size and not (self.whole and value % size):
                 name, factor = candidate, size
-        return f"{_decimal(value, factor)} {name}"
+        # All factors are products of 2 and 5: the division comes to an end.
+        exact = Context(prec=60).divide(Decimal(value), Decimal(factor)).normalize()
+        return f"{exact:f} {name}"
+
+    def number(self, value: int) -> int | float:
+        """Return base units in the unit that all values are shown in."""
+        exact = Fraction(value, dict(self.factors)[self.zero])
+        return exact.numerator if exact.denominator == 1 else float(exact)
+
+    def shown(self, value: int) -> str:
+        """Write a value in the unit that all values are shown in, but for sizes and rates."""
+        return f"{self.number(value)} {self.zero}" if self.zero != self.base else self.format(value)
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -127,16 +110,6 @@ class Unit:
             return self.parse(value) if isinstance(value, str) else value
 
         return core_schema.no_info_before_validator_function(read, handler(source))
-
-
-def _decimal(value: int, factor: int) -> str:
-    sign = "-" if value < 0 else ""
-    whole, rest = divmod(abs(value), factor)
-    digits = ""
-    while rest:
-        digit, rest = divmod(rest * 10, factor)
-        digits += str(digit)
-    return f"{sign}{whole}.{digits}" if digits else f"{sign}{whole}"
 
 
 TIME = Unit(
@@ -166,33 +139,15 @@ OPERATIONS = Unit(
 LENGTH = Unit("length", "mm", "m", (("mm", 1), ("m", 10**3), ("km", 10**6)))
 DELAY = Unit("delay per length", "ps/m", "ns/m", (("ps/m", 1), ("ns/m", 10**3)))
 
-UNITS: Mapping[str, Unit] = MappingProxyType(
-    {unit.dimension: unit for unit in (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, LENGTH, DELAY)}
-)
+_ALL = (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, LENGTH, DELAY)
+UNITS: Mapping[str, Unit] = {unit.base: unit for unit in _ALL}
+"""By the base unit."""
 
 Picoseconds = Annotated[int, TIME]
 Bytes = Annotated[int, SIZE]
 Hertz = Annotated[int, FREQUENCY]
-BytesPerSecond = Annotated[int, RATE]
-Millimetres = Annotated[int, LENGTH]
-PicosecondsPerMetre = Annotated[int, DELAY]
 
-
-def parse_time(text: str) -> int:
-    """Return the picoseconds in a text such as "25 ns"; raise UnitError if it is not a time."""
-    return TIME.parse(text)
-
-
-def parse_size(text: str) -> int:
-    """Return the bytes in a text such as "8", "4K" or "16 KiB"; raise UnitError otherwise."""
-    return SIZE.parse_argument(text)
-
-
-def format_time(value: int) -> str:
-    """Write picoseconds in their natural unit."""
-    return TIME.format(value)
-
-
-def format_size(value: int) -> str:
-    """Write bytes in their natural unit."""
-    return SIZE.format(value)
+parse_time, format_time = TIME.parse, TIME.format
+"""Between a text such as "25 ns" and picoseconds."""
+parse_size, format_size = SIZE.parse_argument, SIZE.format
+"""Between a text such as "8", "4K" or "16 KiB" and bytes."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import gzip
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -18,10 +15,6 @@ from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
 """Level of compression that takes less time than what is compressed."""
-STALE: Final = 10
-"""Seconds after which a temporary file that no process has locked is one that was left."""
-_cleared: set[Path] = set()
-"""Folders in which this process has looked for temporary files that were left."""
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -31,7 +24,6 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
     Parameters:
         path: the file; its folder must exist.
-        content: text is written as UTF-8.
         durable: wait until it would outlast a loss of power.
 
     Raises:
@@ -44,11 +36,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
 @contextlib.contextmanager
 def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Write a file piece by piece, as `write_atomically` does; an exception leaves nothing of it.
-
-    Yields:
-        What to write to.
-    """
+    """Write a file piece by piece, as `write_atomically` does; exceptions leave nothing of it."""
     try:
         if is_device(path):
             with path.open("wb") as through:
@@ -74,12 +62,9 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
 
 @contextlib.contextmanager
 def written_through(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """Write a file piece by piece, compressed if its name ends in .gz.
+    """Write a file piece by piece, compressed if its name ends in .gz, to what takes the pieces.
 
     The same pieces make the same file: neither its name nor a time is in it.
-
-    Yields:
-        What takes the pieces.
     """
     with written_atomically(path) as out:
         if path.suffix.lower() != ".gz":
@@ -109,11 +94,7 @@ def is_device(path: Path) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    """Create an output folder and those above it.
-
-    Raises:
-        CatalogError: it cannot be created, a file has its name, or nothing can be written into it.
-    """
+    """Create an output folder and those above it; CatalogError if it cannot be written into."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -125,11 +106,7 @@ def make_folder(path: Path) -> None:
 
 
 def _folder_of(path: Path) -> Path:
-    """Return the folder of the file that a path leads to.
-
-    Raises:
-        OSError: there cannot be such a file.
-    """
+    """Return the folder of the file that a path leads to; OSError if there cannot be any."""
     with contextlib.suppress(FileNotFoundError):
         # Names that are too long and links that lead in a circle, too.
         path.stat()
@@ -139,29 +116,9 @@ def _folder_of(path: Path) -> Path:
 
 
 def _temporary(folder: Path) -> tuple[int, Path]:
-    _remove_left(folder)
     # Not named after the file, whose name may be as long as names can be.
     path = folder / f".hcasim-{os.urandom(4).hex()}.tmp"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with contextlib.suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return handle, path
-
-
-def _remove_left(folder: Path) -> None:
-    """Remove temporary files of processes that were killed, whose locks have ended with them."""
-    if folder in _cleared:
-        return
-    _cleared.add(folder)
-    for path in folder.glob(".hcasim-????????.tmp"):
-        with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb"):
-                status = os.fstat(handle)
-                old = time.time() - status.st_mtime > STALE
-                if old and stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), path
 
 
 def _try_in(folder: Path) -> None:

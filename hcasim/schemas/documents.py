@@ -65,14 +65,15 @@ class ShownParameter(Form):
     """A value with where it comes from."""
 
     path: str = Field(description="as --set takes it")
-    value: Value = Field(description="in base units")
+    value: Value | float = Field(description="in its unit")
     text: str = Field(description="as a file says it")
-    unit: str = Field(description="base unit of the value; empty of a plain number or a word")
+    unit: str = Field(description="the same for all of its kind; empty of a number or a word")
     evidence: Evidence
     source: str
-    interval: tuple[int, int] | None = Field(description="of a fitted value, in base units")
+    interval: tuple[float, float] | None = Field(description="of a fitted value, in its unit")
     claims: tuple[str, ...] = Field(description="what determined it, or what it was chosen from")
     inherited_from: str | None = Field(description="id of the description that says it, if another")
+    meaning: str = ""
 
 
 class ShownModel(ShowHead):

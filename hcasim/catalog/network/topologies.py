@@ -19,7 +19,7 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
-from hcasim.ground.errors import one_of
+from hcasim.ground.errors import FaultError, one_of
 
 SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
@@ -64,10 +64,9 @@ class FatTree(Section):
     def _divides(self) -> FatTree:
         if self.arity % self.oversubscription:
             divisors = [str(n) for n in range(1, self.arity + 1) if self.arity % n == 0]
-            raise ValueError(
-                f"found an oversubscription of {self.oversubscription} for {self.arity} downlinks, "
-                f"which leaves no whole number of uplinks; allowed: {one_of(divisors)}"
-            )
+            found = f"an oversubscription of {self.oversubscription} for {self.arity} downlinks"
+            why = f"{found}, which leaves no whole number of uplinks"
+            raise FaultError(self.oversubscription, one_of(divisors), text=why)
         return self
 
     @property
@@ -96,13 +95,13 @@ class Tree(Section):
         for name, text in texts.items():
             words = text.split(",")
             if not all(word.strip().isdecimal() and 1 <= int(word) <= 4096 for word in words):
-                raise ValueError(f"found {name} of {text!r}; allowed: numbers such as '16, 4'")
+                raise FaultError(text, "numbers such as '16, 4'", text=f"{name} of {text!r}")
             if name != "children" and int(words[0]) != 1:
-                why = "because each adapter port has one cable"
-                raise ValueError(f"found {name} of {text!r}; allowed: 1 as the first number, {why}")
+                allowed = "1 as the first number, because each adapter port has one cable"
+                raise FaultError(text, allowed, text=f"{name} of {text!r}")
         if len({len(text.split(",")) for text in texts.values()}) > 1:
             found = " and ".join(f"{name} {text!r}" for name, text in texts.items())
-            raise ValueError(f"found {found}; allowed: as many numbers in each, one for a level")
+            raise FaultError(texts, "as many numbers in each, one for a level", text=found)
         return self
 
     @property
@@ -160,9 +159,10 @@ class Explicit(Section):
 
     @model_validator(mode="after")
     def _has_models(self) -> Explicit:
-        without = [name for name, one in self.switches.items() if not (self.switch or one.switch)]
-        if without:
-            raise ValueError(f"found switches without a model: {', '.join(without)}")
+        if without := [
+            name for name, one in self.switches.items() if not (self.switch or one.switch)
+        ]:
+            raise FaultError(without, text=f"switches without a model: {', '.join(without)}")
         return self
 
 

@@ -41,11 +41,8 @@ class Way:
 class Wiring:
     """Switches, the adapter ports on them, and the trunks between them.
 
-    Routes are found for each destination when somebody asks.
-
     Attributes:
-        names: of the switches.
-        models: of the switches.
+        names: of the switches, as their models.
         ways: cables to other switches, by switch.
         used: ports with a cable, by switch.
         places: switch and port of each adapter port, in the order of their LIDs, which begin at 1.
@@ -145,8 +142,6 @@ def wire(
     """Connect the nodes of a machine.
 
     Parameters:
-        network: how.
-        nodes: all.
         switches: the model of each named switch; under "" that of all others.
         trunks: the cables of each named trunk; under "" those of all others.
 
@@ -286,12 +281,7 @@ def _wire_named(
 def select(nodes: Groups, text: str) -> range:
     """Return the numbers of the nodes that words such as "compute", "compute[3]" and "a[0:8]" name.
 
-    Parameters:
-        nodes: all.
-        text: a group, one of its nodes counted from 0, or those from one up to before another.
-
-    Raises:
-        ValueError: no such group or nodes.
+    Nodes are counted from 0 in their group; ValueError if there are no such.
     """
     match = _SELECTION.fullmatch(text)
     names = [name for name, _, _ in nodes]

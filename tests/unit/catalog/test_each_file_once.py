@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, load, loader, resolve
+from hcasim.catalog import load, loader, resolve
 from hcasim.catalog.loader import each_file_once
 
 SETTINGS = {"adapter.bus.lanes": "4", "host.memory.read_latency": "300 ns", "link.speed": "DDR"}
@@ -55,12 +55,3 @@ def test_a_file_that_has_changed_is_read_again_in_the_next_block(
         assert load(str(file), "switches").model.title == before
     assert load(str(file), "switches").model.title == "another"
     assert read == ["infiniscale.toml"] * 3
-
-
-def test_a_faulty_file_is_told_each_time(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('id = "mine"\n')
-    with each_file_once():
-        for _ in range(2):
-            with pytest.raises(CatalogError, match="title"):
-                load(str(file), "switches")

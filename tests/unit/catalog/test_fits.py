@@ -81,14 +81,6 @@ def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
     assert fault.startswith("f.toml: entries.adapters.b: found bounds, claims, but a tied entry")
 
 
-def test_an_entry_has_a_value_or_a_tie() -> None:
-    both = {"value": 1, "tied_to": "adapters.a"}
-    assert faults({"adapters.a": {"value": 1}, "adapters.b": both, "adapters.c": {}}) == [
-        "f.toml: entries.adapters.b: found both; allowed: value or tied_to",
-        "f.toml: entries.adapters.c: found neither; allowed: value or tied_to",
-    ]
-
-
 @pytest.mark.parametrize("key", ["interval", "bounds"])
 @pytest.mark.parametrize(
     ("ends", "fault"),
@@ -104,12 +96,6 @@ def test_a_tie_must_lead_to_a_value() -> None:
     assert len(faults(entries)) == 2
     (fault,) = faults({"adapters.a.x": {"value": 1}, "adapters.b": {"tied_to": "adapters.a.y"}})
     assert fault.endswith("allowed: an entry with a value; did you mean 'adapters.a.x'?")
-
-
-def test_what_a_fit_to_traces_lacks_is_named() -> None:
-    with pytest.raises(CatalogError) as caught:
-        parse_fit("f", FILE, {"id": "f", "settings": {"adapters.a.b": "1"}})
-    assert caught.value.faults == ["f.toml: found a fit to traces without traces, curves, made"]
 
 
 @pytest.mark.parametrize("identifier", list_ids("calibrations"))

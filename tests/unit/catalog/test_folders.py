@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,21 +163,3 @@ def test_the_keys_of_a_file_tell_its_kind_before_its_folder_does(put: Put) -> No
     assert find_kind("adapters/lab.toml") == "testbeds"
     with pytest.raises(CatalogError, match=r"nodes\.host: .* did you mean 'xeon-e7520'"):
         load(str(file), "testbeds")
-
-
-def test_only_a_name_that_is_near_is_suggested_for_a_missing_file(put: Put) -> None:
-    put("adapters", "mt25208", "ft3.toml")
-    with pytest.raises(CatalogError, match=r"its folder holds ft3\.toml$"):
-        load("nothere.toml", "adapters")
-
-
-def test_a_file_of_no_kind_says_so(tmp_path: Path, put: Put) -> None:
-    (tmp_path / "x.toml").write_text('id = "x"\ntitle = "x"\nextra = 1\n')
-    with pytest.raises(CatalogError, match=r"x\.toml: found no key that tells what it describes"):
-        find_kind("x.toml")
-
-
-def test_the_name_of_a_file_is_its_id_wherever_it_lies(put: Put) -> None:
-    shutil.copy(put("stacks", "vapi", "lab/mine.toml"), "other.toml")
-    with pytest.raises(CatalogError, match=r"other\.toml: id: found 'mine'; allowed: 'other'"):
-        load("other.toml", "stacks")

@@ -126,12 +126,6 @@ def test_a_missing_file_is_named_with_what_is_beside_it(data: Path) -> None:
     ]
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(data: Path, faults_of: FaultsOf) -> None:
-    (data / PCIE).unlink()
-    (data / PCIE).mkdir()
-    assert faults_of("mt25208") == [f"{PCIE}: found a folder; allowed: a regular file"]
-
-
 def test_an_unknown_id_lists_the_known_ones(data: Path, faults_of: FaultsOf) -> None:
     assert faults_of("mt2528", "adapters") == [
         (
@@ -152,18 +146,6 @@ def test_an_unknown_kind_lists_the_known_ones(faults_of: FaultsOf) -> None:
         list_ids("scenario")
     with pytest.raises(CatalogError, match="found no calibration 'liu2005'; allowed: liu2004"):
         load_fit("liu2005")
-
-
-def test_ids_are_the_names_of_the_files(data: Path) -> None:
-    assert list_ids("adapters") == ["mt23108", "mt25208"]
-    assert list_ids("scenarios") == ["liu2004/fig03"]
-    assert list_ids("calibrations") == ["liu2004"]
-
-
-def test_a_changed_file_is_read_again(data: Path, edit: Edit) -> None:
-    assert load("mt25208").values["bus"]["lanes"] == 8
-    edit(PCIE, LANES, LANES.replace("8", "16"))
-    assert load("mt25208").values["bus"]["lanes"] == 16
 
 
 def test_a_fitted_leaf_takes_value_interval_and_claims_from_its_fit(data: Path) -> None:

@@ -56,6 +56,9 @@ between = ["left", "spare"]
 [network.trunks.b]
 between = ["spare", "right"]
 """
+RIGHT = '["fast[2]", "slow"]'
+NODES = "network.switches.right.nodes: found "
+CABLES = 'value = {}, evidence = "assumed", source = "invented" }}\nwidth'
 
 
 @pytest.fixture
@@ -152,41 +155,16 @@ def test_a_setting_reaches_all_groups_or_one_and_the_special_one_wins() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        (
-            '["fast[2]", "slow"]',
-            '["fast[2]"]',
-            "network.switches: found slow[0] on no switch; allowed: each node on one of them",
-        ),
-        (
-            '["fast[2]", "slow"]',
-            '["fast[1:3]", "slow"]',
-            "network.switches.right.nodes: found 'fast[1:3]', which is on left already",
-        ),
-        (
-            '["fast[2]", "slow"]',
-            '["fast[2]", "slo"]',
-            "network.switches.right.nodes: found 'slo'; allowed: fast or slow, such as",
-        ),
-        (
-            '["fast[2]", "slow"]',
-            '["fast[3]", "slow"]',
-            "network.switches.right.nodes: found 'fast[3]'; allowed: nodes 0 to 2 of fast",
-        ),
-        (
-            '["spare", "right"]',
-            '["spare", "rigt"]',
-            "network.trunks.b.between: found 'rigt'; allowed: left, right or spare; did you mean",
-        ),
-        (
-            "value = 2, evidence = \"assumed\", source = \"invented\" }\nwidth",
-            "value = 9, evidence = \"assumed\", source = \"invented\" }\nwidth",
-            "switch.ports: found 8; allowed: from 12, for the adapter ports and trunks on left",
-        ),
-        (
-            "[network.switches.spare]",
-            "[network.switches.spare]\n\n[network.switches.lone]",
-            "network: found no way from left to lone; allowed: trunks that connect all switches",
-        ),
+        (RIGHT, '["fast[2]"]', "network.switches: found slow[0] on no switch; allowed: each node"),
+        (RIGHT, '["fast[1:3]", "slow"]', f"{NODES}'fast[1:3]', which is on left already"),
+        (RIGHT, '["fast[2]", "slo"]', f"{NODES}'slo'; allowed: fast or slow, such as"),
+        (RIGHT, '["fast[3]", "slow"]', f"{NODES}'fast[3]'; allowed: nodes 0 to 2 of fast"),
+        ('["spare", "right"]', '["spare", "rigt"]',
+         "network.trunks.b.between: found 'rigt'; allowed: left, right or spare; did you mean"),
+        (CABLES.format(2), CABLES.format(9),
+         "switch.ports: found 8; allowed: from 12, for the adapter ports and trunks on left"),
+        ("[network.switches.spare]", "[network.switches.spare]\n\n[network.switches.lone]",
+         "network: found no way from left to lone; allowed: trunks that connect all switches"),
     ],
 )  # fmt: skip
 def test_a_network_that_cannot_be_says_why(lab: Path, old: str, new: str, fault: str) -> None:

@@ -15,6 +15,7 @@ from hcasim.catalog import (
     PcixDevice,
     resolve,
 )
+from hcasim.catalog.provenance import CHOSEN
 from tests.unit.catalog.conftest import Edit, refused
 
 pytestmark = pytest.mark.usefixtures("data")
@@ -50,13 +51,10 @@ def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None
     ("path", "text", "value", "shown"),
     [
         ("adapter.bus.lanes", "4", 4, "4"),
-        ("adapter.bus.max_read_request", "4096", 4096, "4096 B"),
         ("adapter.bus.max_read_request", "4K", 4096, "4096 B"),
-        ("adapter.bus.max_read_request", "1 KiB", 1024, "1024 B"),
         ("adapter.sqpc.policy", "random", "random", "random"),
         ("adapter.send.latency", "0.5us", 500_000, "500 ns"),
         ("host.memory.bandwidth", "5.3 GB/s", 5_300_000_000, "5.3 GB/s"),
-        ("switch.latency", "140 ns", 140_000, "140 ns"),
         ("link.speed", "DDR", "DDR", "DDR"),
         ("link.cable_length", "10 m", 10_000, "10 m"),
         ("stack.cq_doorbell", "false", False, "false"),
@@ -75,29 +73,17 @@ def test_a_setting_changes_one_value_and_its_evidence(
     assert others == [p for p in plain.parameters if p.path != path]
 
 
-def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
-    machine = resolve("liu2004", adapter="mt23108", overrides={"adapter.bus.clock": "66 MHz"})
-    assert attrgetter("adapter.bus.clock")(machine) == 66_000_000
-
-
 @pytest.mark.parametrize(
     ("path", "text", "fault"),
     [
         ("adapter.bus.lanes", "3", "found 3; allowed: 1, 2, 4, 8, 12 or 16"),
-        ("adapter.bus.lanes", "four", "found 'four'; allowed: 1, 2, 4, 8, 12 or 16"),
         ("adapter.bus.lanes", "", "found ''; allowed: 1, 2"),
         ("adapter.bus.lanes", "9" * 5000, "found '999"),
-        ("adapter.bus.max_payload", "192", "found '192'; allowed: 128 B, 256 B"),
         ("adapter.bus.max_payload", "128 ns", "found '128 ns' with the unit 'ns'; a size"),
         ("adapter.send.latency", "600", "found '600' with no unit; a time is allowed"),
         ("adapter.send.latency", "-1 ns", "found '-1 ns'; allowed: values from 0 ns to 1 s"),
         ("adapter.sqpc.policy", "LRU", "found 'LRU'; allowed: lru, .* did you mean 'lru'?"),
         ("adapter.firmware_mode", " ", "found ' '; allowed: tavor, mem or memfree"),
-        (
-            "adapter.firmware_mode",
-            "memfre",
-            "found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?",
-        ),
         ("adapter.sqpc.entries", "0", "found 0; allowed: whole numbers from 1 to"),
         ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
@@ -106,7 +92,6 @@ def test_a_setting_may_reach_the_other_kind_of_bus_with_its_adapter() -> None:
         ("adapter.bus.mmrbc", "512", "there is no adapter.bus.mmrbc here; allowed: "),
         ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
-        ("mtus", "2048", "unknown parameter; allowed: paths that start with adapter., host."),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
     ],
 )  # fmt: skip
@@ -131,16 +116,6 @@ def test_all_faults_of_a_request_come_at_once(data: Path) -> None:
     ]
 
 
-def test_an_unknown_testbed_and_adapter_are_both_reported(data: Path) -> None:
-    assert refused("liu2040", adapter="mt2520") == [
-        "models/testbeds: found no testbed 'liu2040'; allowed: liu2004; did you mean 'liu2004'?",
-        (
-            "models/adapters: found no adapter 'mt2520'; allowed: mt23108 or mt25208"
-            "; did you mean 'mt25208'?"
-        ),
-    ]
-
-
 def test_faults_of_all_files_come_at_once_and_each_once(data: Path, edit: Edit) -> None:
     (data / "calibration/fits/liu2004.toml").write_text("id = 'x'\n")
     edit("models/hosts/xeon-e7520.toml", "cpus = ", "cpu = ")
@@ -149,27 +124,6 @@ def test_faults_of_all_files_come_at_once_and_each_once(data: Path, edit: Edit) 
     assert "models/hosts/xeon-e7520.toml: cpus: missing; allowed: whole numbers from 1 to 4096" in (
         lines
     )
-
-
-@pytest.mark.parametrize("mtu", [256, 512, 1024, 2048])
-def test_the_mtu_may_be_chosen(mtu: int) -> None:
-    machine = resolve("liu2004", mtu=mtu)
-    assert machine.mtu == mtu
-    chosen = parameter(machine, "mtu")
-    assert (chosen.value, chosen.evidence, chosen.source) == (mtu, "assumed", "chosen for this run")
-
-
-def test_an_mtu_beyond_that_of_the_adapter_is_refused() -> None:
-    assert faults(mtu=4096) == [
-        "liu2004: mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B"
-    ]
-
-
-@pytest.mark.parametrize("mtu", [0, 1, 1000, 8192, True])
-def test_an_odd_mtu_lists_the_legal_ones(mtu: int) -> None:
-    assert faults(mtu=mtu) == [
-        f"mtu: found {mtu!r}; allowed: 256 B, 512 B, 1024 B, 2048 B or 4096 B"
-    ]
 
 
 def test_without_a_switch_two_hosts_are_back_to_back() -> None:
@@ -185,10 +139,7 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
 @pytest.mark.parametrize(
     ("overrides", "place"),
     [
-        (
-            {"host.root_port.completion": "256"},
-            "host.root_port.completion: found 256 B; allowed: up to",
-        ),
+        ({"host.root_port.completion": "256"}, "host.root_port.completion: found 256 B; allowed:"),
         (
             {"host.root_port.posted_data_credits": "8", "adapter.bus.max_payload": "256"},
             "host.root_port.posted_data_credits: found 8; allowed: from 16",
@@ -245,39 +196,6 @@ def test_no_table_is_in_a_memory_that_is_not_there(
     )
 
 
-def test_tables_that_follow_the_mode_can_follow_another() -> None:
-    (fault,) = faults(firmware_mode="mem", overrides={"adapter.memory.size": "0 B"})
-    assert fault.endswith("allowed: 'host', or firmware mode memfree")
-
-
-def test_an_adapter_without_memory_runs_with_all_tables_in_the_host() -> None:
-    assert resolve(
-        "liu2004", firmware_mode="memfree", overrides={"adapter.memory.size": "0 B"}
-    ).adapter.in_host(resolve("liu2004", firmware_mode="memfree").adapter.sqpc)
-
-
-def test_a_machine_is_frozen() -> None:
-    machine = resolve("liu2004")
-    with pytest.raises(ValidationError, match="frozen"):
-        machine.mtu = 2048  # type: ignore[misc]
-    with pytest.raises(ValidationError, match="frozen"):
-        machine.adapter.sqpc.entries = 1  # type: ignore[misc]
-
-
-def test_a_machine_survives_pickling() -> None:
-    machine = resolve("liu2004", overrides={"adapter.bus.lanes": "4"})
-    digest = machine.digest
-    copy = pickle.loads(pickle.dumps(machine))
-    assert copy == machine
-    assert (copy.digest, hash(copy)) == (digest, hash(machine))
-
-
-def test_equal_machines_are_equal_and_others_differ() -> None:
-    machine = resolve("liu2004")
-    assert machine == resolve("liu2004")
-    assert len({machine, resolve("liu2004"), resolve("liu2004", mtu=2048)}) == 2
-
-
 def test_the_digest_depends_on_values_and_on_nothing_else(edit: Edit) -> None:
     machine = resolve("liu2004")
     same = resolve("liu2004", overrides={"adapter.bus.lanes": "8"})
@@ -304,3 +222,36 @@ def test_a_bus_is_taken_over_with_all_its_parameters_and_nothing_of_the_old_one(
     assert bus(machine) == bus(other)
     sources = [p.source for p in machine.parameters if p.path in bus(machine)]
     assert all(source.startswith("the bus of mt23108: ") for source in sources)
+
+
+def test_the_mtu_may_be_chosen_as_far_as_the_adapter_takes_it() -> None:
+    machine = resolve("liu2004", mtu=2048)
+    assert machine.mtu == 2048
+    chosen = parameter(machine, "mtu")
+    assert (chosen.value, chosen.evidence, chosen.source) == (2048, "assumed", CHOSEN)
+    assert faults(mtu=4096) == [
+        "liu2004: mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B"
+    ]
+    for mtu in (0, 1000, True):
+        allowed = "256 B, 512 B, 1024 B, 2048 B or 4096 B"
+        assert faults(mtu=mtu) == [f"mtu: found {mtu!r}; allowed: {allowed}"]
+
+
+def test_an_adapter_without_memory_runs_with_all_tables_in_the_host() -> None:
+    none = {"adapter.memory.size": "0 B"}
+    machine = resolve("liu2004", firmware_mode="memfree", overrides=none)
+    assert machine.adapter.in_host(machine.adapter.sqpc)
+    (fault,) = faults(firmware_mode="mem", overrides=none)
+    assert fault.endswith("allowed: 'host', or firmware mode memfree")
+
+
+def test_a_machine_is_frozen_and_equal_ones_are_equal_also_when_pickled() -> None:
+    machine = resolve("liu2004")
+    for one, name in ((machine, "mtu"), (machine.adapter.sqpc, "entries")):
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(one, name, 1)
+    digest = machine.digest
+    copy = pickle.loads(pickle.dumps(machine))
+    assert copy == machine == resolve("liu2004")
+    assert (copy.digest, hash(copy)) == (digest, hash(machine))
+    assert len({machine, resolve("liu2004"), resolve("liu2004", mtu=2048)}) == 2

@@ -14,12 +14,6 @@ def sources(machine: Machine, section: str) -> list[str]:
     return [p.source for p in machine.parameters if p.path.startswith(f"host.{section}.")]
 
 
-def test_a_host_without_pci_express_has_no_root_port() -> None:
-    machine = resolve(PCI_X_ONLY)
-    assert machine.host.root_port is None
-    assert not sources(machine, "root_port")
-
-
 @pytest.mark.parametrize(
     "what_if", [{"overrides": {"adapter.bus": "mt25208"}}, {"adapter": "mt25218"}]
 )
@@ -41,12 +35,6 @@ def test_a_root_port_that_stands_in_can_be_set_and_one_that_is_not_there_cannot(
     del settings["adapter.bus"]
     with pytest.raises(CatalogError, match=r"there is no host\.root_port here; allowed: "):
         resolve(PCI_X_ONLY, overrides=settings)
-
-
-def test_a_slot_that_the_host_has_is_used() -> None:
-    for adapter in ("mt25208", "mt25218", "mt23108"):
-        machine = resolve("liu2004", adapter=adapter, overrides={"adapter.bus": adapter})
-        assert machine.host == resolve("liu2004").host
 
 
 @pytest.mark.parametrize(

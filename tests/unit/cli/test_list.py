@@ -139,3 +139,38 @@ def test_show_says_from_which_description_a_value_is_inherited(
     (ports,) = (line for line in lines if line.startswith("adapter.ports "))
     assert "from mt25208: " in ports
     assert "from mt25208" not in lanes
+
+
+def test_list_and_show_take_the_forms_of_all_results(hcasim_: Hcasim, tmp_path: Path) -> None:
+    file = tmp_path / "models.csv"
+    printed = hcasim_("list", "models", "--format", "csv", "-o", str(file)).output
+    assert printed == file.read_text()
+    assert printed.splitlines()[0] == "section,id,kind,title,where"
+    assert len(printed.splitlines()) > sum(len(list_ids(kind)) for kind in MODELS)
+    for what in ("liu2004", "write_lat", "liu2004/fig03"):
+        assert hcasim_("show", what, "--format", "markdown").output.startswith("| ")
+    (fault,) = hcasim_("show", "liu2004", "-o", "x.png").faults
+    assert "allowed endings" in fault
+    assert hcasim_("list", "--plot", "x.png").code == 2
+
+
+def test_show_says_what_a_parameter_or_the_parameters_of_a_section_mean(hcasim_: Hcasim) -> None:
+    head, one = hcasim_("show", "mt25208", "adapter.send.latency").output.splitlines()[1:]
+    assert head.split() == ["path", "value", "meaning", "evidence", "source"]
+    assert one.startswith("adapter.send.latency  790 ns (761 ns to 819 ns)  delay of a packet thr")
+    found = hcasim_("show", "liu2004", "adapter.mtt", "--json").json["parameters"]
+    assert {row["path"].rpartition(".")[0] for row in found} == {"adapter.mtt"}
+    assert all(row["meaning"] for row in found)
+    (fault,) = hcasim_("show", "mt25208", "adapter.send.latencie").faults
+    assert fault.endswith("of mt25208; did you mean 'adapter.send.latency'?")
+    assert hcasim_("show", "write_lat", "adapter.send").code == 2
+
+
+def test_one_quantity_has_one_unit(hcasim_: Hcasim) -> None:
+    rows = hcasim_("show", "liu2004", "--json").json["parameters"]
+    assert {row["unit"] for row in rows} == {"", "B", "B/s", "ns", "m", "ns/m", "op/s"}
+    by_path = {row["path"]: row for row in rows}
+    assert by_path["adapter.send.latency"]["value"] == 790
+    assert by_path["link.cable_length"]["value"] == 5
+    (call,) = hcasim_("show", "apt", "stack.registration.call").output.splitlines()[2:]
+    assert call.split()[1:3] == ["10000", "ns"]

@@ -58,13 +58,10 @@ def test_a_file_has_a_largest_size(read: Callable[[Path], object], tmp_path: Pat
     with large.open("wb") as stream:
         stream.truncate(10**12)
     assert "; allowed: up to " in fault(read, large)
-
-
-def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(b"x" * 100)
-    assert read_file(file, 100) == b"x" * 100
-    assert "found more than 0 MiB" in fault(lambda one: read_file(one, 99), file)
+    small = tmp_path / "small"
+    small.write_bytes(b"x" * 100)
+    assert read_file(small, 100) == b"x" * 100
+    assert "found more than 0 MiB" in fault(lambda one: read_file(one, 99), small)
 
 
 def test_folders_and_sockets_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +100,9 @@ def test_sixteen_levels_are_enough(inner: object) -> None:
         tree = {"a": tree} if level % 2 else [tree]
     check_tree({"a": tree})
     check_tree([1, True, -(2**63), 2**63 - 1, 1e300, None, "x"])
-
-
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
-def test_a_number_of_more_than_64_bits_is_refused(number: int) -> None:
-    with pytest.raises(ValueError, match="more than 64 bits"):
-        check_tree({"a": [1, number]})
-
-
-def test_more_than_sixteen_levels_are_refused() -> None:
-    tree: object = {}
+    for number in (2**63, -(2**63) - 1):
+        with pytest.raises(ValueError, match="more than 64 bits"):
+            check_tree({"a": [1, number]})
     for _ in range(100_000):
         tree = [tree]
     with pytest.raises(ValueError, match="more than 16 deep"):
@@ -153,12 +143,9 @@ TOO_LARGE = "found a whole number of more than 64 bits"
         ("a." * 300_000 + "a = 1", "found a key of more than 64 parts"),
         ("[" + '"a" . ' * 100 + "a]", "found a key of more than 64 parts"),
         ("a." * 40 + "a = 1", TOO_DEEP),
-        ("a = " + "[" * 100 + "]" * 100, TOO_DEEP),
         ("a = " + "[" * 5000 + "]" * 5000, TOO_DEEP),
-        ("a = " + "{a=" * 5000 + "1" + "}" * 5000, TOO_DEEP),
         ("a = " + "{a=" * 100_000, TOO_DEEP),
         ("a = 0x" + "f" * 5000, TOO_LARGE),
-        ("a = " + "9" * 5000, TOO_LARGE),
         ("a = " + "1" * 100_000, TOO_LARGE),
     ],
 )

@@ -16,8 +16,6 @@ from hcasim.ground.units import (
     UNITS,
     Unit,
     UnitError,
-    format_size,
-    format_time,
     parse_size,
     parse_time,
 )
@@ -26,26 +24,16 @@ from hcasim.ground.units import (
 def test_a_quantity_is_read_exactly() -> None:
     for unit, text, value in [
         (TIME, "25 ns", 25_000),
-        (TIME, "25ns", 25_000),
-        (TIME, "  25   ns ", 25_000),
+        (TIME, "  25ns ", 25_000),
         (TIME, "0.001 ns", 1),
-        (TIME, "7 ps", 7),
-        (TIME, "3.8 us", 3_800_000),
         (TIME, "1.5 ms", 1_500_000_000),
         (TIME, "2 s", 2_000_000_000_000),
         (TIME, "-1 ns", -1_000),
         (TIME, "+1 ns", 1_000),
-        (SIZE, "512 B", 512),
         (SIZE, "0.5 KiB", 512),
-        (SIZE, "16 KiB", 16_384),
-        (SIZE, "4 MiB", 4_194_304),
         (SIZE, "1 GiB", 1_073_741_824),
         (FREQUENCY, "133.333333 MHz", 133_333_333),
-        (FREQUENCY, "3.4 GHz", 3_400_000_000),
-        (FREQUENCY, "66 kHz", 66_000),
-        (RATE, "6.4 GB/s", 6_400_000_000),
         (RATE, "972 MB/s", 972_000_000),
-        (LENGTH, "5 m", 5_000),
         (LENGTH, "30 mm", 30),
         (DELAY, "5 ns/m", 5_000),
     ]:
@@ -59,17 +47,11 @@ def test_digits_beyond_a_float_are_kept() -> None:
 @pytest.mark.parametrize(
     ("unit", "text", "message"),
     [
-        (
-            TIME,
-            "25",
-            "found '25' with no unit; a time is allowed with the unit ps, ns, us, ms or s",
-        ),
+        (TIME, "25", "found '25' with no unit; a time is allowed with the unit ps, ns, .* or s"),
         (TIME, "25 nz", "found '25 nz' with the unit 'nz'; .* or s; did you mean 'n?s'?"),
-        (TIME, "25 B", "found '25 B' with the unit 'B'"),
         (TIME, "25 NS", "found '25 NS' with the unit 'NS'.*did you mean 'ns'?"),
         (TIME, "", "found '', which is not a number with a unit"),
         (TIME, "ns", "found 'ns', which is not a number with a unit"),
-        (TIME, "fast", "found 'fast', which is not a number with a unit"),
         (TIME, "1,5 ns", "found '1,5 ns' with the unit ',5|found '1,5 ns', which is not"),
         (TIME, "1e3 ns", "found '1e3 ns'"),
         (TIME, "nan ns", "found 'nan ns', which is not a number"),
@@ -90,22 +72,9 @@ def test_what_is_not_a_quantity_is_refused_with_what_is_allowed(
     assert re.search(message, str(caught.value)), str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("8", 8),
-        ("4K", 4096),
-        ("4k"[:1] + "K", 4096),
-        ("1M", 2**20),
-        ("1 G", 2**30),
-        ("2 KiB", 2048),
-    ],
-)
-def test_the_command_line_may_shorten_sizes(text: str, value: int) -> None:
-    assert parse_size(text) == value
-
-
-def test_the_command_line_does_not_shorten_times() -> None:
+def test_the_command_line_may_shorten_sizes_but_not_times() -> None:
+    sizes = {"8": 8, "4K": 4096, "1M": 2**20, "1 G": 2**30, "2 KiB": 2048}
+    assert {text: parse_size(text) for text in sizes} == sizes
     with pytest.raises(UnitError, match="no unit"):
         TIME.parse_argument("25")
     assert parse_time("25 ns") == TIME.parse_argument("25 ns") == 25_000
@@ -135,8 +104,14 @@ def test_a_value_is_written_in_its_natural_unit(unit: Unit, value: int, text: st
     assert unit.format(value) == text
 
 
-def test_the_short_forms_write_times_and_sizes() -> None:
-    assert (format_time(25_000), format_size(512)) == ("25 ns", "512 B")
+def test_times_and_lengths_are_shown_in_one_unit() -> None:
+    assert [TIME.shown(one) for one in (0, 7, 25_000, 10**7)] == [
+        "0 ns",
+        "0.007 ns",
+        "25 ns",
+        "10000 ns",
+    ]
+    assert (LENGTH.shown(5_500), SIZE.shown(2**20)) == ("5.5 m", "1 MiB")
 
 
 @given(st.sampled_from(sorted(UNITS)), st.integers(-(10**24), 10**24))

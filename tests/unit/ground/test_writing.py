@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.ground import writing
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import make_folder, write_atomically, writing_fault, written_atomically
+from hcasim.ground.writing import make_folder, write_atomically, writing_fault
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
@@ -17,14 +16,6 @@ def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     write_atomically(tmp_path / "bytes", b"\x00\xff")
     assert (tmp_path / "text").read_bytes() == "µs\n".encode()
     assert (tmp_path / "bytes").read_bytes() == b"\x00\xff"
-
-
-def test_an_old_file_is_replaced(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("old")
-    write_atomically(file, "new")
-    assert file.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_the_file_may_be_read_by_those_whom_the_umask_allows(tmp_path: Path) -> None:
@@ -60,23 +51,6 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "file", "new")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match=f"there is no folder {tmp_path / 'none'}"):
-        write_atomically(tmp_path / "none" / "file", "text")
-
-
-def test_an_output_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
-    make_folder(tmp_path / "a" / "b")
-    make_folder(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
-
-
-def test_a_file_in_the_place_of_an_output_folder_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CatalogError, match="file: cannot be created"):
-        make_folder(tmp_path / "file")
 
 
 def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
@@ -145,25 +119,12 @@ def test_what_cannot_be_written_is_said_before_and_in_the_same_words(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_folder_into_which_nothing_can_be_written_is_refused() -> None:
+def test_an_output_folder_is_made_with_those_above_it_or_refused(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CatalogError, match="file: cannot be created"):
+        make_folder(tmp_path / "file")
     with pytest.raises(CatalogError, match="/proc/self: cannot be written into"):
         make_folder(Path("/proc/self"))
-
-
-def test_what_a_killed_process_has_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    left, other = tmp_path / ".hcasim-abcdefgh.tmp", tmp_path / ".hcasim-abcdefgh.tmp.mine"
-    outside = tmp_path.parent / "outside"
-    linked = tmp_path / ".hcasim-abcdefgi.tmp"
-    linked.symlink_to(outside)
-    for file in (left, other, outside):
-        file.touch()
-        os.utime(file, (1, 1))
-    with written_atomically(tmp_path / "under way") as stream:
-        (busy,) = {*tmp_path.glob(".hcasim-????????.tmp")} - {linked}
-        stream.write(b"half")
-        os.utime(busy, (1, 1))
-        writing._cleared.clear()
-        write_atomically(tmp_path / "file", "text")
-        assert busy.exists()
-    names = {"under way", "file", other.name, linked.name}
-    assert {one.name for one in tmp_path.iterdir()} == names
