@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from hcasim.calibrate.confidence import NORMAL_95
 from hcasim.calibrate.entries import Verdict
-from hcasim.calibrate.loss import Array
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
-
-ENOUGH = 30.0
-"""So many places of equal weight are enough for quantiles of 5 and 95 %."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +69,6 @@ class Estimate:
         low, high = self.interval
         return self.raw(low), self.raw(high)
 
-    @property
-    def written(self) -> tuple[str, str]:
-        """Value and interval in the cells of a table."""
-        low, high = self.raw_interval
-        return str(self.raw(self.value)), f"{low} to {high}"
-
     def to_dict(self) -> dict[str, Any]:
         """Return the parameter for JSON."""
         one = self.parameter
@@ -96,35 +86,12 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Values that the data allow.
-
-    Parameters:
-        values: draws by parameters, in base units.
-        support: how many places of equal weight they are worth (the effective sample size of
-            L. Kish, Survey Sampling, 1965, section 11.7); infinite if they do not come from
-            weights.
-        cheaper: a place that meets the data better than the fit, by path in base units, if one
-            was come upon.
-    """
-
-    values: Array
-    support: float = math.inf
-    cheaper: Mapping[str, int] | None = None
-
-    @property
-    def poor(self) -> bool:
-        """Whether few places carry the weight, so that bands are rough."""
-        return self.support < ENOUGH
-
-
-@dataclass(frozen=True)
 class Residual:
-    """A published number beside the fitted model's.
+    """A published number beside what a model gives.
 
     Parameters:
         observation: what was published.
-        simulated: with the rounded parameters.
+        simulated: in its unit.
     """
 
     observation: Observation
@@ -143,26 +110,21 @@ class Residual:
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """What was published, what is simulated, and the error in the cells of a table."""
-        return self.published, self.written, f"{100 * self.error:+.2f} %"
+        """What was published, with its rounding, what is simulated, with two digits more, and the
+        error, in the cells of a table."""
+        one = self.observation
+        exponent = one.published.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return (
+            f"{one.published} ± {one.reach:.3g} {one.unit}",
+            f"{self.simulated:.{max(0, 2 - exponent)}f} {one.unit}",
+            f"{100 * self.error:+.2f} %",
+        )
 
     @property
     def ids(self) -> str:
         """The statements of this number."""
         return ", ".join((self.observation.id, *self.observation.repeats))
-
-    @property
-    def published(self) -> str:
-        """The number as printed, with its rounding."""
-        one = self.observation
-        return f"{one.published} ± {one.reach:.3g} {one.unit}"
-
-    @property
-    def written(self) -> str:
-        """The simulated number, with two digits more than were printed."""
-        exponent = self.observation.published.as_tuple().exponent
-        assert isinstance(exponent, int)
-        return f"{self.simulated:.{max(0, 2 - exponent)}f} {self.observation.unit}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the residual for JSON."""

@@ -79,7 +79,7 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
     assert Path("one.toml").read_bytes() == Path("two.toml").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["bootstrap", "linear"])
+@pytest.mark.parametrize("kind", ["linear"])
 def test_each_kind_of_interval_says_what_it_is(hcasim_: Hcasim, exact: Path, kind: str) -> None:
     words = ("calibrate", str(exact / "write_lat.jsonl"), "--testbed", "liu2004", "-j", "1")
     found = hcasim_(*words, *FREE[:2], "--intervals", kind, "--json")
