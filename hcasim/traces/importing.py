@@ -12,7 +12,7 @@ from hcasim.ground.faults import shown
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.traces.figures import all_numbers
 from hcasim.traces.imb import ImbReader
-from hcasim.traces.netpipe import NpOutReader, TerminalReader, first_row
+from hcasim.traces.netpipe import NpOutReader, TerminalReader
 from hcasim.traces.osu import OsuReader
 from hcasim.traces.perftest.out_json import PerftestJsonReader
 from hcasim.traces.perftest.text import PerftestReader
@@ -109,9 +109,9 @@ def _find_reader(source: Source, form: str) -> type[Reader]:
         for reader in _READERS:
             if reader not in marked and any(one.fullmatch(line) for one in reader.marks):
                 marked[reader] = number
-    if row := first_row(source.lines):
-        marked[NpOutReader] = row
-    elif not marked and _is_table(source):
+    lines = [line for line in source.lines if line.strip() and not line.lstrip().startswith("#")]
+    # Nothing else than np.out is rows of numbers alone.
+    if not marked and 2 * sum(all_numbers(line, 2) for line in lines) > len(lines):
         marked[NpOutReader] = 1
     if len(marked) > 1:
         in_order = sorted(marked, key=marked.__getitem__)
@@ -122,12 +122,6 @@ def _find_reader(source: Source, form: str) -> type[Reader]:
     if not marked:
         raise CatalogError([f"{source.name}: {_unknown(source)}"])
     return next(iter(marked))
-
-
-def _is_table(source: Source) -> bool:
-    """Whether most lines are rows of numbers, as those of np.out."""
-    lines = [line for line in source.lines if line.strip() and not line.lstrip().startswith("#")]
-    return 2 * sum(all_numbers(line, 2) for line in lines) > len(lines)
 
 
 def _unknown(source: Source) -> str:

@@ -77,39 +77,6 @@ _TERMINAL_FORMS = tuple(
     for version, unit in (("3", "Mibit/s"), ("4", "Mbit/s"))
     for ways in (1, 2)
 )
-_RUN = 3
-"""Rows one after the other that agree with a version of NetPIPE: those are no accident."""
-
-
-def first_row(lines: Sequence[str]) -> int | None:
-    """Return the first line of a table of np.out, whatever else a file holds.
-
-    What another tool printed may have as many columns; but its size, throughput and time do not
-    say the same in several lines, one after the other.
-    """
-    agreed = 0
-    for number, line in enumerate(lines, start=1):
-        agreed = agreed + 1 if _is_row(line.split()) else 0
-        if agreed == _RUN:
-            return number - _RUN + 1
-    return None
-
-
-def _is_row(words: Sequence[str]) -> bool:
-    if len(words) not in (3, 5):
-        return False
-    try:
-        row = [figure(word, "") for word in words]
-    except Unreadable:
-        return False
-    # NetPIPE prints decimals; iterations and the like are whole numbers.
-    return any(
-        form.columns == len(row)
-        and "." in row[1].text
-        and "." in row[form.time].text
-        and form.fits(row)
-        for form in _FILE_FORMS
-    )
 
 
 def write_netpipe(run: Run) -> Iterator[str]:

@@ -12,13 +12,12 @@ from hcasim.calibrate import intervals
 from hcasim.calibrate.confidence import Around
 from hcasim.calibrate.descent import TRACES, Search
 from hcasim.calibrate.fit import calibrate, restored
-from hcasim.calibrate.intervals import profiled, with_linear
+from hcasim.calibrate.intervals import drawn, profiled, with_linear
 from hcasim.calibrate.loss import LOSSES
 from hcasim.calibrate.objective import Budget, Objective
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
 from hcasim.calibrate.report import FitReport
-from hcasim.calibrate.sampling import drawn
 from hcasim.catalog import Fit
 from hcasim.runs.executor import OutOfTime
 from hcasim.runs.experiment import Experiment

@@ -6,9 +6,8 @@ from numpy.typing import NDArray
 
 from hcasim.calibrate.descent import TRACES
 from hcasim.calibrate.fit import calibrate
-from hcasim.calibrate.intervals import profiled
+from hcasim.calibrate.intervals import drawn, profiled
 from hcasim.calibrate.report import FitReport
-from hcasim.calibrate.sampling import drawn
 from hcasim.catalog import Fit
 from tests.unit.calibrate.toys import (
     RECEIVE,
