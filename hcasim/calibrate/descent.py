@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss
-from hcasim.calibrate.objective import Budget, BudgetSpent, Objective
+from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.parameters import FreeParameter, Space
 from hcasim.runs.executor import OutOfTime
 
@@ -35,7 +35,6 @@ class Search:
         step: steps that are shorter end the search, in widths of the bounds; by default a tenth
             of what the results are rounded to.
         gain: steps that lower the cost by a smaller share end it, too.
-        budget: what it may take; without end if None.
         thorough: search again from where the first search ended, even if that is not a bound;
             else look around first: try numbers that are no times over their range, go to where
             straight models are met best, and leave what the data do not tell as it was.
@@ -45,7 +44,6 @@ class Search:
     loss: Loss = LINEAR
     step: float | None = None
     gain: float = 1e-12
-    budget: Budget | None = None
     thorough: bool = True
     begin: Mapping[str, int] | None = None
 
@@ -87,8 +85,6 @@ def searched(
         inside = strides.x.clip(INSIDE, 1 - INSIDE)
         settled = not how.thorough and strides.status > 0 and bool((inside == strides.x).all())
         settles = strides if settled else place.descend(inside, "trf")
-    except BudgetSpent:
-        return Solution(place.rounded(place.best), place.errors, converged=False)
     except OutOfTime as error:
         if place.errors.size:
             best = place.rounded(place.best)

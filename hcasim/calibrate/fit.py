@@ -51,10 +51,8 @@ def calibrate(
     """
     parameters = free_parameters(fit)
     kept = without_repeats(observations)
-    objective = Objective(kept, parameters, run, search.budget)
+    objective = Objective(kept, parameters, run)
     solution = searched(objective, parameters, search)
-    # What remains is needed to say how good the fit is, however it ended.
-    objective.budget = None
     around = Around(objective, parameters, solution.values, solution.residuals, search.loss)
     if not search.thorough and around.confidence.undetermined.size:
         around = restored(around)
@@ -117,8 +115,7 @@ def fit_traces(prepared: Prepared, run: Run) -> FitReport:
     Raises:
         OutOfTime: the seconds of the budget are over.
     """
-    budget = prepared.request.budget
-    seconds = None if budget is None else budget.seconds
+    seconds = prepared.request.budget
     with time_limit(None if seconds is None else monotonic() + seconds):
         fitted, held = prepared.gathered.split(prepared.request.holdout)
         report, samples = _searched(prepared, fitted, run)
@@ -138,7 +135,7 @@ def _searched(
 ) -> tuple[FitReport, Array]:
     """Search, and look around; if a better place comes up, search again from there."""
     request = prepared.request
-    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
+    search = replace(TRACES, loss=LOSSES[request.loss])
     evaluations = 0
     profiles: Sequence[Side] = ()
     for _ in range(SEARCHES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,23 +54,6 @@ simulate = runner(jobs=1)
 """Simulates points one after another in this process."""
 
 
-class BudgetSpent(Exception):
-    """A search has used up what it was given."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much a fit may take; without end where it is None.
-
-    Parameters:
-        evaluations: points of the parameters at which a search may compute the observations.
-        seconds: of all that is simulated.
-    """
-
-    evaluations: int | None = None
-    seconds: float | None = None
-
-
 class Objective:
     """The observations as a function of the parameters.
 
@@ -80,7 +63,6 @@ class Objective:
         observations: what was published.
         parameters: what will be set.
         run: simulates points.
-        budget: its number of evaluations ends a search; without end if None.
 
     Attributes:
         evaluations: different points at which the observations have been computed.
@@ -94,11 +76,9 @@ class Objective:
         observations: Sequence[Observation],
         parameters: Sequence[FreeParameter],
         run: Run = simulate,
-        budget: Budget | None = None,
     ) -> None:
         self.observations = tuple(observations)
         self.run = run
-        self.budget = budget
         self.evaluations = 0
         self.published: Array = np.array([float(one.published) for one in observations])
         self.scales: Array = np.array(
@@ -122,9 +102,6 @@ class Objective:
         """
         keys = [tuple(sorted(point.items())) for point in points]
         new = dict.fromkeys(key for key in keys if key not in self._values)
-        most = None if self.budget is None else self.budget.evaluations
-        if new and most is not None and self.evaluations >= most:
-            raise BudgetSpent
         asked = {key: [self._asked(one, key) for one in self.observations] for key in new}
         every = dict.fromkeys(pair for key in new for pairs in asked[key] for pair in pairs)
         missing = [pair for pair in every if pair not in self._rows]

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from hcasim.calibrate.entries import identifier, path_in_fit
+from hcasim.calibrate.entries import identifier
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import FLOOR, Observations, gather, unique
 from hcasim.calibrate.loss import LOSSES
-from hcasim.calibrate.objective import Budget
-from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import (
     Adapter,
     CatalogError,
@@ -50,7 +48,7 @@ class Request:
         loss: one of `LOSSES`.
         floor: relative error that the model may have at any point.
         intervals: one of `IntervalKind`.
-        budget: of the search; without end if None.
+        budget: seconds of all that is simulated; without end if None.
         seed: of samples.
         allow_mismatch: go on though a trace was taken on another adapter or link.
     """
@@ -62,19 +60,14 @@ class Request:
     loss: str = "soft_l1"
     floor: float = FLOOR
     intervals: str = "profile"
-    budget: Budget | None = None
+    budget: float | None = None
     seed: int = 0
     allow_mismatch: bool = False
 
     @property
     def command(self) -> str:
         """The command line that makes the same file, whatever folder the traces are in."""
-        base, chosen, budget = self.base, self.base.settings, self.budget
-        spent: list[str] = []
-        if budget is not None:
-            spent = [
-                f"{budget.seconds:g}s" if budget.evaluations is None else str(budget.evaluations)
-            ]
+        base, chosen = self.base, self.base.settings
         options: dict[str, Iterable[object]] = {
             "--testbed": [base.testbed],
             **{f"--{name}": [chosen[name]] for name in PARTS if name in chosen},
@@ -83,7 +76,7 @@ class Request:
             "--holdout": self.holdout,
             "--mtu": [chosen["mtu"]] if "mtu" in chosen else [],
             "--no-switch": [""] if "switch" in chosen else [],
-            "--budget": spent,
+            "--budget": [] if self.budget is None else [f"{self.budget:g}s"],
             "--loss": [self.loss],
             "--floor": [f"{100 * self.floor:g}"],
             "--intervals": [self.intervals],
@@ -185,18 +178,7 @@ def prepare_fit(request: Request) -> Prepared:
         faults += _holdout_faults(request, gathered)
     if faults or fit is None:
         raise CatalogError(faults)
-    notes += _outside(machine, fit)
     return Prepared(request, traces, base, machine, fit, gathered, tuple(notes))
-
-
-def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
-    """Say which bounds leave out what the description has."""
-    free = {one.path: one for one in free_parameters(fit)}
-    for known in machine.parameters:
-        one = free.get(path_in_fit(machine, known.path))
-        if one is not None and one.start != known.value:
-            start = one.leaf.format(one.start)
-            yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
 
 
 def is_mpi(point: Point) -> bool:

@@ -25,12 +25,12 @@ from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from hcasim.calibrate.objective import Budget, Run
+    from hcasim.calibrate.objective import Run
     from hcasim.calibrate.report import FitReport
     from hcasim.calibrate.request import Prepared
     from hcasim.runs.store import Store
 
-_BUDGET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s?)")
+_BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
 _of_traces = options(
     click.option(
@@ -62,8 +62,8 @@ _of_traces = options(
     ),
     click.option(
         "--budget",
-        metavar="N|SECONDS",
-        help="End after so many evaluations of the search, 200, or seconds, 90s (default: no end).",
+        metavar="SECONDS",
+        help="End after so long, such as 90s (default: no end).",
     ),
     click.option("--seed", metavar="N", help="Of samples (default: 0)."),
     click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
@@ -75,12 +75,6 @@ _of_traces = options(
     ),
     click.option(
         "--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware."
-    ),
-    click.option(
-        "--resume",
-        type=click.Path(path_type=Path, file_okay=False, writable=True),
-        metavar="FOLDER",
-        help="Keep simulated points in this folder (default: the user's cache).",
     ),
     click.option(
         "--report",
@@ -135,11 +129,9 @@ def command(
     from hcasim.calibrate.objective import runner
     from hcasim.ground.writing import write_atomically
     from hcasim.runs.executor import OutOfTime
-    from hcasim.runs.store import Store, code_digest, usual_store
+    from hcasim.runs.store import usual_store
 
     store = None if no_cache else usual_store()
-    if given["resume"] is not None:
-        store = Store(given["resume"], code_digest())
     fit = Output("-o", output, [".toml"])
     if testbed is None and not any(map(_is_file, words)):
         asked = _of_claims(words, fit, given)
@@ -319,10 +311,7 @@ def _percent(text: str) -> float:
         raise ValueError("percent, such as 1 or 0.5") from None
 
 
-def _budget(text: str) -> Budget:
-    from hcasim.calibrate.objective import Budget
-
-    match = _BUDGET.fullmatch(text.strip())
-    if match is None or not float(match[1]) or ("." in match[1] and not match[2]):
-        raise ValueError("a number of evaluations, such as 200, or of seconds, such as 90s")
-    return Budget(seconds=float(match[1])) if match[2] else Budget(evaluations=int(match[1]))
+def _budget(text: str) -> float:
+    if not _BUDGET.fullmatch(text) or not float(text[:-1]):
+        raise ValueError("seconds, such as 90s")
+    return float(text[:-1])

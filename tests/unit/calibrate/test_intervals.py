@@ -14,7 +14,7 @@ from hcasim.calibrate.descent import TRACES, Search
 from hcasim.calibrate.fit import calibrate, restored
 from hcasim.calibrate.intervals import drawn, profiled, with_linear
 from hcasim.calibrate.loss import LOSSES
-from hcasim.calibrate.objective import Budget, Objective
+from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import free_parameters
 from hcasim.calibrate.report import FitReport
@@ -137,18 +137,6 @@ def test_a_search_that_strayed_goes_back_as_far_as_nothing_is_lost(
     # Where errors are so large that this is nothing, it is.
     strayed.confidence = replace(noticed, scale=1e6)
     assert restored(strayed).point[SEND] == 1_500_000
-
-
-def test_a_budget_ends_the_search_at_its_best_point(curved_fit: Fit) -> None:
-    full = calibrate(curved_fit, measured(4), run=run_curved, search=TRACES)
-    short = calibrate(
-        curved_fit, measured(4), run=run_curved, search=replace(TRACES, budget=Budget(9))
-    )
-    assert full.converged
-    assert not short.converged
-    assert full.cost < short.cost
-    start = {one.path: one.parameter.start for one in short.parameters}
-    assert short.cost < TRACES.loss.cost(short.around.objective.residuals(start))
 
 
 def test_a_search_that_is_out_of_time_says_the_best_so_far(curved_fit: Fit) -> None:
