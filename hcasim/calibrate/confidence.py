@@ -1,10 +1,9 @@
 """How well the data determine the parameters, to first order around the fit.
 
-A published number was rounded when it was printed, so that the true one may lie anywhere within
-half a unit of its last digit: a uniform error, whose standard deviation is that half unit over
-the square root of three. Nothing else is known of the errors of the measurements. Of a number out
-of a trace its own standard deviation is known. If there are more observations than parameters and
-they contradict each other by more than their errors, all errors are taken to be larger by the
+A published number was rounded when it was printed: its error is uniform within half a unit of its
+last digit, with a standard deviation of that half unit over the square root of three. Of a number
+out of a trace its own standard deviation is known. If there are more observations than parameters
+and they contradict each other by more than their errors, all errors are taken to be larger by the
 ratio (the Birge ratio; of a robust fit, what takes its place).
 """
 
@@ -22,7 +21,7 @@ from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.loss import LINEAR, Array, Loss
 from hcasim.calibrate.objective import Objective
 from hcasim.calibrate.observation import Observation
-from hcasim.calibrate.parameters import FreeParameter
+from hcasim.calibrate.parameters import FreeParameter, Space
 
 NORMAL_95 = 1.959964
 """Half the width of the interval that holds 95 % of a normal distribution, in sigmas."""
@@ -32,9 +31,13 @@ whose 95 % interval is wider than the bounds: the data say nothing about it."""
 SHARE = 0.01
 """An observation determines a parameter if it moves it by at least this share of what the
 strongest one does, each changed by its tolerance."""
-
 PART = 0.05
 """A parameter takes part in a direction from this share of it on."""
+UNNOTICED = 0.1
+"""Change of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
+ANYWHERE = 0.3
+"""Standard deviation of moves that the data do not notice, in widths of the bounds: about that of
+an even spread over them."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,6 @@ class Confidence:
     scale: float
 
 
-def deviations(observations: Sequence[Observation]) -> Array:
-    """Return the standard deviation of each observation."""
-    return np.array([one.deviation for one in observations])
-
-
 def confidence(
     slopes: Array,
     residuals: Array,
@@ -86,7 +84,7 @@ def confidence(
     """
     widths = np.array([one.width for one in parameters], dtype=float)
     scales = np.array([float(one.published) * one.tolerance for one in observations])
-    sigmas = deviations(observations)
+    sigmas = np.array([one.deviation for one in observations])
     per_width = slopes * widths
     usual, usual_bend = loss.moments()
 
@@ -111,12 +109,11 @@ def confidence(
     covariance = variance * (response * errors**2) @ response.T
 
     strongest = np.max(np.abs(response), axis=1, keepdims=True)
-    influences = (np.abs(response) >= SHARE * strongest) & (strongest > 0)
     return Confidence(
         deviations=np.sqrt(np.diag(covariance)) * widths,
         correlation=correlations(covariance),
         undetermined=undetermined,
-        influences=influences,
+        influences=(np.abs(response) >= SHARE * strongest) & (strongest > 0),
         inflation=inflation,
         covariance=covariance,
         scale=scale,
@@ -146,56 +143,111 @@ def split(sensitivity: Array) -> tuple[Array, Array]:
     return directions[noticed].T, directions[~noticed].T
 
 
+class Around(Space):
+    """The model around a fit, over places.
+
+    Parameters:
+        objective: simulates further points.
+        free: what was fitted.
+        values: the fit, in base units by path.
+        residuals: at the fit, in tolerances.
+        loss: what the fit made small.
+
+    Attributes:
+        point: the fit, tied paths included.
+        start: its place.
+        per_unit: slopes of the observations per base unit.
+        slopes: those of the residuals, in tolerances per width of the bounds.
+        confidence: to first order.
+        spread: covariance of the parameters, where moves that the data do not notice are as wide
+            as the bounds allow.
+        cheaper: the best place that was simulated, by path in base units, if it meets the data
+            better than the fit.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        free: Sequence[FreeParameter],
+        values: Mapping[str, int],
+        residuals: Array,
+        loss: Loss,
+    ) -> None:
+        super().__init__(free)
+        self.objective, self.errors, self.loss = objective, residuals, loss
+        self.point = self.settings(values)
+        self.start = self.place(values)
+        self.per_unit = objective.slopes(self.point, free)
+        self.slopes: Array = self.per_unit * self.widths / objective.scales[:, None]
+        self.cheaper: Mapping[str, int] | None = None
+        self._trust(confidence(self.per_unit, residuals, free, objective.observations, loss))
+
+    def _trust(self, found: Confidence) -> None:
+        self.confidence = found
+        blind = found.undetermined
+        self.spread: Array = found.covariance + ANYWHERE**2 * blind @ blind.T
+        self.floor = self.loss.cost(self.errors)
+        self._best = self.floor - UNNOTICED * found.scale
+
+    def noticed(self) -> Array:
+        """Return the moves that the data would notice, were they made alone: 1.96 deviations."""
+        strengths = np.linalg.norm(self.slopes, axis=0)
+        reach = NORMAL_95 * math.sqrt(self.confidence.scale)
+        found: Array = reach / np.maximum(strengths, 1e-300)
+        return found
+
+    def residuals(self, places: Sequence[Array]) -> list[Array]:
+        """Simulate several places at once."""
+        chosen = [self.values(place) for place in places]
+        points = [self.settings(one) for one in chosen]
+        self.objective.simulated(points)
+        found = [self.objective.residuals(point) for point in points]
+        for one, errors in zip(chosen, found, strict=True):
+            cost = self.loss.cost(errors)
+            if cost < self._best:
+                self._best, self.cheaper = cost, one
+        return found
+
+
 @dataclass(frozen=True)
 class Tie:
     """What happens if a tied parameter is freed.
 
     Parameters:
         path: the parameter that follows.
-        leader: the one that it follows.
+        tied_to: the one that it follows.
         direction: the move that the data do not notice, by path: what the others must change by
             if 1 is added to this one; empty if the data tell them apart.
     """
 
     path: str
-    leader: str
-    direction: tuple[tuple[str, float], ...]
-
-    @property
-    def separable(self) -> bool:
-        """Whether the data would determine the parameter without the tie."""
-        return not self.direction
+    tied_to: str
+    direction: Mapping[str, float]
 
     @property
     def judgement(self) -> str:
         """What the data say about the parameter, were it free, in words."""
-        partners = tuple(path for path, _ in self.direction if path != self.path)
-        return "identified if freed" if self.separable else str(Verdict(False, partners))
+        partners = tuple(path for path in self.direction if path != self.path)
+        return str(Verdict(False, partners)) if self.direction else "identified if freed"
 
     @property
     def move(self) -> str:
         """The direction in words."""
-        if self.separable:
-            return "nothing: there is no need to tie it"
-        return ", ".join(f"{part:+.2f} {path}" for path, part in self.direction)
+        moves = ", ".join(f"{part:+.2f} {path}" for path, part in self.direction.items())
+        return moves or "nothing: there is no need to tie it"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the test for JSON."""
         return {
             "path": self.path,
-            "tied_to": self.leader,
-            "separable": self.separable,
-            "direction": {path: round(part, 4) for path, part in self.direction},
+            "tied_to": self.tied_to,
+            "separable": not self.direction,
+            "direction": {path: round(part, 4) for path, part in self.direction.items()},
         }
 
 
 def verdicts(undetermined: Array, parameters: Sequence[FreeParameter]) -> list[Verdict]:
-    """Judge each free parameter.
-
-    Parameters:
-        undetermined: parameters by directions, in widths of the bounds.
-        parameters: the free parameters.
-    """
+    """Judge each free parameter by the moves that the data miss, as in `Confidence`."""
     # How much of a move of one parameter the data miss, and what of the others would hide it.
     hidden = undetermined @ undetermined.T
     found = []
@@ -209,36 +261,25 @@ def verdicts(undetermined: Array, parameters: Sequence[FreeParameter]) -> list[V
     return found
 
 
-def examine_ties(
-    objective: Objective, point: Mapping[str, int], parameters: Sequence[FreeParameter]
-) -> list[Tie]:
-    """Free each tied parameter and look for the move that makes up for it.
-
-    Parameters:
-        objective: the observations.
-        point: the fit, in base units by path.
-        parameters: what was fitted; every tie is undone for this test.
-    """
+def examine_ties(around: Around) -> list[Tie]:
+    """Free each tied parameter of a fit and look for the move that makes up for it."""
+    objective, parameters = around.objective, around.free
     leaders = [one.alone(one.path) for one in parameters]
     followers = [(one.alone(path), one.path) for one in parameters for path in one.paths[1:]]
     if not followers:
         return []
     columns = [*leaders, *(one for one, _ in followers)]
     widths = np.array([one.width for one in columns], dtype=float)
-    sigmas = deviations(objective.observations)
-    effects = objective.slopes(point, columns) * widths / sigmas[:, None]
+    effects = objective.slopes(around.point, columns) * widths / objective.sigmas[:, None]
     ties = []
     for number, (follower, leader) in enumerate(followers, start=len(leaders)):
         chosen = [*range(len(leaders)), number]
         _, undetermined = split(effects[:, chosen])
         hidden = (undetermined @ undetermined.T)[-1]
-        direction: list[tuple[str, float]] = []
+        direction = {}
         if hidden[-1] >= PART**2:
-            parts = hidden / hidden[-1]
-            direction = [
-                (columns[n].path, float(part) * columns[n].width / follower.width)
-                for n, part in zip(reversed(chosen), reversed(parts), strict=True)
-                if abs(part) >= PART
-            ]
-        ties.append(Tie(follower.path, leader, tuple(direction)))
+            for n, part in zip(reversed(chosen), reversed(hidden / hidden[-1]), strict=True):
+                if abs(part) >= PART:
+                    direction[columns[n].path] = float(part) * columns[n].width / follower.width
+        ties.append(Tie(follower.path, leader, direction))
     return ties

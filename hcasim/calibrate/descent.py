@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss, straight_fit
-from hcasim.calibrate.objective import Budget, BudgetSpent, Objective
-from hcasim.calibrate.parameters import FreeParameter, Space, settings
+from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss
+from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.parameters import FreeParameter, Space
 from hcasim.runs.executor import OutOfTime
 
 ROUNDS = 50
@@ -35,30 +35,22 @@ class Search:
         step: steps that are shorter end the search, in widths of the bounds; by default a tenth
             of what the results are rounded to.
         gain: steps that lower the cost by a smaller share end it, too.
-        budget: what it may take; without end if None.
-        twice: search again from where the first search ended, even if that is not a bound.
-        scan: look for numbers that are no times, whose effect may have steps, over their range.
-        jump: first go to where straight models are met best, as long as that is much better.
-        keep: leave what the data do not tell as it was at the start, as far as the cost allows.
+        thorough: search again from where the first search ended, even if that is not a bound;
+            else look around first: try numbers that are no times over their range, go to where
+            straight models are met best, and leave what the data do not tell as it was.
         begin: where to set out instead of at the start, in base units by path.
     """
 
     loss: Loss = LINEAR
     step: float | None = None
     gain: float = 1e-12
-    budget: Budget | None = None
-    twice: bool = True
-    scan: bool = False
-    jump: bool = False
-    keep: bool = False
+    thorough: bool = True
     begin: Mapping[str, int] | None = None
 
 
 USUAL = Search()
 """The search of a fit to published numbers: to the last digit that is written."""
-TRACES = Search(
-    loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, twice=False, scan=True, jump=True, keep=True
-)
+TRACES = Search(loss=LOSSES["soft_l1"], step=1e-4, gain=1e-3, thorough=False)
 """The search of a fit to traces: a fraction of what their noise can tell."""
 
 
@@ -80,27 +72,19 @@ class Solution:
 def searched(
     objective: Objective, parameters: Sequence[FreeParameter], how: Search = USUAL
 ) -> Solution:
-    """Search for the values that meet the observations best.
-
-    Parameters:
-        objective: the observations.
-        parameters: what may be chosen.
-        how: what counts as best, and when to end.
-    """
-    place = _Places(objective, tuple(parameters), how)
+    """Search for the values of parameters that meet the observations best."""
+    place = _Places(objective, parameters, how)
     # dogbox strides along bounds, where trf creeps in steps that whole picoseconds hide; but it
     # can be caught in a corner if the data do not determine everything, out of which trf finds.
     try:
-        if how.scan and how.begin is None:
-            place.scan()
-        if how.jump:
+        if not how.thorough:
+            if how.begin is None:
+                place.scan()
             place.jump()
         strides = place.descend(place.best, "dogbox")
         inside = strides.x.clip(INSIDE, 1 - INSIDE)
-        settled = strides.status > 0 and not how.twice and bool((inside == strides.x).all())
+        settled = not how.thorough and strides.status > 0 and bool((inside == strides.x).all())
         settles = strides if settled else place.descend(inside, "trf")
-    except BudgetSpent:
-        return Solution(place.rounded(place.best), place.errors, converged=False)
     except OutOfTime as error:
         if place.errors.size:
             best = place.rounded(place.best)
@@ -108,14 +92,13 @@ def searched(
             error.add_note(f"the best so far, which is no fit: {found}")
         raise
     result = min(strides, settles, key=lambda one: one.cost)
-    place.best = result.x
-    return Solution(place.rounded(place.best), place.residuals(result.x), bool(result.status > 0))
+    return Solution(place.rounded(result.x), place.residuals(result.x), bool(result.status > 0))
 
 
 class _Places(Space):
     """The model over places; `best` is the cheapest so far, where a search sets out."""
 
-    def __init__(self, objective: Objective, free: tuple[FreeParameter, ...], how: Search) -> None:
+    def __init__(self, objective: Objective, free: Sequence[FreeParameter], how: Search) -> None:
         super().__init__(free)
         self.objective, self.how = objective, how
         self.best = self.place(how.begin or {one.path: one.start for one in free})
@@ -164,8 +147,7 @@ class _Places(Space):
             values = _spread(one, count)
             places = self._column(column, values)
             if smooth:
-                places = [self._followed(place, smooth) for place in places]
-                self._try(places)
+                self._try([self._followed(place, smooth) for place in places])
             known = sorted({*values, self.best[column]})
             at = known.index(self.best[column])
             near, far = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
@@ -197,20 +179,27 @@ class _Places(Space):
 
     def _followed(self, place: Array, columns: Sequence[int]) -> Array:
         """Return a place with some parameters where a straight model is met best."""
-        moved = place.copy()
-        moved[columns] = straight_fit(
-            self.residuals(place), self._slopes(place, columns), place[columns], self.how.loss
-        )
+        from scipy.optimize import least_squares
+
+        residuals, slopes = self.residuals(place), self._slopes(place, columns)
+        start, moved = place[columns], place.copy()
+        moved[columns] = least_squares(
+            lambda x: residuals + slopes @ (x - start),
+            np.clip(start, 1e-9, 1 - 1e-9),
+            jac=lambda x: slopes,
+            bounds=(np.zeros(len(start)), np.ones(len(start))),
+            **self.how.loss.least_squares(),
+        ).x
         return moved
 
     def _point(self, x: Array) -> Mapping[str, int]:
-        return settings(self.values(x), self.free)
+        return self.settings(self.values(x))
 
     def _slopes(self, x: Array, columns: Sequence[int]) -> Array:
         """Return how the residuals change with some parameters, per width of the bounds."""
         chosen = [self.free[n] for n in columns]
         found = self.objective.slopes(self._point(x), chosen, central=False)
-        slopes: Array = found * self.widths[columns] / self.objective.scales()[:, None]
+        slopes: Array = found * self.widths[columns] / self.objective.scales[:, None]
         return slopes
 
 

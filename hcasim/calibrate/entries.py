@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,13 +29,8 @@ _TOGETHER = "only in combination with "
 def prefixes(
     testbed: str, adapter: str, stack: str | None = None, host: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return how the paths of a fit become the settings of a machine.
-
-    Parameters:
-        testbed, adapter: their ids.
-        stack: id of a stack instead of the testbed's.
-        host: id of a host instead of the testbed's.
-    """
+    """Return how the paths of a fit become the settings of a machine of parts with these ids, the
+    testbed's stack and host unless there are others."""
     bed = load(testbed, "testbeds").model
     assert isinstance(bed, Testbed)
     name, nodes = next(iter(bed.nodes.items()))
@@ -48,6 +43,11 @@ def prefixes(
     parts.append(("stacks", stack or nodes.stack, f"{start}stack."))
     found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
     return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
+
+
+def prefixes_of(machine: Machine) -> list[tuple[str, str]]:
+    """Return how the paths of a fit become the settings of this machine."""
+    return prefixes(machine.id, machine.adapter.id, machine.stack.id, machine.host.id)
 
 
 def identifier(name: str, kind: str) -> str:
@@ -72,31 +72,15 @@ def identifier(name: str, kind: str) -> str:
     return loaded.model.id
 
 
-def fit_path(
-    testbed: str, adapter: str, path: str, stack: str | None = None, host: str | None = None
-) -> str:
-    """Return the entry of a fit that a what-if path of a machine names; the path if there is none.
-
-    Parameters:
-        testbed: id of the testbed.
-        adapter: id of the adapter.
-        path: such as "adapter.send.latency".
-        stack: id of a stack instead of the testbed's.
-        host: id of a host instead of the testbed's.
-    """
-    starts = prefixes(testbed, adapter, stack, host)
-    back = [(prefix, start) for start, prefix in starts]
-    return next(iter(renamed(path, back)), path)
-
-
-def prefixes_of(machine: Machine) -> list[tuple[str, str]]:
-    """Return how the paths of a fit become the settings of this machine."""
-    return prefixes(machine.id, machine.adapter.id, machine.stack.id, machine.host.id)
+def fit_path(starts: Sequence[tuple[str, str]], path: str) -> str:
+    """Return the entry of a fit that a what-if path of a machine with these prefixes names, such
+    as "adapter.send.latency"; the path if there is none."""
+    return next(iter(renamed(path, [(prefix, start) for start, prefix in starts])), path)
 
 
 def path_in_fit(machine: Machine, path: str) -> str:
     """Return the entry of a fit that a what-if path of this machine names."""
-    return fit_path(machine.id, machine.adapter.id, path, machine.stack.id, machine.host.id)
+    return fit_path(prefixes_of(machine), path)
 
 
 def renamed(path: str, starts: Iterable[tuple[str, str]]) -> list[str]:
@@ -121,9 +105,7 @@ def leaf_at(path: str) -> Leaf | str:
     if not is_known(name, kind):
         return unknown_id(kind, name)
     leaves = _leaves(kind)
-    if inner not in leaves:
-        return f"unknown parameter{nearest(inner, leaves)}"
-    return leaves[inner]
+    return leaves[inner] if inner in leaves else f"unknown parameter{nearest(inner, leaves)}"
 
 
 @cache
@@ -171,15 +153,12 @@ def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
         if outside:
             found = raws[key][numbers[key].index(outside[0])]
             yield f"{key}: found {found!r}; allowed: {_range(leaf, bounds)}, as its bounds say"
-    if not interval:
-        return
-    found = f"interval: found {_range(leaf, interval)}; allowed:"
-    if interval[0] > interval[1]:
-        yield f"{found} the lower end before the higher one"
-    elif not _within(interval, bounds):
-        yield f"{found} within {_range(leaf, bounds)}, as its bounds say"
-    elif _within(value, bounds) and not _within(value, interval):
-        yield f"{found} an interval that holds the value, {leaf.format(value[0])}"
+    if interval and (interval[0] > interval[1] or not _within(interval, bounds)):
+        allowed = f"a lower and a higher end{f' within {_range(leaf, bounds)}' if bounds else ''}"
+        yield f"interval: found {_range(leaf, interval)}; allowed: {allowed}"
+    elif interval and _within(value, bounds) and not _within(value, interval):
+        allowed = f"an interval that holds the value, {leaf.format(value[0])}"
+        yield f"interval: found {_range(leaf, interval)}; allowed: {allowed}"
 
 
 def _within(values: list[int], ends: list[int]) -> bool:
@@ -213,17 +192,14 @@ class Verdict:
             return "unknown: the search did not end"
         if self.identified:
             return "identified"
-        if not self.partners:
-            return f"only from {self.known}" if self.known else "not at all"
-        return f"{_TOGETHER}{' and '.join(self.partners)}"
+        if self.partners:
+            return f"{_TOGETHER}{' and '.join(self.partners)}"
+        return f"only from {self.known}" if self.known else "not at all"
 
 
 def partners(verdict: str) -> list[str]:
-    """Return with what alone a parameter is known, as its verdict says in a file.
-
-    Parameters:
-        verdict: in words, with what is said of ties behind it.
-    """
+    """Return with what alone a parameter is known, as its verdict says in a file, in words with
+    what is said of ties behind them."""
     if not verdict.startswith(_TOGETHER):
         return []
     return verdict.removeprefix(_TOGETHER).partition(",")[0].split(" and ")

@@ -9,24 +9,15 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from hcasim.calibrate.confidence import Confidence, confidence, examine_ties, verdicts
-from hcasim.calibrate.descent import TRACES, USUAL, Search, Solution, searched
-from hcasim.calibrate.estimate import Estimate, Samples, compared
-from hcasim.calibrate.intervals import (
-    TRIES,
-    UNNOTICED,
-    profiled,
-    unfinished,
-    with_bootstrap,
-    with_linear,
-)
-from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.confidence import UNNOTICED, Around, examine_ties, verdicts
+from hcasim.calibrate.descent import TRACES, USUAL, Search, searched
+from hcasim.calibrate.intervals import Side, drawn, profiled, unfinished, with_linear
+from hcasim.calibrate.loss import LOSSES, Array
 from hcasim.calibrate.objective import Objective, Run, simulate
 from hcasim.calibrate.observation import Observation, without_repeats
-from hcasim.calibrate.parameters import FreeParameter, Space, free_parameters, settings
-from hcasim.calibrate.report import FitReport, Local, Traced, method
+from hcasim.calibrate.parameters import free_parameters
+from hcasim.calibrate.report import Estimate, FitReport, Traced, compared, method
 from hcasim.calibrate.request import Prepared
-from hcasim.calibrate.sampling import straight_samples, weighed_samples
 from hcasim.catalog import Fit
 from hcasim.runs.executor import time_limit
 from hcasim.runs.machine import each_machine_once
@@ -60,68 +51,52 @@ def calibrate(
     """
     parameters = free_parameters(fit)
     kept = without_repeats(observations)
-    objective = Objective(kept, parameters, run, search.budget)
+    objective = Objective(kept, parameters, run)
     solution = searched(objective, parameters, search)
-    point = settings(solution.values, parameters)
-    # What remains is needed to say how good the fit is, however it ended.
-    objective.budget = None
-    slopes = objective.slopes(point, parameters)
-    found = confidence(slopes, solution.residuals, parameters, kept, search.loss)
-    if search.keep and found.undetermined.size:
-        solution = _kept(objective, parameters, solution, found, search)
-        point = settings(solution.values, parameters)
-        slopes = objective.slopes(point, parameters)
-        found = confidence(slopes, solution.residuals, parameters, kept, search.loss)
-    simulated = objective.simulated([point])[0]
-    residuals = objective.residuals(point)
-    ties = examine_ties(objective, point, parameters)
-    judged = verdicts(found.undetermined, parameters)
+    around = Around(objective, parameters, solution.values, solution.residuals, search.loss)
+    if not search.thorough and around.confidence.undetermined.size:
+        around = restored(around)
+    found = around.confidence
+    (simulated,) = objective.simulated([around.point])
     fitted = []
-    for n, (one, verdict) in enumerate(zip(parameters, judged, strict=True)):
+    for n, (one, verdict) in enumerate(
+        zip(parameters, verdicts(found.undetermined, parameters), strict=True)
+    ):
+        row = map(float, found.correlation[n])
         fitted.append(
             Estimate(
                 parameter=one,
-                value=solution.values[one.path],
+                value=around.point[one.path],
                 deviation=float(found.deviations[n]) if verdict.identified else float("inf"),
                 verdict=verdict,
                 claims=_claims(kept, found.influences[n]),
-                correlation={
-                    other.path: float(found.correlation[n, m]) for m, other in enumerate(parameters)
-                },
+                correlation=dict(zip((other.path for other in parameters), row, strict=True)),
             )
         )
     return FitReport(
         fit=fit,
         parameters=tuple(fitted),
         residuals=compared(kept, simulated),
-        ties=tuple(ties),
-        cost=search.loss.cost(residuals),
-        inflation=found.inflation,
+        ties=tuple(examine_ties(around)),
+        cost=search.loss.cost(objective.residuals(around.point)),
         evaluations=objective.evaluations,
         converged=solution.converged,
+        around=around,
         method=method(fit.floor_percent),
-        local=Local(objective, point, slopes, residuals, found, search.loss),
     )
 
 
-def _kept(
-    objective: Objective,
-    parameters: Sequence[FreeParameter],
-    solution: Solution,
-    found: Confidence,
-    how: Search,
-) -> Solution:
-    """Go back to the start along the moves that the data do not notice."""
-    space = Space(parameters)
-    start = space.place({one.path: one.start for one in parameters})
-    ended = space.place(solution.values)
-    place = ended + found.undetermined @ (found.undetermined.T @ (start - ended))
-    values = space.rounded(np.clip(place, 0, 1))
-    residuals = objective.residuals(settings(values, tuple(parameters)))
-    before, after = how.loss.cost(solution.residuals), how.loss.cost(residuals)
-    if after > before + UNNOTICED * found.scale:
-        return solution
-    return replace(solution, values=values, residuals=residuals)
+def restored(around: Around) -> Around:
+    """Go back to the start along the moves that the data do not notice, if that costs nothing."""
+    objective, found, loss = around.objective, around.confidence, around.loss
+    start = around.place({one.path: one.start for one in around.free})
+    blind = found.undetermined
+    place = around.start + blind @ (blind.T @ (start - around.start))
+    values = around.rounded(np.clip(place, 0, 1))
+    residuals = objective.residuals(around.settings(values))
+    if loss.cost(residuals) > around.floor + UNNOTICED * found.scale:
+        return around
+    return Around(objective, around.free, values, residuals, loss)
 
 
 def _claims(observations: Sequence[Observation], influences: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -140,62 +115,46 @@ def fit_traces(prepared: Prepared, run: Run) -> FitReport:
     Raises:
         OutOfTime: the seconds of the budget are over.
     """
-    budget = prepared.request.budget
-    seconds = None if budget is None else budget.seconds
+    seconds = prepared.request.budget
     with time_limit(None if seconds is None else monotonic() + seconds):
-        return _fitted(prepared, run)
-
-
-def _fitted(prepared: Prepared, run: Run) -> FitReport:
-    gathered = prepared.gathered
-    fitted, held = gathered.split(prepared.request.holdout)
-    report, samples = _searched(prepared, fitted, run)
-    seen = report.local.objective.observations
-    start = {path: one.parameter.start for one in report.parameters for path in one.parameter.paths}
-    (before,) = report.local.objective.simulated([start])
-    after: Sequence[float] = ()
-    if held:
-        parameters = [one.parameter for one in report.parameters]
-        after = Objective(held, parameters, run).simulated([report.local.point])[0].tolist()
-    return replace(
-        report,
-        traced=Traced(prepared, compared(seen, before), compared(held, after), samples),
-    )
+        fitted, held = prepared.gathered.split(prepared.request.holdout)
+        report, samples = _searched(prepared, fitted, run)
+        objective = report.around.objective
+        start = {path: one.start for one in report.around.free for path in one.paths}
+        (before,) = objective.simulated([start])
+        after: Sequence[float] = ()
+        if held:
+            apart = Objective(held, report.around.free, run)
+            after = apart.simulated([report.around.point])[0].tolist()
+        seen = compared(objective.observations, before)
+        return replace(report, traced=Traced(prepared, seen, compared(held, after), samples))
 
 
 def _searched(
     prepared: Prepared, fitted: Sequence[Observation], run: Run
-) -> tuple[FitReport, Samples]:
+) -> tuple[FitReport, Array]:
     """Search, and look around; if a better place comes up, search again from there."""
     request = prepared.request
-    search = replace(TRACES, loss=LOSSES[request.loss], budget=request.budget)
-    objectives = []
+    search = replace(TRACES, loss=LOSSES[request.loss])
+    evaluations = 0
+    profiles: Sequence[Side] = ()
     for _ in range(SEARCHES):
         report = calibrate(prepared.fit, fitted, run=run, search=search)
-        objectives.append(report.local.objective)
-        rng = np.random.default_rng(request.seed)
-        if not report.converged:
-            report = unfinished(report)
         if not report.converged or request.intervals == "linear":
-            report = with_linear(report)
-            samples = straight_samples(report, rng, SAMPLES)
             break
-        # A bootstrap with a straight model would not see how far the data leave a combination
-        # open: verdicts and samples are those of the simulator.
-        profile = profiled(report)
-        report, cheaper = profile.report, profile.cheaper
-        if cheaper is None:
-            samples = weighed_samples(profile, rng, SAMPLES)
-            cheaper = samples.cheaper
-        if cheaper is None:
-            if request.intervals == "bootstrap":
-                tries = (TRIES, len(report.residuals))
-                report = with_bootstrap(report, rng.standard_normal(tries))
+        report, profiles = profiled(report)
+        if report.around.cheaper is None:
             break
-        search = replace(search, begin=cheaper)
+        evaluations += report.around.objective.evaluations
+        search = replace(search, begin=report.around.cheaper)
     else:
         # What meets the data better again and again is no fit.
-        report = with_linear(unfinished(replace(report, converged=False)))
-        samples = straight_samples(report, rng, SAMPLES)
-    evaluations = sum(one.evaluations for one in objectives)
+        evaluations -= report.around.objective.evaluations
+        report = replace(report, converged=False)
+    if not report.converged:
+        report, profiles = unfinished(report), ()
+    if not profiles:
+        report = with_linear(report)
+    samples = drawn(report.around, np.random.default_rng(request.seed), SAMPLES, profiles)
+    evaluations += report.around.objective.evaluations
     return replace(report, evaluations=evaluations), samples

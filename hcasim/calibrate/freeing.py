@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hcasim.calibrate.entries import path_in_fit, prefixes_of, quantity_at, renamed
@@ -16,8 +15,6 @@ from hcasim.ground.units import TIME, UnitError
 FACTOR = 10
 NOTHING = 10**6
 """Upper bound in ps of a time that the base description has as 0."""
-_TRIED = 8
-"""Parts into which bounds are divided, to find a value between them that is not allowed."""
 RULE = (
     "Bounds that are not given: times from 0 to 10 times their value in the base description "
     "(1 us if that is 0), other numbers from a tenth to 10 times it, within what the parameter and "
@@ -39,43 +36,18 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
     """
     faults: list[str] = []
     entries: dict[str, FittedValue] = {}
-    known = {one.path: one for one in machine.parameters}
     for text in wanted:
         path, equals, bounds = (part.strip() for part in text.partition("="))
         where = f"--free {path}"
         name = path_in_fit(machine, path)
-        leaf = _leaf(path, name, known, machine)
-        if isinstance(leaf, str):
-            faults.append(f"{where}: {leaf}")
-            continue
         if name in entries:
             faults.append(f"{where}: found twice")
         if path in settings:
             faults.append(f"{where}: found with --set {path}; leave one out")
-        value = known[path].value
-        assert isinstance(value, int)
         try:
-            step = _step(leaf, path, known)
-            fits = partial(_fits, machine, settings, path, leaf)
-            if equals:
-                low, high = _given(leaf, bounds, partial(_usual, leaf, value, step, fits))
-            else:
-                low, high = _usual(leaf, value, step, fits)
-            low, high = step * -(-low // step), step * (high // step)
-            if not low < high:
-                found = f"found {leaf.format(low)} to {leaf.format(high)}"
-                multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
-                raise UnitError(f"{found}; allowed: a lower and a higher value{multiples}")
+            entries[name] = _Freed(machine, settings, path, name).entry(bounds if equals else None)
         except UnitError as error:
             faults.append(f"{where}: {error}")
-            continue
-        start = value if low <= value <= high else step * ((low + high) // (2 * step))
-        entries[name] = FittedValue(
-            value=leaf.raw(start),
-            bounds=(leaf.raw(low), leaf.raw(high)),
-            start=leaf.raw(start),
-            multiple=step,
-        )
     if not (wanted or faults):
         faults.append(
             "--free: found none; allowed: the paths that show prints, one or more; "
@@ -89,24 +61,85 @@ def free_fit(machine: Machine, wanted: Sequence[str], settings: Mapping[str, str
     return fit
 
 
-def _leaf(
-    path: str, name: str, known: Mapping[str, Parameter[Value]], machine: Machine
-) -> Leaf | str:
-    if path in known and name != path:
-        return quantity_at(name)
-    if path in known:
-        return "not a parameter of a part; it is chosen with an option of its own"
-    if path in (BUS, BUS_KIND):
-        return f"not a quantity; allowed: parameters inside it, such as {_quantity_of_bus(machine)}"
-    # What --set says of an unknown path is true here, too.
-    return _contradictions(machine, {path: "?"})[0].removeprefix(f"--set {path}: ")
+class _Freed:
+    """A parameter of a machine with other settings that becomes free.
 
+    Raises:
+        UnitError: why it cannot be fitted.
+    """
 
-def _quantity_of_bus(machine: Machine) -> str:
-    """Return a parameter of the bus that can be fitted."""
-    paths = (one.path for one in machine.parameters if one.path.startswith(f"{BUS}."))
-    names = ((path, path_in_fit(machine, path)) for path in paths)
-    return next(path for path, name in names if isinstance(quantity_at(name), Leaf))
+    def __init__(self, machine: Machine, settings: Mapping[str, str], path: str, name: str) -> None:
+        known = {one.path: one for one in machine.parameters}
+        leaf: Leaf | str = "not a parameter of a part; it is chosen with an option of its own"
+        if path in known and name != path:
+            leaf = quantity_at(name)
+        elif path not in known:
+            # What --set says of an unknown path is true here, too.
+            leaf = _contradictions(machine, {path: "?"})[0].removeprefix(f"--set {path}: ")
+        if path in (BUS, BUS_KIND):
+            paths = (one for one in known if one.startswith(f"{BUS}."))
+            inside = next(
+                p for p in paths if isinstance(quantity_at(path_in_fit(machine, p)), Leaf)
+            )
+            leaf = f"not a quantity; allowed: parameters inside it, such as {inside}"
+        if isinstance(leaf, str):
+            raise UnitError(leaf)
+        value = known[path].value
+        assert isinstance(value, int)
+        self.machine, self.settings, self.path = machine, settings, path
+        self.leaf, self.value, self.step = leaf, value, _step(leaf, path, known)
+
+    def entry(self, bounds: str | None) -> FittedValue:
+        """Return the entry of the fit with bounds as given, or those of `RULE`."""
+        leaf, step = self.leaf, self.step
+        low, high = self._usual() if bounds is None else self._given(bounds)
+        low, high = step * -(-low // step), step * (high // step)
+        if not low < high:
+            found = f"found {leaf.format(low)} to {leaf.format(high)}"
+            multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
+            raise UnitError(f"{found}; allowed: a lower and a higher value{multiples}")
+        start = self.value if low <= self.value <= high else step * ((low + high) // (2 * step))
+        return FittedValue(
+            value=leaf.raw(start),
+            bounds=(leaf.raw(low), leaf.raw(high)),
+            start=leaf.raw(start),
+            multiple=step,
+        )
+
+    def _given(self, text: str) -> tuple[int, int]:
+        leaf, step = self.leaf, self.step
+        low, dots, high = text.partition("..")
+        if not (dots and low.strip() and high.strip()):
+            usual = "..".join(map(leaf.format, (self.value, FACTOR * (self.value or step))))
+            raise UnitError(f"found {text!r}; allowed: LOW..HIGH, such as {usual}")
+        return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
+
+    def _usual(self) -> tuple[int, int]:
+        leaf, value, step = self.leaf, self.value, self.step
+        low = 0 if leaf.unit is TIME else step * -(-value // (FACTOR * step))
+        high = FACTOR * value or (NOTHING if leaf.unit is TIME else 0)
+        low = max(low, leaf.low or 0)
+        if leaf.high is not None:
+            high = min(high, leaf.high)
+        low, high = self._allowed(low), self._allowed(high)
+        if not low < high:
+            raise UnitError(f"has the value {leaf.format(value)}; bounds are needed: =LOW..HIGH")
+        return low, high
+
+    def _allowed(self, end: int) -> int:
+        """Return an end of the bounds, or what the machine allows on the way to it."""
+        step = self.step
+        good, bad = self.value // step, end // step
+        if self._fits(bad * step):
+            return end
+        while abs(bad - good) > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if self._fits(middle * step) else (good, middle)
+        return good * step
+
+    def _fits(self, value: int) -> bool:
+        tried = {**self.settings, self.path: self.leaf.format(value)}
+        return not _contradictions(self.machine, tried)
 
 
 def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter[Value]]) -> int:
@@ -117,46 +150,6 @@ def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter[Value]]) -> int:
         return leaf.step or 1
     ways, line, entry = (one.value for one in parts if one is not None)
     return int(ways) * int(line) // int(entry)
-
-
-def _given(leaf: Leaf, text: str, usual: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-    low, dots, high = text.partition("..")
-    if not (dots and low.strip() and high.strip()):
-        try:
-            ends = usual()
-        except UnitError:
-            ends = leaf.low or 0, (leaf.low or 0) + 10 * (leaf.step or 1)
-        example = "..".join(map(leaf.format, ends))
-        raise UnitError(f"found {text!r}; allowed: LOW..HIGH, such as {example}")
-    return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
-
-
-def _usual(leaf: Leaf, value: int, step: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """Return bounds around a value, as `RULE` says."""
-    low = 0 if leaf.unit is TIME else step * -(-value // (FACTOR * step))
-    high = FACTOR * value or (NOTHING if leaf.unit is TIME else 0)
-    low = max(low, leaf.low or 0)
-    if leaf.high is not None:
-        high = min(high, leaf.high)
-    low, high = (_allowed(value, end, step, fits) for end in (low, high))
-    if not low < high:
-        raise UnitError(f"has the value {leaf.format(value)}; bounds are needed: =LOW..HIGH")
-    return low, high
-
-
-def _allowed(value: int, end: int, step: int, fits: Callable[[int], bool]) -> int:
-    """Return an end of the bounds, or what the machine allows on the way to it."""
-    good, bad = value // step, end // step
-    if fits(bad * step):
-        return end
-    while abs(bad - good) > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if fits(middle * step) else (good, middle)
-    return good * step
-
-
-def _fits(machine: Machine, settings: Mapping[str, str], path: str, leaf: Leaf, value: int) -> bool:
-    return not _contradictions(machine, {**settings, path: leaf.format(value)})
 
 
 def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
@@ -178,19 +171,12 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
 def _bound_faults(
     machine: Machine, free: Iterable[FreeParameter], settings: Mapping[str, str]
 ) -> Iterator[str]:
-    """Say what makes the machine contradict itself, before the search finds out."""
+    """Say which bounds make the machine contradict itself, before the search finds out."""
     starts = prefixes_of(machine)
     for one in free:
         (path,) = renamed(one.path, starts)
-        parts = [one.low + one.step, *(one.low + one.width * k / _TRIED for k in range(1, _TRIED))]
-        inside = [one.clip(one.snap(value)) for value in parts]
-        found: list[str] = []
-        for number, value in enumerate(dict.fromkeys((one.low, one.high, *inside))):
-            if number > 1 and found:
-                # What is between bounds that are wrong says nothing new.
-                break
+        for value in dict.fromkeys((one.low, one.high, one.clip(one.low + one.step))):
             text = one.leaf.format(value)
-            told = _contradictions(machine, {**settings, path: text})
-            told = [fault.removeprefix(f"--set {path}: ") for fault in told]
-            found += [f"at {text}: {fault}; narrower bounds may mend it" for fault in told]
-        yield from (f"--free {path}: {fault}" for fault in found)
+            for fault in _contradictions(machine, {**settings, path: text}):
+                own = fault.removeprefix(f"--set {path}: ")
+                yield f"--free {path}: at {text}: {own}; narrower bounds may mend it"

@@ -94,7 +94,6 @@ def gather(
     for name, trace in traces.items():
         if trace.failures:
             notes.append(f"{name}: {len(trace.failures)} points of it could not be measured")
-    for name, trace in traces.items():
         if trace.end is None or not trace.end.complete:
             notes.append(f"{name}: was interrupted; what it holds counts")
     return Observations(tuple(found.values()), tuple(notes))
@@ -102,8 +101,8 @@ def gather(
 
 def unique(name: str, taken: Container[str]) -> str:
     """Return a name that is not taken: the same, or with a number behind it."""
-    numbered = (f"{name} #{number}" for number in count(2))
-    return next(one for one in chain([name], numbered) if one not in taken)
+    numbered = chain([name], (f"{name} #{number}" for number in count(2)))
+    return next(one for one in numbered if one not in taken)
 
 
 @dataclass(frozen=True)

@@ -1,36 +1,30 @@
-"""The model around a fit, and intervals by it: by the profile of the likelihood, to first order,
-and by bootstrap."""
+"""Intervals of a fit, by the profile of the likelihood or to first order, and samples of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hcasim.calibrate.confidence import NORMAL_95, correlations
+from hcasim.calibrate.confidence import NORMAL_95, Around, correlations
 from hcasim.calibrate.entries import Verdict
-from hcasim.calibrate.loss import Array, straight_fit
-from hcasim.calibrate.parameters import Space, settings
-from hcasim.calibrate.report import FitReport, Local
+from hcasim.calibrate.loss import Array
+from hcasim.calibrate.report import Estimate, FitReport
 
 METHODS = {
     "profile": (
         "Intervals: 95 %, by profile likelihood: each end is where the simulated cost, the other",
         "parameters following, is 1.92 above that of the fit (scaled as the errors are).",
     ),
-    "bootstrap": (
-        "Intervals: 95 %, by bootstrap: quantiles of fits to resampled medians, with the model",
-        "taken as straight around the fit.",
-    ),
     "linear": ("Intervals: 95 %, from the errors of the observations, to first order.",),
 }
+GRID = 400
+"""Places of a profile between which its density is taken as even."""
 HIDDEN = 3.0
 """A parameter that can go so many times as far as alone, its partners making up for it, is known
 only together with those that are at a bound then. (Of two, a correlation of 0.94.)"""
-TRIES = 1000
-"""Fits of a bootstrap."""
 ROUNDS = 8
 """Most steps towards one end of a profile, and most between two places around it."""
 FARTHER = 4.0
@@ -39,67 +33,6 @@ NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
 WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
-UNNOTICED = 0.1
-"""Change of the cost, which at 1.92 reaches the end of a 95 % interval, that means nothing."""
-ANYWHERE = 0.3
-"""Standard deviation of moves that the data do not notice, in widths of the bounds: about that of
-an even spread over them."""
-
-
-class Around(Space):
-    """The free parameters as numbers from 0 to 1, and the model over them.
-
-    Attributes:
-        start: the fit.
-        slopes: of the residuals, in tolerances per width of the bounds.
-        spread: covariance of the parameters, where moves that the data do not notice are as wide
-            as the bounds allow.
-        scale: of the cost, as `Confidence` has it.
-        cheaper: the best place that was simulated, by path in base units, if it meets the data
-            better than the fit.
-    """
-
-    def __init__(self, report: FitReport) -> None:
-        super().__init__([one.parameter for one in report.parameters])
-        self.local: Local = report.local
-        self.start = self.place({one.path: one.value for one in report.parameters})
-        scales = self.local.objective.scales()
-        self.slopes: Array = self.local.slopes * self.widths / scales[:, None]
-        blind = self.local.confidence.undetermined
-        self.spread: Array = self.local.confidence.covariance + ANYWHERE**2 * blind @ blind.T
-        self.scale = self.local.confidence.scale
-        self.cheaper: Mapping[str, int] | None = None
-        self._best = self.local.loss.cost(self.local.residuals) - UNNOTICED * self.scale
-
-    def noticed(self) -> Array:
-        """Return the moves that the data would notice, were they made alone: 1.96 deviations."""
-        strengths = np.linalg.norm(self.slopes, axis=0)
-        found: Array = NORMAL_95 * math.sqrt(self.scale) / np.maximum(strengths, 1e-300)
-        return found
-
-    def residuals(self, places: Sequence[Array]) -> list[Array]:
-        """Simulate several places at once."""
-        objective = self.local.objective
-        chosen = [self.values(place) for place in places]
-        points = [settings(one, self.free) for one in chosen]
-        objective.simulated(points)
-        found = [objective.residuals(point) for point in points]
-        for one, errors in zip(chosen, found, strict=True):
-            cost = self.local.loss.cost(errors)
-            if cost < self._best:
-                self._best, self.cheaper = cost, one
-        return found
-
-
-def correlated(report: FitReport, space: Around) -> FitReport:
-    """Return a report with correlations over all moves, also those that the data do not notice."""
-    found = correlations(space.spread)
-    paths = [one.path for one in space.free]
-    parameters = tuple(
-        replace(one, correlation=dict(zip(paths, map(float, row), strict=True)))
-        for one, row in zip(report.parameters, found, strict=True)
-    )
-    return replace(report, parameters=parameters)
 
 
 def unfinished(report: FitReport) -> FitReport:
@@ -115,67 +48,43 @@ def with_linear(report: FitReport) -> FitReport:
     What reaches a bound is not identified; nor is what its partners hide, for a straight model
     does not see how far they can make up for it.
     """
-    space = Around(report)
-    noticed = space.noticed()
-    reaches = NORMAL_95 * np.sqrt(np.diag(space.spread))
+    around = report.around
+    noticed = around.noticed()
+    reaches = NORMAL_95 * np.sqrt(np.diag(around.spread))
     judged = []
     for n, one in enumerate(report.parameters):
         (low, high), allowed = one.interval, one.parameter
         ends = [low <= allowed.low, high >= allowed.high]
-        verdict = one.verdict
         hidden = reaches[n] > HIDDEN * noticed[n]
-        if verdict.identified and (hidden or any(ends)):
-            known = "" if all(ends) or not any(ends) else ("above" if ends[0] else "below")
-            follow = np.abs(space.spread[n]) / space.spread[n, n] * reaches[n] >= noticed
+        if one.verdict.identified and (hidden or any(ends)):
+            follow = np.abs(around.spread[n]) / around.spread[n, n] * reaches[n] >= noticed
             others = [m for m in np.flatnonzero(follow & hidden).tolist() if m != n]
-            verdict = Verdict(False, tuple(space.free[m].path for m in others), known)
-        judged.append(replace(one, verdict=verdict))
-    found = replace(report, parameters=tuple(judged), method=METHODS["linear"])
-    return correlated(found, space)
+            one = replace(one, verdict=_open(around, others, *ends))
+        judged.append(one)
+    return _with(report, judged, "linear")
 
 
-def with_bootstrap(report: FitReport, draws: Array) -> FitReport:
-    """Return a report whose intervals come from fits to what might as well have been measured.
-
-    Parameters:
-        report: to first order, or with verdicts of profiles.
-        draws: tries by observations: what each is off, in its tolerances.
-    """
-    space = Around(report)
-    inflation = space.local.confidence.inflation
-    fits = [
-        straight_fit(
-            space.local.residuals - inflation * draw, space.slopes, space.start, space.local.loss
-        )
-        for draw in draws
-    ]
-    values = space.lows + np.array(fits) * space.widths
-    ends = {}
-    for n, one in enumerate(report.parameters):
-        # A straight model is none for a number whose effect has steps.
-        if one.verdict.identified and not one.parameter.stepped:
-            low, high = np.quantile(values[:, n], [0.025, 0.975])
-            ends[one.path] = (min(float(low), one.value), max(float(high), one.value))
-    return with_ends(report, ends, METHODS["bootstrap"])
+def _open(around: Around, partners: Sequence[int], below: bool, above: bool) -> Verdict:
+    """Return the verdict on a parameter whose interval ends at its bounds below or above."""
+    known = "" if below == above else ("above" if below else "below")
+    return Verdict(False, tuple(around.free[m].path for m in partners), known)
 
 
-def with_ends(
-    report: FitReport, ends: Mapping[str, tuple[float, float]], method: tuple[str, ...]
-) -> FitReport:
-    """Return a report with other ends of some intervals.
-
-    Parameters:
-        report: of a fit.
-        ends: in base units, by path; what is not in it keeps its own.
-        method: what a table says of them, by lines.
-    """
-    found = (replace(one, ends=ends.get(one.path, one.ends)) for one in report.parameters)
-    return replace(report, parameters=tuple(found), method=method)
+def _with(report: FitReport, parameters: Sequence[Estimate], method: str) -> FitReport:
+    """Return a report of these parameters, correlated over all moves, also those that the data do
+    not notice."""
+    found = correlations(report.around.spread)
+    paths = [one.path for one in parameters]
+    correlated = tuple(
+        replace(one, correlation=dict(zip(paths, map(float, row), strict=True)))
+        for one, row in zip(parameters, found, strict=True)
+    )
+    return replace(report, parameters=correlated, method=METHODS[method])
 
 
 @dataclass
-class _Side:
-    """The search for one end of a profile, in widths of the bounds.
+class Side:
+    """The profile of a parameter to one side, in widths of the bounds.
 
     `way` is how all parameters move while this one moves by its width; `tried` are the rises of
     the cost and the places, by how far this one had moved.
@@ -197,7 +106,7 @@ class _Side:
         """Return where the cost has risen enough; a profile is nearly a parabola."""
         if self.limit <= 0:
             return 0.0
-        roots = {one: math.sqrt(max(gain, 0.0)) for one, (gain, _) in self.tried.items()}
+        roots = self.roots()
         wanted = math.sqrt(rise)
         high = min((one for one in roots if roots[one] >= wanted), default=None)
         low = max(one for one in roots if roots[one] < wanted and one < (high or math.inf))
@@ -206,28 +115,16 @@ class _Side:
             return self.limit if low >= self.limit else min(beyond, self.limit)
         return low + (high - low) * (wanted - roots[low]) / (roots[high] - roots[low])
 
+    def roots(self) -> dict[float, float]:
+        """Return the square roots of the rises, which are nearly straight."""
+        return {one: math.sqrt(max(gain, 0.0)) for one, (gain, _) in self.tried.items()}
 
-_Step = Callable[[Sequence[_Side], Sequence[float]], None]
+
+_Step = Callable[[Sequence[Side], Sequence[float]], None]
 """Simulates a step of each of several sides, by how far."""
 
 
-@dataclass(frozen=True)
-class Profile:
-    """What profiles of the likelihood have found.
-
-    Parameters:
-        report: with their intervals and verdicts.
-        ends: where each profile ended, as ends by parameters in widths of the bounds.
-        cheaper: a place that meets the data better than the fit, by path in base units, if a
-            profile has come upon one.
-    """
-
-    report: FitReport
-    ends: Array
-    cheaper: Mapping[str, int] | None = None
-
-
-def profiled(report: FitReport) -> Profile:
+def profiled(report: FitReport) -> tuple[FitReport, list[Side]]:
     """Follow the profile of the likelihood of each parameter, and judge what it shows.
 
     The others first move as they are correlated with it, further on as they have moved so far,
@@ -236,45 +133,44 @@ def profiled(report: FitReport) -> Profile:
     parameter whose interval reaches a bound on the way, its own or that of another which lets it go
     no farther, is not identified: what else has to move, and would be noticed alone, is what it is
     combined with.
+
+    Returns:
+        The report with intervals and verdicts, and the profiles.
     """
-    space = Around(report)
-    local, start = report.local, space.start
-    rise = NORMAL_95**2 / 2 * space.scale
-    floor = local.loss.cost(local.residuals)
+    around = report.around
+    start, spread = around.start, around.spread
+    rise = NORMAL_95**2 / 2 * around.confidence.scale
     sides = []
     for n in range(len(start)):
         for sign in (-1, 1):
             limit = start[n] if sign < 0 else 1 - start[n]
-            if space.spread[n, n] > 0:
-                way = sign * space.spread[:, n] / space.spread[n, n]
-                sides.append(_Side(n, sign, limit, way, {0.0: (0.0, start)}))
+            if spread[n, n] > 0:
+                way = sign * spread[:, n] / spread[n, n]
+                sides.append(Side(n, sign, limit, way, {0.0: (0.0, start)}))
 
-    def step(several: Sequence[_Side], reaches: Sequence[float]) -> None:
+    def step(several: Sequence[Side], reaches: Sequence[float]) -> None:
         places = [np.clip(start + r * s.way, 0, 1) for s, r in zip(several, reaches, strict=True)]
-        found = _profile_costs(space, places, [side.column for side in several], rise)
+        found = _profile_costs(around, places, [side.column for side in several], rise)
         for side, reach, cost, place in zip(several, reaches, *found, strict=True):
             side.way = (place - start) / reach
-            side.tried[reach] = cost - floor, place
+            side.tried[reach] = cost - around.floor, place
 
     open_ = [side for side in sides if side.limit > 0]
-    deviations = np.sqrt(np.diag(space.spread))
+    deviations = np.sqrt(np.diag(spread))
     step(open_, [min(NORMAL_95 * deviations[one.column], one.limit) for one in open_])
     for side in open_:
         _follow(side, rise, step)
-    ends = {}
-    for n, one in enumerate(report.parameters):
+    parameters = []
+    for n, one in enumerate(_judged(report, sides, rise)):
         pair = [side.end(rise) for side in sides if side.column == n]
         if pair:
             width = one.parameter.width
-            ends[one.path] = (one.value - pair[0] * width, one.value + pair[1] * width)
-    turns = [side.place(side.end(rise)) for side in sides]
-    found = with_ends(_judged(report, space, sides, rise), ends, METHODS["profile"])
-    return Profile(
-        correlated(found, space), np.array(turns).reshape(len(turns), len(start)), space.cheaper
-    )
+            one = replace(one, ends=(one.value - pair[0] * width, one.value + pair[1] * width))
+        parameters.append(one)
+    return _with(report, parameters, "profile"), sides
 
 
-def _follow(side: _Side, rise: float, step: _Step) -> None:
+def _follow(side: Side, rise: float, step: _Step) -> None:
     """Go on to where the cost has risen enough, or to the limit, and look between what is known."""
     from scipy.optimize import brentq
 
@@ -296,16 +192,17 @@ def _follow(side: _Side, rise: float, step: _Step) -> None:
         brentq(excess, low, reach, xtol=NEAR / 10 * reach, maxiter=ROUNDS, disp=False)
 
 
-def _judged(report: FitReport, space: Around, sides: Sequence[_Side], rise: float) -> FitReport:
-    """Return a report that calls nothing identified whose interval reaches a bound on the way."""
-    noticed = space.noticed()
+def _judged(report: FitReport, sides: Sequence[Side], rise: float) -> list[Estimate]:
+    """Call nothing identified whose interval reaches a bound on the way."""
+    around = report.around
+    noticed = around.noticed()
     partners: dict[int, set[int]] = {}
     open_: dict[int, set[int]] = {}
     for side in sides:
         n, end = side.column, side.end(rise)
-        change = side.place(end) - space.start
-        grain = report.parameters[n].parameter.grain / space.widths[n]
-        room = np.where(change < 0, space.start, 1 - space.start)
+        change = side.place(end) - around.start
+        grain = around.free[n].grain / around.widths[n]
+        room = np.where(change < 0, around.start, 1 - around.start)
         stopped = np.abs(change) > (1 - NEAR) * room
         moves = np.abs(change) >= noticed
         own = end > side.limit - grain
@@ -319,21 +216,19 @@ def _judged(report: FitReport, space: Around, sides: Sequence[_Side], rise: floa
         verdict = Verdict(True)
         if n in open_:
             together = sorted(m for m in partners[n] - {n} if m in open_)
-            paths = tuple(space.free[m].path for m in together)
-            known = "" if len(open_[n]) == 2 else ("above" if -1 in open_[n] else "below")
-            verdict = Verdict(False, paths, known)
+            verdict = _open(around, together, -1 in open_[n], 1 in open_[n])
         judged.append(replace(one, verdict=verdict))
-    return replace(report, parameters=tuple(judged))
+    return judged
 
 
 def _profile_costs(
-    space: Around, places: Sequence[Array], columns: Sequence[int], rise: float
+    around: Around, places: Sequence[Array], columns: Sequence[int], rise: float
 ) -> tuple[list[float], list[Array]]:
     """Return costs and places with the parameters beside the one in question adjusted."""
     from scipy.optimize import lsq_linear
 
-    loss = space.local.loss
-    found = space.residuals(places)
+    loss = around.loss
+    found = around.residuals(places)
     costs = [loss.cost(one) for one in found]
     again: dict[int, Array] = {}
     for n, (place, residuals, column) in enumerate(zip(places, found, columns, strict=True)):
@@ -343,7 +238,7 @@ def _profile_costs(
         slope, _ = loss.influence(residuals)
         # Weights that make the step of a robust loss one of least squares.
         weight = np.sqrt(np.divide(slope, residuals, out=np.ones_like(slope), where=residuals != 0))
-        matrix, target = space.slopes[:, others] * weight[:, None], -residuals * weight
+        matrix, target = around.slopes[:, others] * weight[:, None], -residuals * weight
         low, high = -place[others], 1 - place[others]
         step = lsq_linear(matrix, target, bounds=(low - 1e-12, high + 1e-12)).x
         before, after = target @ target, np.sum((matrix @ step - target) ** 2)
@@ -352,7 +247,64 @@ def _profile_costs(
             moved[others] += step
             again[n] = np.clip(moved, 0, 1)
     ended = list(places)
-    for n, residuals in zip(again, space.residuals(list(again.values())), strict=True):
+    for n, residuals in zip(again, around.residuals(list(again.values())), strict=True):
         if loss.cost(residuals) < costs[n]:
             costs[n], ended[n] = loss.cost(residuals), again[n]
     return costs, ended
+
+
+def drawn(
+    around: Around, rng: np.random.Generator, count: int, profiles: Sequence[Side] = ()
+) -> Array:
+    """Draw values that the data allow, in base units: draws by parameters.
+
+    They are normal around the fit and anything that the data do not see. With profiles one
+    parameter after the other is drawn as likely as the cost along its profile makes it, and the
+    others follow: where the model is straight that is the same.
+    """
+    places = np.tile(around.start, (count, 1))
+    covariance, columns = around.confidence.covariance, dict.fromkeys(s.column for s in profiles)
+    parts = np.array_split(np.arange(count), max(1, len(columns)))
+    for part, column in zip(parts, columns or (None,), strict=True):
+        rest = covariance
+        if column is not None:
+            sides = [side for side in profiles if side.column == column]
+            places[part] = _along(sides, around.confidence.scale, rng, len(part))
+            if covariance[column, column] > 0:
+                moved = covariance[column]
+                rest = covariance - np.outer(moved, moved) / covariance[column, column]
+        zero = np.zeros(len(around.start))
+        places[part] += rng.multivariate_normal(zero, rest, len(part), method="eigh")
+    places = rng.permutation(np.clip(places, 0, 1))
+    for place in places:
+        for direction in around.confidence.undetermined.T:
+            place += direction * rng.uniform(*_room(place, direction))
+    values: Array = around.lows + np.clip(places, 0, 1) * around.widths
+    return values
+
+
+def _along(sides: Sequence[Side], scale: float, rng: np.random.Generator, count: int) -> Array:
+    """Draw places along a profile with the density exp(-rise of the cost)."""
+    below, above = sides
+    reaches = np.linspace(-below.limit, above.limit, GRID)
+    rises = np.empty(GRID)
+    for side, some in ((below, reaches < 0), (above, reaches >= 0)):
+        roots = side.roots()
+        known = sorted(roots)
+        far = np.abs(reaches[some])
+        root = np.interp(far, known, [roots[one] for one in known])
+        # Beyond what was simulated the cost goes on as a parabola does.
+        steep = roots[known[-1]] / known[-1] if known[-1] else 0.0
+        rises[some] = (root + steep * np.maximum(far - known[-1], 0)) ** 2
+    density = np.exp(-(rises - rises.min()) / scale)
+    # One draw from each of equal parts of the whole.
+    shares = (np.arange(count) + rng.uniform(size=count)) / count
+    drawn = np.interp(shares, np.cumsum(density) / density.sum(), reaches)
+    return np.array([(below if one < 0 else above).place(abs(one)) for one in drawn])
+
+
+def _room(place: Array, direction: Array) -> tuple[float, float]:
+    """Return how far one may go back and forth before a parameter is at a bound."""
+    moving = np.abs(direction) > 1e-9
+    ends = np.stack([-place[moving], 1 - place[moving]]) / direction[moving]
+    return float(ends.min(axis=0).max()), float(ends.max(axis=0).min())

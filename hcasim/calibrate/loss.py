@@ -49,13 +49,10 @@ class Loss:
         return residuals, np.ones_like(residuals)
 
     def moments(self, scatter: float = 1.0) -> tuple[float, float]:
-        """Return E[psi^2] and E[psi'] of normal errors, psi being the slope of the loss.
+        """Return E[psi^2] and E[psi'] of normal errors of a deviation, psi being the loss's slope.
 
         An estimate that makes the sum of losses small has a variance of E[psi^2] / E[psi']^2 times
         that of least squares with errors of 1 (Huber, Robust Statistics, 1981, section 7.6).
-
-        Parameters:
-            scatter: standard deviation of the errors.
         """
         if self.name == "linear":
             return scatter**2, 1.0
@@ -87,27 +84,6 @@ class Loss:
 def _variance(moments: tuple[float, float]) -> float:
     squares, bend = moments
     return squares / bend**2 if bend > 0 else math.inf
-
-
-def straight_fit(residuals: Array, slopes: Array, start: Array, loss: Loss) -> Array:
-    """Return where a model that is straight from a place on meets the observations best.
-
-    Parameters:
-        residuals: at the place.
-        slopes: residuals by parameters, in widths of the bounds.
-        start: the place, each parameter from 0 to 1.
-        loss: how an error weighs.
-    """
-    from scipy.optimize import least_squares
-
-    found: Array = least_squares(
-        lambda x: residuals + slopes @ (x - start),
-        np.clip(start, 1e-9, 1 - 1e-9),
-        jac=lambda x: slopes,
-        bounds=(np.zeros(len(start)), np.ones(len(start))),
-        **loss.least_squares(),
-    ).x
-    return found
 
 
 LINEAR = Loss("linear")

@@ -24,8 +24,7 @@ class Measurement:
 
     Parameters:
         value: the median of the samples, or the number that a tool printed of them.
-        sampling: standard error of the value that the spread of the samples gives; 0 if the
-            spread is not known.
+        sampling: standard error of the value by the spread of the samples; 0 if that is unknown.
         rounding: half a unit of the last digit that was printed; 0 if samples were kept.
     """
 
@@ -34,12 +33,8 @@ class Measurement:
     rounding: float
 
     def deviation(self, floor: float) -> float:
-        """Return the standard deviation of the value as an image of what a model can give.
-
-        Parameters:
-            floor: relative error that the model may have at any point; it and the errors of the
-                measurement are independent.
-        """
+        """Return the standard deviation of the value as an image of what a model can give, whose
+        own relative error `floor` is independent of those of the measurement."""
         return math.hypot(self.sampling, self.rounding / math.sqrt(3), floor * self.value)
 
 
@@ -50,25 +45,28 @@ def measurement(one: Measured) -> Measurement:
     with their quartiles, so that a long tail does not widen it. Of printed statistics the median
     counts, else the mean, else the minimum; a printed deviation gives the standard error.
     """
-    if one.statistics is not None:
-        return _printed(one)
+    error = 0.0
+    if seen := one.statistics:
+        best = next((v for v in (seen.median, seen.mean, seen.minimum) if v is not None), None)
+        if best is None:
+            return Measurement(0.0, 0.0, 0.0)
+        if seen.deviation is not None and seen.count is not None:
+            error = seen.deviation / math.sqrt(seen.count) * (MEDIAN if best == seen.median else 1)
+        return Measurement(best, error, _rounding(one.printed, best))
     pairs = one.histogram or sorted(Counter(one.samples).items())
     values, counts = zip(*pairs, strict=True)
     low, middle, high = (_quantile(values, counts, part) for part in (0.25, 0.5, 0.75))
-    seen = sum(counts)
-    error = MEDIAN * (high - low) / QUARTILES / math.sqrt(seen) if seen > 1 else 0.0
+    if (count := sum(counts)) > 1:
+        error = MEDIAN * (high - low) / QUARTILES / math.sqrt(count)
     return Measurement(middle, error, _rounding(one.printed, middle))
 
 
 def pooled(repeats: Sequence[Measurement]) -> Measurement:
-    """Return what repeated measurements of one thing say together.
+    """Return what repeated measurements of one thing, one or more, say together.
 
     How far the runs differ beyond their own errors is estimated from their scatter (the variance
     component of a random effects model: Cochran, Biometrics 10, 1954, page 101) and counts for
     each. Roundings are not averaged away, because that of one number is the same each time.
-
-    Parameters:
-        repeats: one or more.
     """
     if len(repeats) == 1:
         return repeats[0]
@@ -85,18 +83,6 @@ def pooled(repeats: Sequence[Measurement]) -> Measurement:
         sampling=math.sqrt(sum(share**2 * (one.sampling**2 + between) for share, one in pairs)),
         rounding=sum(share * one.rounding for share, one in pairs),
     )
-
-
-def _printed(one: Measured) -> Measurement:
-    seen = one.statistics
-    assert seen is not None
-    best = next((v for v in (seen.median, seen.mean, seen.minimum) if v is not None), None)
-    if best is None:
-        return Measurement(0.0, 0.0, 0.0)
-    error = 0.0
-    if seen.deviation is not None and seen.count is not None:
-        error = seen.deviation / math.sqrt(seen.count) * (MEDIAN if best == seen.median else 1)
-    return Measurement(best, error, _rounding(one.printed, best))
 
 
 def _quantile(values: tuple[float, ...], counts: tuple[int, ...], part: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from hcasim.runs.store import Store
 STEP = 0.01
 """How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
 that times are whole in, and within one smooth piece of the model."""
-
 
 Row = Mapping[str, Any]
 _Asked = tuple[Experiment, tuple[tuple[str, str], ...]]
@@ -55,35 +54,21 @@ simulate = runner(jobs=1)
 """Simulates points one after another in this process."""
 
 
-class BudgetSpent(Exception):
-    """A search has used up what it was given; the best point so far is the objective's."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much a fit may take.
-
-    Parameters:
-        evaluations: points of the parameters at which a search may compute the observations, or
-            None.
-        seconds: of all that is simulated, or None.
-    """
-
-    evaluations: int | None = None
-    seconds: float | None = None
-
-
 class Objective:
     """The observations as a function of the parameters.
 
+    Points are values in base units by path, tied paths included.
+
     Parameters:
         observations: what was published.
-        parameters: what will be set; points hold a value for each of their paths.
+        parameters: what will be set.
         run: simulates points.
-        budget: its number of evaluations ends a search; without end if None.
 
     Attributes:
         evaluations: different points at which the observations have been computed.
+        published: the numbers.
+        scales: they times their tolerances, which makes residuals of errors.
+        sigmas: their standard deviations.
     """
 
     def __init__(
@@ -91,12 +76,15 @@ class Objective:
         observations: Sequence[Observation],
         parameters: Sequence[FreeParameter],
         run: Run = simulate,
-        budget: Budget | None = None,
     ) -> None:
         self.observations = tuple(observations)
         self.run = run
-        self.budget = budget
         self.evaluations = 0
+        self.published: Array = np.array([float(one.published) for one in observations])
+        self.scales: Array = np.array(
+            [float(one.published) * one.tolerance for one in observations]
+        )
+        self.sigmas: Array = np.array([one.deviation for one in observations])
         self._leaves = {path: one.leaf for one in parameters for path in one.paths}
         with each_machine_once():
             # With their usual values the points have the same options as with any others.
@@ -111,15 +99,9 @@ class Objective:
         """Return what the model gives for each observation at several points.
 
         All that is not known yet is simulated in one call of `run`.
-
-        Parameters:
-            points: values in base units by path, tied paths included.
         """
         keys = [tuple(sorted(point.items())) for point in points]
         new = dict.fromkeys(key for key in keys if key not in self._values)
-        most = None if self.budget is None else self.budget.evaluations
-        if new and most is not None and self.evaluations >= most:
-            raise BudgetSpent
         asked = {key: [self._asked(one, key) for one in self.observations] for key in new}
         every = dict.fromkeys(pair for key in new for pairs in asked[key] for pair in pairs)
         missing = [pair for pair in every if pair not in self._rows]
@@ -135,18 +117,16 @@ class Objective:
         return [self._values[key] for key in keys]
 
     def known(self) -> list[tuple[dict[str, int], Array]]:
-        """Return all points that were computed, with what the model gives there."""
-        return [(dict(key), values) for key, values in self._values.items()]
+        """Return all points that were computed, with the residuals there."""
+        return [
+            (dict(key), (values - self.published) / self.scales)
+            for key, values in self._values.items()
+        ]
 
     def residuals(self, point: Mapping[str, int]) -> Array:
         """Return the relative errors at a point, in tolerances."""
-        published = np.array([float(one.published) for one in self.observations])
-        residuals: Array = (self.simulated([point])[0] - published) / self.scales()
+        residuals: Array = (self.simulated([point])[0] - self.published) / self.scales
         return residuals
-
-    def scales(self) -> Array:
-        """Return the published numbers times their tolerances: what makes residuals of errors."""
-        return np.array([float(one.published) * one.tolerance for one in self.observations])
 
     def slopes(
         self, point: Mapping[str, int], columns: Sequence[FreeParameter], *, central: bool = True
@@ -154,7 +134,7 @@ class Objective:
         """Return how each observation changes with each parameter.
 
         Parameters:
-            point: values in base units by path, tied paths included.
+            point: where.
             columns: each moves its paths by the same amount, within its bounds.
             central: move to both sides, which is exact for a bend too; else to the farther bound
                 only, which is half the work.

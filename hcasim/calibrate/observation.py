@@ -23,15 +23,15 @@ class Observation:
         field: which number of a point, such as "latency_us".
         published: the number with the digits that were printed: 9.0 says more than 9.
         unit: of the number.
-        scale: what the field of a point is multiplied with to be in that unit.
-        half_width: how far the number may be off, if not half a unit of its last digit.
         tolerance: relative error that a replay may have; a residual is weighted with it.
         best: whether the lowest or the highest of the points was published.
         statement: what was measured, in words.
         repeats: further statements of the same number.
+        half_width: how far the number may be off, if not half a unit of its last digit.
         error: standard deviation of a number that was measured; None for one of which only the
             rounding is known.
         curve: the curve that it is a point of, such as "write_lat"; empty if it stands alone.
+        scale: what the field of a point is multiplied with to be in that unit.
     """
 
     id: str
@@ -80,10 +80,8 @@ class Observation:
 
     def read(self, rows: Sequence[Mapping[str, Any]]) -> float:
         """Return the number that the rows of the points give."""
-        return (
-            float((min if self.best == "min" else max)(row[self.field] for row in rows))
-            * self.scale
-        )
+        best = min if self.best == "min" else max
+        return float(best(row[self.field] for row in rows)) * self.scale
 
 
 def without_repeats(observations: Iterable[Observation]) -> tuple[Observation, ...]:
@@ -97,11 +95,9 @@ def without_repeats(observations: Iterable[Observation]) -> tuple[Observation, .
 
 
 def experiment(point: Point, **settings: Any) -> Experiment:
-    """Return what asks for a point on its testbed and adapter.
+    """Return what asks for a point on its testbed and adapter; of its machine only those count.
 
-    Parameters:
-        point: which; of its machine only those two count.
-        settings: of the machine, as `Experiment.of` takes them.
+    The settings are those of a machine, as `Experiment.of` takes them.
     """
     workload = find_workload(point.workload)
     assert workload is not None

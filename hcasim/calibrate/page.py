@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate.estimate import Residual
-from hcasim.calibrate.report import FitReport, Traced
+from hcasim.calibrate.report import FitReport, Residual, Traced
 from hcasim.pages import Code, Document, Section, Text
 from hcasim.pages import Figure as Drawing
 from hcasim.runs.drawing import mark_axis, new_figure, plain
@@ -24,14 +23,15 @@ def document(fit: FitReport) -> Document:
     assert traced is not None
     traces, machine = traced.prepared.traces, traced.prepared.machine
     parameters, curves, correlations, *_ = fit.tables()
-    ended = "The search ended by itself."
+    ended = "ended by itself."
     if not fit.converged:
-        ended = "The search did not end by itself: these values are not a fit."
+        ended = "did not end by itself: these values are not a fit."
+    counts = f"Points fitted: {len(fit.residuals)}; held out: {len(traced.held)}."
     shas = (f"{name}: sha256 {trace.sha256}" for name, trace in traces.items())
     return Document(
         f"{machine.id} with {machine.adapter.id}, fitted to {', '.join(traces)}",
         [
-            Text(f"{ended} Points fitted: {len(fit.residuals)}; held out: {len(traced.held)}."),
+            Text(f"The search {ended} {counts}"),
             Code(traced.prepared.request.command),
             Section("What the traces determine", [parameters, *map(Text, _verdicts(fit))]),
             Section("Correlation", [correlations]),
@@ -52,10 +52,9 @@ def _verdicts(fit: FitReport) -> Iterable[str]:
             by = f" by {', '.join(one.claims)}" if one.claims else ""
             yield f"{path} is determined{by}."
         elif verdict.partners:
-            others = " and ".join(verdict.partners)
-            yield f"{path} is not determined by itself, only in combination with {others}."
+            yield f"{path} is not determined by itself, {verdict}."
         elif verdict.known:
-            yield f"{path} is determined only from {verdict.known}: its interval ends at a bound."
+            yield f"{path} is determined {verdict}: its interval ends at a bound."
         else:
             yield f"{path} is not determined at all: within its bounds everything fits."
 

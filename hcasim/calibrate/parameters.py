@@ -18,7 +18,6 @@ from hcasim.ground.units import FREQUENCY, RATE, TIME
 
 DIGITS = 5
 """To so many digits of the distance of the bounds a rate is given; a time to one digit less."""
-
 NANOSECOND = 1000
 """In ps. No time is given less closely."""
 
@@ -30,8 +29,7 @@ class FreeParameter:
     Parameters:
         path: its entry in the fit, such as "adapters.mt25208.send.latency".
         paths: all that it sets: its own and those tied to it.
-        low: smallest value that may be tried.
-        high: largest value that may be tried.
+        low, high: its bounds.
         start: where the search sets out.
         leaf: its type and unit.
         multiple: its values are multiples of this.
@@ -140,13 +138,11 @@ def _mixed(free: list[FreeParameter]) -> Iterator[str]:
                 yield f"{path}.tied_to: found {one.path!r}, which has another unit"
 
 
-def settings(values: Mapping[str, int], free: tuple[FreeParameter, ...]) -> dict[str, int]:
-    """Return the value of each path, tied ones included, from those of the free parameters."""
-    return {path: values[one.path] for one in free for path in one.paths}
-
-
 class Space:
-    """Places: free parameters in widths of their bounds, which makes all of one size."""
+    """Places: free parameters in widths of their bounds, which makes all of one size.
+
+    Values are in base units by path.
+    """
 
     def __init__(self, free: Sequence[FreeParameter]) -> None:
         self.free = tuple(free)
@@ -154,7 +150,7 @@ class Space:
         self.widths: Array = np.array([one.width for one in free], dtype=float)
 
     def place(self, values: Mapping[str, int]) -> Array:
-        """Return the place of values in base units by path."""
+        """Return the place of values."""
         place: Array = (np.array([values[one.path] for one in self.free]) - self.lows) / self.widths
         return place
 
@@ -167,3 +163,7 @@ class Space:
         """Return the values of a place as results are given."""
         values = self.lows + place * self.widths
         return {one.path: one.rounded(v) for one, v in zip(self.free, values, strict=True)}
+
+    def settings(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Return the value of each path, tied ones included."""
+        return {path: values[one.path] for one in self.free for path in one.paths}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from hcasim import __version__
-from hcasim.calibrate.confidence import Confidence, Tie
+from hcasim.calibrate.confidence import NORMAL_95, Around, Tie
 from hcasim.calibrate.document import CalibrateDocument
-from hcasim.calibrate.entries import path_in_fit
-from hcasim.calibrate.estimate import Estimate, Residual, Samples
+from hcasim.calibrate.entries import Verdict, path_in_fit
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.calibrate.freeing import RULE
-from hcasim.calibrate.loss import Array, Loss
-from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.loss import Array
+from hcasim.calibrate.observation import Observation
+from hcasim.calibrate.parameters import FreeParameter
 from hcasim.calibrate.request import Prepared
 from hcasim.catalog import Fit, FittedValue, render_fit
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
@@ -28,8 +28,12 @@ from hcasim.runs.table import Table
 
 STRONG = 0.9
 """Correlation from which on two parameters are worth a line of their own."""
+OPAQUE = 5.0
+"""Errors that are so many times larger than expected mean that the model lacks what matters."""
+FAR = 4.0
+"""A curve that is so many deviations off, rms, is named."""
 _ROUNDED = "Values are rounded, times to 1 ns or closer, intervals outwards."
-METHOD = (
+_PRINTED = (
     "Intervals: 95 %, from how exactly the numbers are printed alone (uniform within the ± beside",
     "them), to first order; other errors of the measurements and of the model are not known.",
     _ROUNDED,
@@ -39,7 +43,7 @@ METHOD = (
 def method(floor_percent: float) -> tuple[str, ...]:
     """Say where the intervals of a fit to published numbers come from."""
     if not floor_percent:
-        return METHOD
+        return _PRINTED
     return (
         "Intervals: 95 %, to first order, from how exactly the numbers are printed and an error of",
         f"{floor_percent:g} % of each for measurement and model; ± is the deviation of both.",
@@ -47,32 +51,141 @@ def method(floor_percent: float) -> tuple[str, ...]:
     )
 
 
-OPAQUE = 5.0
-"""Errors that are so many times larger than expected mean that the model lacks what matters."""
+@dataclass(frozen=True)
+class Estimate:
+    """A parameter as it was fitted.
 
-FAR = 4.0
-"""A curve that is so many deviations off, rms, is named."""
+    Parameters:
+        parameter: its path, bounds and ties.
+        value: in base units.
+        deviation: standard deviation in base units; infinite if the data do not determine it.
+        verdict: whether they do.
+        claims: the observations that determine it.
+        correlation: with each parameter, by path.
+        ends: of a 95 % interval that was found in another way than to first order, in base units.
+    """
+
+    parameter: FreeParameter
+    value: int
+    deviation: float
+    verdict: Verdict
+    claims: tuple[str, ...]
+    correlation: dict[str, float]
+    ends: tuple[float, float] | None = None
+
+    @property
+    def path(self) -> str:
+        """Its entry in the fit."""
+        return self.parameter.path
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """95 % interval in base units, within the bounds; the bounds if it is not determined."""
+        one = self.parameter
+        if math.isinf(self.deviation) and self.ends is None:
+            return one.low, one.high
+        reach = NORMAL_95 * self.deviation
+        below, above = self.ends or (self.value - reach, self.value + reach)
+        low = one.grain * math.floor(below / one.grain)
+        high = one.grain * math.ceil(above / one.grain)
+        return one.clip(low), one.clip(high)
+
+    @property
+    def judgement(self) -> str:
+        """The verdict in words; it holds for all that the parameter sets, taken as one."""
+        return f"{self.verdict}{', given its ties' if len(self.parameter.paths) > 1 else ''}"
+
+    def raw(self, value: int) -> object:
+        """Write a value as a file holds it: times in ns, plain numbers as they are."""
+        if not self.parameter.stepped and value % 1000 == 0:
+            return f"{value // 1000} ns"
+        return self.parameter.leaf.raw(value)
+
+    @property
+    def raw_interval(self) -> tuple[object, object]:
+        """The interval as a file holds it."""
+        low, high = self.interval
+        return self.raw(low), self.raw(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameter for JSON."""
+        one = self.parameter
+        return {
+            "path": one.path,
+            "value": self.raw(self.value),
+            "interval": list(self.raw_interval),
+            "bounds": [self.raw(one.low), self.raw(one.high)],
+            "start": self.raw(one.start),
+            "also_sets": list(one.paths[1:]),
+            "verdict": str(self.verdict),
+            "claims": list(self.claims),
+            "correlation": {path: round(r, 4) for path, r in self.correlation.items()},
+        }
 
 
 @dataclass(frozen=True)
-class Local:
-    """What a fit leaves for finer questions.
+class Residual:
+    """A published number beside what a model gives.
 
     Parameters:
-        objective: simulates further points.
-        point: the fit, in base units by path, tied paths included.
-        slopes: observations by parameters, per base unit.
-        residuals: at the fit, in tolerances.
-        confidence: to first order.
-        loss: what the fit made small.
+        observation: what was published.
+        simulated: in its unit.
     """
 
-    objective: Objective
-    point: Mapping[str, int]
-    slopes: Array
-    residuals: Array
-    confidence: Confidence
-    loss: Loss
+    observation: Observation
+    simulated: float
+
+    @property
+    def error(self) -> float:
+        """Relative and signed."""
+        published = float(self.observation.published)
+        return (self.simulated - published) / published
+
+    @property
+    def deviations(self) -> float:
+        """The error in tolerances."""
+        return self.error / self.observation.tolerance
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """What was published, with its rounding, what is simulated, with two digits more, and the
+        error, in the cells of a table."""
+        one = self.observation
+        exponent = one.published.as_tuple().exponent
+        assert isinstance(exponent, int)
+        return (
+            f"{one.published} ± {one.reach:.3g} {one.unit}",
+            f"{self.simulated:.{max(0, 2 - exponent)}f} {one.unit}",
+            f"{100 * self.error:+.2f} %",
+        )
+
+    @property
+    def ids(self) -> str:
+        """The statements of this number."""
+        return ", ".join((self.observation.id, *self.observation.repeats))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the residual for JSON."""
+        one = self.observation
+        return {
+            "id": one.id,
+            "repeats": list(one.repeats),
+            "statement": one.statement,
+            "published": float(one.published),
+            "uncertainty": one.reach,
+            "unit": one.unit,
+            "simulated": self.simulated,
+            "error": self.error,
+            "tolerance": one.tolerance,
+        }
+
+
+def compared(
+    observations: Iterable[Observation], simulated: Iterable[float]
+) -> tuple[Residual, ...]:
+    """Return observations beside what a model gives for each."""
+    pairs = zip(observations, simulated, strict=True)
+    return tuple(Residual(one, float(value)) for one, value in pairs)
 
 
 @dataclass(frozen=True)
@@ -83,13 +196,13 @@ class Traced:
         prepared: what was asked for and the traces.
         before: what the base description gives for each fitted observation.
         held: the observations that were held out, as the fit has them.
-        samples: values that the traces allow.
+        samples: values that the traces allow, in base units: draws by parameters.
     """
 
     prepared: Prepared
     before: tuple[Residual, ...]
     held: tuple[Residual, ...]
-    samples: Samples
+    samples: Array
 
 
 @dataclass(frozen=True)
@@ -102,10 +215,9 @@ class FitReport(Table):
         residuals: each observation beside what the fitted model gives.
         ties: what happens if each tied parameter is freed.
         cost: half the sum of the squared relative errors, in tolerances.
-        inflation: how much larger the errors are than the data explain; 1 if they are not.
         evaluations: points of the parameters at which the model was computed.
         converged: whether the search ended by itself.
-        local: the model around the fit, for further questions.
+        around: the model around the fit, for further questions.
         method: how the intervals were found, in lines.
         traced: of a fit to traces.
     """
@@ -115,11 +227,10 @@ class FitReport(Table):
     residuals: tuple[Residual, ...]
     ties: tuple[Tie, ...]
     cost: float
-    inflation: float
     evaluations: int
     converged: bool
-    local: Local = field(repr=False, compare=False)
-    method: tuple[str, ...] = METHOD
+    around: Around = field(repr=False, compare=False)
+    method: tuple[str, ...]
     traced: Traced | None = None
 
     def __getitem__(self, path: str) -> Estimate:
@@ -148,6 +259,16 @@ class FitReport(Table):
         ]
 
     @property
+    def inflation(self) -> float:
+        """How much larger the errors are than the data explain; 1 if they are not."""
+        return self.around.confidence.inflation
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the traces."""
+        return self.traced.prepared.notes if self.traced else ()
+
+    @property
     def result(self) -> Fit:
         """The fit with the new values, as its file will hold them."""
         found = {one.path: one for one in self.parameters}
@@ -169,18 +290,16 @@ class FitReport(Table):
         """Return what the file of a fit to traces holds."""
         prepared, machine = traced.prepared, traced.prepared.machine
         request, chosen = prepared.request, prepared.base.settings
-        samples = {}
-        for one, column in zip(self.parameters, traced.samples.values.T, strict=True):
+        entries = {}
+        for one, column in zip(self.parameters, traced.samples.T, strict=True):
             free = one.parameter
-            samples[one.path] = tuple(free.clip(free.snap(float(value))) for value in column)
+            samples = tuple(free.clip(free.snap(float(value))) for value in column)
+            entries[one.path] = whole.entries[one.path].model_copy(update={"samples": samples})
         contents = {
             "id": whole.id,
             "title": f"{machine.id} with {machine.adapter.id}, fitted to traces",
             "notes": "A description of the machine that was measured, as far as the traces tell.",
-            "entries": {
-                path: one.model_copy(update={"samples": samples[path]})
-                for path, one in whole.entries.items()
-            },
+            "entries": entries,
             "traces": [
                 FittedTrace(
                     name=name,
@@ -222,7 +341,8 @@ class FitReport(Table):
 
     def to_toml(self) -> str:
         """Return the text of the file of the fit."""
-        return render_fit(self.result, [*self._header()])
+        header = self._of_claims() if self.traced is None else self._of_traces(self.traced)
+        return render_fit(self.result, [*header])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON."""
@@ -257,14 +377,18 @@ class FitReport(Table):
     def tables(self) -> list[PageTable]:
         """Return the parameters, the observations or curves, the correlations and the ties."""
         numbered = [(str(n), one) for n, one in enumerate(self.parameters, start=1)]
-        seen = self._curves() if self.traced else self._observations()
+        observed = _table(
+            "Observations",
+            ("claim", "statement", "published>", "simulated>", "error>"),
+            [(one.ids, one.observation.statement, *one.cells) for one in self.residuals],
+        )
         tables = [
             _table(
                 self.title,
                 ("no>", "parameter", "value>", "95 % interval>", "verdict"),
-                [(n, one.path, *one.written, one.judgement) for n, one in numbered],
+                [(n, *_cells(one)) for n, one in numbered],
             ),
-            seen,
+            self._curves() if self.traced else observed,
             _table(
                 "Correlation of the parameters",
                 ("no>", *(f"{number}>" for number, _ in numbered)),
@@ -273,14 +397,9 @@ class FitReport(Table):
         ]
         if self.ties:
             columns = ("parameter", "tied to", "what the observations do not notice if it is free")
-            ties = [(tie.path, tie.leader, tie.move) for tie in self.ties]
+            ties = [(tie.path, tie.tied_to, tie.move) for tie in self.ties]
             tables.append(_table("Ties, each undone", columns, ties))
         return tables
-
-    def _observations(self) -> PageTable:
-        rows = [(one.ids, one.observation.statement, *one.cells) for one in self.residuals]
-        columns = ("claim", "statement", "published>", "simulated>", "error>")
-        return _table("Observations", columns, rows)
 
     def _curves(self) -> PageTable:
         rows = []
@@ -303,9 +422,9 @@ class FitReport(Table):
 
     def closing_lines(self) -> list[str]:
         """Return what the data cannot tell, what was left out, and a summary."""
-        lines = [] if self.traced is None else [*self.traced.prepared.notes]
+        lines = [*self.notes]
         if self.traced is not None and self.converged:
-            lines += self._doubts(self.traced)
+            lines += self._doubts()
         lines += self._correlated()
         if self.inflation > 1 and self.converged:
             measured = any(one.observation.error is not None for one in self.residuals)
@@ -325,8 +444,8 @@ class FitReport(Table):
             lines.append("the search did not end by itself: these values are not a fit")
         return lines
 
-    def _doubts(self, traced: Traced) -> Iterator[str]:
-        """Say what speaks against the model or the samples."""
+    def _doubts(self) -> Iterator[str]:
+        """Say what speaks against the model."""
         missed = [
             f"{curve.curve} is not met: {curve.rms_deviations:.1f} deviations off (rms)"
             for curve in self.curves()
@@ -345,21 +464,15 @@ class FitReport(Table):
             yield (
                 "the model does not describe these curves: its parameters say little of the machine"
             )
-        if traced.samples.poor:
-            yield (
-                f"the samples rest on {traced.samples.support:.0f} places, which is few: bands of "
-                "bench --uncertainty are rough; narrower bounds or fewer free parameters help"
-            )
 
     def _unmoved(self) -> Iterator[str]:
         """Name the points that would be the same with any value of what was fitted."""
-        widths = np.array([one.parameter.width for one in self.parameters], dtype=float)
-        moved = np.abs(self.local.slopes) @ widths
-        seen = [one.observation for one in self.residuals]
-        still = [one for one, far in zip(seen, moved, strict=True) if far < one.deviation]
+        moved = np.abs(self.around.per_unit) @ self.around.widths
         curves: dict[str, list[str]] = {}
-        for one in still:
-            curves.setdefault(one.curve, []).append(one.id.removeprefix(one.curve).strip())
+        for residual, far in zip(self.residuals, moved, strict=True):
+            one = residual.observation
+            if far < one.deviation:
+                curves.setdefault(one.curve, []).append(one.id.removeprefix(one.curve).strip())
         for curve, points in curves.items():
             where = ", ".join(filter(None, points))
             yield f"{curve}: what was fitted does not move {where}: something else limits them"
@@ -371,30 +484,28 @@ class FitReport(Table):
                 if abs(r) >= STRONG and one.verdict.identified and other.verdict.identified:
                     yield f"{one.path} and {other.path} are nearly collinear: correlation {r:+.2f}"
 
-    def _header(self) -> Iterator[str]:
-        if self.traced is not None:
-            request = self.traced.prepared.request
-            yield f"Written by hcasim {__version__} from traces; it comes again with"
-            yield f"    {request.command}"
-            yield "Used by: hcasim show ID --calibration FILE, hcasim bench ... --calibration FILE"
-            yield from ("", *self.method)
-            yield "Errors of the points: of their samples, of the rounding of what was printed, and"
-            yield f"{100 * request.floor:g} % for the model."
-            yield from wrap(RULE, 96)
-            yield (
-                "Samples: values that the traces allow, in base units; those at one place go "
-                "together."
-            )
-            return
+    def _of_traces(self, traced: Traced) -> Iterator[str]:
+        """Say at the head of a file where its values come from."""
+        request = traced.prepared.request
+        yield f"Written by hcasim {__version__} from traces; it comes again with"
+        yield f"    {request.command}"
+        yield "Used by: hcasim show ID --calibration FILE, hcasim bench ... --calibration FILE"
+        yield from ("", *self.method)
+        yield "Errors of the points: of their samples, of the rounding of what was printed, and"
+        yield f"{100 * request.floor:g} % for the model."
+        yield from wrap(RULE, 96)
+        yield "Samples: what the traces allow, in base units; those at one place go together."
+
+    def _of_claims(self) -> Iterator[str]:
         yield f"Written by hcasim {__version__}; bounds, start, tied_to, title and notes by hand."
         yield "The rest comes again with"
         yield f"    hcasim calibrate {self.fit.id} -o calibration/fits/{self.fit.id}.toml"
         yield from ("", *self.method, "", "Observations, each number once:")
-        cells = [
-            (one.ids, one.published, f"fitted {one.written}", one.observation.statement)
-            for one in self.residuals
-        ]
-        widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
+        cells = []
+        for one in self.residuals:
+            published, simulated, _ = one.cells
+            cells.append((one.ids, published, f"fitted {simulated}", one.observation.statement))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             yield f"    {'  '.join(padded)}".rstrip()
@@ -403,6 +514,11 @@ class FitReport(Table):
             yield from (f"    {tie.path}: {tie.move}" for tie in self.ties)
         if strong := list(self._correlated()):
             yield from ("", *strong)
+
+
+def _cells(one: Estimate) -> tuple[str, ...]:
+    low, high = one.raw_interval
+    return one.path, str(one.raw(one.value)), f"{low} to {high}", one.judgement
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Content]]) -> PageTable:

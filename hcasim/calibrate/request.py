@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
-from hcasim.calibrate.entries import identifier, path_in_fit
+from hcasim.calibrate.entries import identifier
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import FLOOR, Observations, gather, unique
 from hcasim.calibrate.loss import LOSSES
-from hcasim.calibrate.objective import Budget
-from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import (
     Adapter,
     CatalogError,
@@ -30,7 +27,7 @@ from hcasim.ground.errors import display
 from hcasim.ground.text import command_line, printable
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import find_machine
-from hcasim.traces import TRANSPORTS, Header, Point, Trace, read_trace
+from hcasim.traces import TRANSPORTS, Header, Point, Trace, read_measured
 from hcasim.workloads import find_workload
 
 PARTS = {"adapter": "adapters", "stack": "stacks", "host": "hosts"}
@@ -44,15 +41,15 @@ class Request:
     """What a fit to traces was asked for.
 
     Parameters:
-        traces: files.
+        traces: files, traces or what tools printed.
         base: the machine that is set out from; the traces tell the workloads, which it has not.
         free: what-if paths, with bounds or without.
         holdout: workloads that are compared and not fitted.
         loss: one of `LOSSES`.
         floor: relative error that the model may have at any point.
         intervals: one of `IntervalKind`.
-        budget: of the search; without end if None.
-        seed: of bootstraps and samples.
+        budget: seconds of all that is simulated; without end if None.
+        seed: of samples.
         allow_mismatch: go on though a trace was taken on another adapter or link.
     """
 
@@ -63,34 +60,36 @@ class Request:
     loss: str = "soft_l1"
     floor: float = FLOOR
     intervals: str = "profile"
-    budget: Budget | None = None
+    budget: float | None = None
     seed: int = 0
     allow_mismatch: bool = False
 
     @property
     def command(self) -> str:
         """The command line that makes the same file, whatever folder the traces are in."""
-        words = ["hcasim", "calibrate", *(one.name for one in self.traces)]
         base, chosen = self.base, self.base.settings
-        many: dict[str, Iterable[object]] = {
-            "--testbed": (base.testbed,),
-            **{f"--{name}": (chosen[name],) for name in PARTS if name in chosen},
-            "--set": (f"{path}={value}" for path, value in base.overrides.items()),
+        options: dict[str, Iterable[object]] = {
+            "--testbed": [base.testbed],
+            **{f"--{name}": [chosen[name]] for name in PARTS if name in chosen},
+            "--set": [f"{path}={value}" for path, value in base.overrides.items()],
             "--free": self.free,
             "--holdout": self.holdout,
-            "--mtu": (chosen["mtu"],) if "mtu" in chosen else (),
+            "--mtu": [chosen["mtu"]] if "mtu" in chosen else [],
+            "--no-switch": [""] if "switch" in chosen else [],
+            "--budget": [] if self.budget is None else [f"{self.budget:g}s"],
+            "--loss": [self.loss],
+            "--floor": [f"{100 * self.floor:g}"],
+            "--intervals": [self.intervals],
+            "--seed": [self.seed],
+            "--allow-mismatch": [""] if self.allow_mismatch else [],
+            "-o": ["FILE"],
         }
-        words += [
-            word for name, values in many.items() for one in values for word in (name, str(one))
+        words = [
+            word for name, found in options.items() for one in found for word in (name, str(one))
         ]
-        words += ["--no-switch"] if "switch" in chosen else []
-        if self.budget is not None:
-            seconds, count = self.budget.seconds, self.budget.evaluations
-            words += ["--budget", str(count) if count is not None else f"{seconds:g}s"]
-        words += ["--loss", self.loss, "--floor", f"{100 * self.floor:g}"]
-        words += ["--intervals", self.intervals, "--seed", str(self.seed)]
-        words += ["--allow-mismatch"] if self.allow_mismatch else []
-        return command_line([*words, "-o", "FILE"])
+        return command_line(
+            ["hcasim", "calibrate", *(one.name for one in self.traces), *filter(None, words)]
+        )
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,7 @@ class Prepared:
     def evaluations(self) -> int:
         """About how many evaluations the fit takes if its model is nearly straight."""
         count = len(self.fit.entries)
-        search = 4 + 5 * count
-        return search if self.request.intervals == "linear" else search + 4 * count + 8
+        return 4 + 5 * count + (0 if self.request.intervals == "linear" else 4 * count)
 
 
 def prepare_fit(request: Request) -> Prepared:
@@ -133,7 +131,7 @@ def prepare_fit(request: Request) -> Prepared:
     traces: dict[str, Trace] = {}
     for file in request.traces:
         try:
-            trace = read_trace(file)
+            trace = read_measured(file)
         except CatalogError as error:
             faults += error.faults
             continue
@@ -142,60 +140,45 @@ def prepare_fit(request: Request) -> Prepared:
             faults.append(f"{display(file)}: found the same trace as {same}; allowed: once")
         traces[unique(printable(file.name), traces)] = trace
     faults += _word_faults(request)
-    found = fit = None
     mpi = any(is_mpi(one) for trace in traces.values() for one in trace.points)
     try:
-        found = find_base(request.base, mpi)
+        base, machine = find_base(request.base, mpi)
     except CatalogError as error:
         faults += error.faults
-        with suppress(CatalogError):
-            # What else is wrong does not depend on it.
-            kept = {name: one for name, one in request.base.settings.items() if name != "mtu"}
-            found = find_base(replace(request.base, settings=kept), mpi)
-    if found is not None:
+        # What else is wrong does not depend on the MTU.
+        rest = {name: one for name, one in request.base.settings.items() if name != "mtu"}
         try:
-            fit = free_fit(found[1], request.free, request.base.overrides)
-        except CatalogError as error:
-            faults += error.faults
-    notes: list[str] = []
-    gathered = None
-    if found is not None:
-        base, machine = found
-        differ = [
-            f"{name}: {text}"
-            for name, trace in traces.items()
-            for text in mismatches(trace.header, machine)
-        ]
-        if request.allow_mismatch:
-            notes += differ
-        elif differ:
-            faults += differ
-            faults.append("the traces were taken on another machine; see also --allow-mismatch")
-        # Points without an error would be another fault of a floor that is wrong.
-        floor = request.floor if _is_share(request.floor) else FLOOR
-        notes += (
-            f"{name}: {device} is software: what is fitted says nothing of an adapter"
-            for name, trace in traces.items()
-            if (device := software(trace.header))
-        )
-        gathered = gather(traces, base, machine, floor)
-        notes += gathered.notes
-        if len(traces) == len(request.traces):
-            faults += _holdout_faults(request, gathered)
-    if faults or found is None or fit is None or gathered is None:
+            base, machine = find_base(replace(request.base, settings=rest), mpi)
+        except CatalogError:
+            raise CatalogError(faults) from None
+    fit = None
+    try:
+        fit = free_fit(machine, request.free, request.base.overrides)
+    except CatalogError as error:
+        faults += error.faults
+    differ = [
+        f"{name}: {text}"
+        for name, trace in traces.items()
+        for text in mismatches(trace.header, machine)
+    ]
+    notes = differ if request.allow_mismatch else []
+    if differ and not request.allow_mismatch:
+        hint = "the traces were taken on another machine; see also --allow-mismatch"
+        faults += [*differ, hint]
+    notes += (
+        f"{name}: {device} is software: what is fitted says nothing of an adapter"
+        for name, trace in traces.items()
+        if (device := software(trace.header))
+    )
+    # Points without an error would be another fault of a floor that is wrong.
+    floor = request.floor if _is_share(request.floor) else FLOOR
+    gathered = gather(traces, base, machine, floor)
+    notes += gathered.notes
+    if len(traces) == len(request.traces):
+        faults += _holdout_faults(request, gathered)
+    if faults or fit is None:
         raise CatalogError(faults)
-    notes += _outside(machine, fit)
     return Prepared(request, traces, base, machine, fit, gathered, tuple(notes))
-
-
-def _outside(machine: Machine, fit: Fit) -> Iterable[str]:
-    """Say which bounds leave out what the description has."""
-    free = {one.path: one for one in free_parameters(fit)}
-    for known in machine.parameters:
-        one = free.get(path_in_fit(machine, known.path))
-        if one is not None and one.start != known.value:
-            start = one.leaf.format(one.start)
-            yield f"{known.path}: found {known.text}, outside the bounds; sets out from {start}"
 
 
 def is_mpi(point: Point) -> bool:

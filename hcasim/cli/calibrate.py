@@ -2,90 +2,109 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrate_traces import Asked, of_traces
-from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option, settings_option
-from hcasim.cli.naming import ADAPTER, FITTED, HOST, STACK, TESTBED, Setting, Workload
+from hcasim.cli.command import (
+    Command,
+    Faults,
+    jobs_option,
+    no_cache_option,
+    options,
+    read_settings,
+    settings_option,
+)
+from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setting, Workload
 from hcasim.cli.output import note, print_json, print_line, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from hcasim.calibrate.objective import Run
+    from hcasim.calibrate.report import FitReport
+    from hcasim.calibrate.request import Prepared
     from hcasim.runs.store import Store
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
-
+_BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
+_of_traces = options(
+    click.option(
+        "--testbed",
+        type=TESTBED,
+        help="The base description that traces are fitted to: id or file.",
+    ),
+    click.option(
+        "--adapter", type=ADAPTER, help="An adapter instead of the testbed's default: id or file."
+    ),
+    click.option("--stack", type=STACK, help="Software instead of the testbed's: id or file."),
+    click.option("--host", type=HOST, help="A host instead of the testbed's: id or file."),
+    settings_option,
+    click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say."),
+    click.option("--no-switch", is_flag=True, default=None, help="Two hosts back to back."),
+    click.option(
+        "--free",
+        metavar="PATH[=LOW..HIGH]",
+        type=Setting(equals=False),
+        multiple=True,
+        help="Fit this parameter, by the path that show prints. Repeatable.",
+    ),
+    click.option(
+        "--holdout",
+        metavar="WORKLOAD",
+        type=Workload(),
+        multiple=True,
+        help="Compare with these points only; they are not fitted. Repeatable.",
+    ),
+    click.option(
+        "--budget",
+        metavar="SECONDS",
+        help="End after so long, such as 90s (default: no end).",
+    ),
+    click.option("--seed", metavar="N", help="Of samples (default: 0)."),
+    click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
+    click.option("--loss", metavar="KIND", help="soft_l1 (the default), huber or linear."),
+    click.option(
+        "--floor",
+        metavar="PERCENT",
+        help="Error that the model may have at any point (default: 1).",
+    ),
+    click.option(
+        "--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware."
+    ),
+    click.option(
+        "--report",
+        type=FILE,
+        metavar="FILE.html",
+        help="Also write a page with curves and residuals.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A fit that has no faults and was not begun.
+
+    Parameters:
+        find: searches, with what simulates points.
+        files: what to write, each with its text.
+        remedy: what helps a search that does not end.
+    """
+
+    find: Callable[[Run], FitReport]
+    files: Sequence[tuple[Path | None, Callable[[FitReport], str]]]
+    remedy: str
+
+
 @click.command("calibrate", cls=Command)
-@click.argument("words", metavar="FIT | TRACE...", type=FITTED, nargs=-1, required=True)
-@click.option(
-    "--testbed",
-    metavar="ID",
-    type=TESTBED,
-    help="The base description that traces are fitted to: id or file.",
-)
-@click.option(
-    "--adapter",
-    metavar="ID",
-    type=ADAPTER,
-    help="An adapter instead of the testbed's default: id or file.",
-)
-@click.option(
-    "--stack",
-    metavar="ID",
-    type=STACK,
-    help="Software instead of the testbed's: id or file.",
-)
-@click.option(
-    "--host", metavar="ID", type=HOST, help="A host instead of the testbed's: id or file."
-)
-@settings_option
-@click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say.")
-@click.option("--no-switch", is_flag=True, default=None, help="Two hosts back to back.")
-@click.option(
-    "--free",
-    metavar="PATH[=LOW..HIGH]",
-    type=Setting(equals=False),
-    multiple=True,
-    help="Fit this parameter, by the path that show prints. Repeatable.",
-)
-@click.option(
-    "--holdout",
-    metavar="WORKLOAD",
-    type=Workload(),
-    multiple=True,
-    help="Compare with these points only; they are not fitted. Repeatable.",
-)
-@click.option(
-    "--budget",
-    metavar="N|SECONDS",
-    help="End after so many evaluations of the search, 200, or seconds, 90s (default: no end).",
-)
-@click.option("--seed", metavar="N", help="Of bootstraps and samples (default: 0).")
-@click.option(
-    "--intervals", metavar="KIND", help="profile (the default), bootstrap or linear: of 95 %."
-)
-@click.option("--loss", metavar="KIND", help="soft_l1 (the default), huber or linear.")
-@click.option(
-    "--floor", metavar="PERCENT", help="Error that the model may have at any point (default: 1)."
-)
-@click.option("--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware.")
-@click.option(
-    "--resume",
-    type=click.Path(path_type=Path, file_okay=False, writable=True),
-    metavar="FOLDER",
-    help="Keep simulated points in this folder (default: the user's cache).",
-)
-@click.option(
-    "--report", type=_FILE, metavar="FILE.html", help="Also write a page with curves and residuals."
-)
+@click.argument("words", metavar="FIT | FILE...", type=FITTED, nargs=-1, required=True)
+@_of_traces
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", type=_FILE, metavar="FILE.toml", help="Write the fit to this file.")
+@click.option("-o", "--output", type=FILE, metavar="FILE.toml", help="Write the fit to this file.")
 @no_cache_option
 @jobs_option
 def command(
@@ -97,79 +116,30 @@ def command(
     jobs: int | None,
     **given: Any,
 ) -> None:
-    """Fit parameters to the claims of a paper, or to traces of a machine.
+    """Fit parameters to the claims of a paper, or to measurements of a machine.
 
     With the id of a file of calibration/fits, such as liu2004, its parameters are fitted to the
-    claims that it lists; that is how those files were made. With traces, --testbed says which
-    machine they are compared with and --free what may change; bench and show take the file with
-    --calibration.
+    claims that it lists; that is how those files were made. With traces, or what perftest, OSU,
+    IMB or NetPIPE printed, --testbed says which machine they are compared with and --free what may
+    change; bench and show take the file with --calibration.
 
     The same words give the same file, also after an interruption, with which they go on. Without
     -o no fit is written.
     """
-    from hcasim.runs.store import Store, code_digest, usual_store
+    from hcasim.calibrate.objective import runner
+    from hcasim.ground.writing import write_atomically
+    from hcasim.runs.executor import OutOfTime
+    from hcasim.runs.store import usual_store
 
     store = None if no_cache else usual_store()
-    if given["resume"] is not None:
-        store = Store(given["resume"], code_digest())
     fit = Output("-o", output, [".toml"])
     if testbed is None and not any(map(_is_file, words)):
         asked = _of_claims(words, fit, given)
     else:
-        asked = of_traces(words, testbed, fit, given, store)
+        asked = _of_files(words, testbed, fit, given, store)
     unended = f"the search did not end; allowed: {asked.remedy}"
-    _print(
-        asked,
-        as_json,
-        jobs,
-        store,
-        unended if output is None else f"{output}: not written: {unended}",
-    )
-
-
-def _is_file(word: str) -> bool:
-    from hcasim.ground.reading import leads_to
-
-    return leads_to(Path(word), Path.is_file) or Path(word).suffix == ".jsonl"
-
-
-def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> Asked:
-    """Return the search that a file of calibration/fits asks for."""
-    from hcasim.calibrate.fit import calibrate
-    from hcasim.catalog import load_fit
-    from hcasim.papers.observations import observations
-
-    faults = [
-        f"--{_option(name)}: found without a trace; a fit to claims takes it from its file"
-        for name, value in given.items()
-        if value not in (None, ())
-    ]
-    if len(words) > 1:
-        faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
-    faults += output_faults([output])
-    if faults:
-        raise Faults(faults)
-    fit = load_fit(words[0])
-    found = observations(fit)
-    return Asked(
-        lambda run: calibrate(fit, found, run=run),
-        [(output.file, lambda report: report.to_toml())],
-        "other bounds",
-    )
-
-
-def _option(name: str) -> str:
-    return "set" if name == "settings" else name.replace("_", "-")
-
-
-def _print(
-    asked: Asked, as_json: bool, jobs: int | None, store: Store | None, unended: str
-) -> None:
-    """Search, print what was found as JSON or as tables, and write it if it is a fit."""
-    from hcasim.calibrate.objective import runner
-    from hcasim.ground.writing import write_atomically
-    from hcasim.runs.executor import OutOfTime
-
+    if output is not None:
+        unended = f"{output}: not written: {unended}"
     try:
         with progress_bar("Fitting") as progress:
             found = asked.find(runner(jobs=jobs, progress=progress, store=store))
@@ -180,14 +150,7 @@ def _print(
     if as_json:
         print_json(found.to_dict())
     else:
-        for table in found.tables():
-            names = [column.title for column in table.heads]
-            right = [column.title for column in table.heads if column.right]
-            rows = [[cell.text for cell in line] for line in table.lines]
-            print_table(table.title, names, rows, right=right)
-            click.echo()
-        for line in found.closing_lines():
-            print_line(line)
+        _print(found)
     if not found.converged:
         # A part of a search is no fit.
         raise Faults([unended])
@@ -195,3 +158,160 @@ def _print(
         if file is not None:
             write_atomically(file, render(found))
             note(f"Wrote {file}")
+
+
+def _is_file(word: str) -> bool:
+    from hcasim.ground.reading import leads_to
+
+    return leads_to(Path(word), Path.is_file) or Path(word).suffix == ".jsonl"
+
+
+def _print(found: FitReport) -> None:
+    for table in found.tables():
+        names = [column.title for column in table.heads]
+        right = [column.title for column in table.heads if column.right]
+        rows = [[cell.text for cell in line] for line in table.lines]
+        print_table(table.title, names, rows, right=right)
+        click.echo()
+    for line in found.closing_lines():
+        print_line(line)
+
+
+def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> _Asked:
+    """Return the search that a file of calibration/fits asks for."""
+    from hcasim.calibrate.fit import calibrate
+    from hcasim.catalog import load_fit
+    from hcasim.papers.observations import observations
+
+    names = {name: name.replace("_", "-") for name in given} | {"settings": "set"}
+    faults = [
+        f"--{names[name]}: found without a trace; a fit to claims takes it from its file"
+        for name, value in given.items()
+        if value not in (None, ())
+    ]
+    if len(words) > 1:
+        faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
+    faults += output_faults([output])
+    if faults:
+        raise Faults(faults)
+    fit = load_fit(words[0])
+    found = observations(fit)
+    return _Asked(
+        lambda run: calibrate(fit, found, run=run),
+        [(output.file, lambda report: report.to_toml())],
+        "other bounds",
+    )
+
+
+def _of_files(
+    words: tuple[str, ...],
+    testbed: str | None,
+    output: Output,
+    given: dict[str, Any],
+    store: Store | None,
+) -> _Asked:
+    """Return the search that measurements ask for; a store keeps what is cut off of it."""
+    from hcasim.calibrate.fit import fit_traces
+    from hcasim.calibrate.freeing import RULE
+    from hcasim.calibrate.page import document
+    from hcasim.pages import write
+
+    traces = [(f"the trace {word}", Path(word)) for word in words]
+    outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
+    prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
+    for text in prepared.notes:
+        note(text)
+    for path, entry in prepared.fit.entries.items():
+        low, high = entry.bounds or ("", "")
+        note(f"free: {path} from {entry.start}, {low} to {high}")
+    if not all("=" in one for one in given["free"]):
+        note(RULE)
+    note(
+        f"{len(prepared.gathered.observations)} points at each evaluation; about "
+        f"{prepared.evaluations} evaluations are expected"
+    )
+    remedy = "narrower bounds or fewer free parameters"
+    if prepared.request.budget is not None:
+        goes_on = "" if store is None else f", with which it goes on from {store.folder}"
+        remedy = f"a larger --budget{goes_on}"
+    return _Asked(
+        lambda run: fit_traces(prepared, run),
+        [
+            (output.file, lambda found: found.to_toml()),
+            (given["report"], lambda found: write(document(found), ".html")),
+        ],
+        remedy,
+    )
+
+
+def _prepared(
+    words: tuple[str, ...], testbed: str | None, given: dict[str, Any], faults: list[str]
+) -> Prepared:
+    """Turn the arguments into a fit, or say every fault, those of the files with them."""
+    from hcasim.calibrate.request import Request, prepare_fit
+    from hcasim.catalog import CatalogError, list_ids, one_of
+    from hcasim.ground.units import parse_size
+    from hcasim.runs.experiment import Experiment
+
+    if testbed is None:
+        allowed = one_of(list_ids("testbeds"))
+        faults.append(f"--testbed: missing, which the traces are compared with; allowed: {allowed}")
+    numbers: dict[str, Any] = {}
+    read: dict[str, Callable[[str], Any]] = {
+        "seed": _count,
+        "floor": _percent,
+        "budget": _budget,
+        "mtu": parse_size,
+    }
+    for name in read:
+        try:
+            if given[name] is not None:
+                numbers[name] = read[name](given[name])
+        except ValueError as error:
+            found = "" if name == "mtu" else f"found {given[name]!r}; allowed: "
+            faults.append(f"--{name}: {found}{error}")
+    base = Experiment.of(
+        "",
+        testbed or "",
+        **{name: given[name] for name in ("adapter", "stack", "host")},
+        mtu=numbers.pop("mtu", None),
+        switch=False if given["no_switch"] else None,
+        overrides=read_settings(given["settings"], faults),
+    )
+    words_of = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}
+    request = Request(
+        traces=tuple(Path(word) for word in words),
+        base=base,
+        free=given["free"],
+        holdout=tuple(dict.fromkeys(given["holdout"])),
+        allow_mismatch=bool(given["allow_mismatch"]),
+        **words_of,
+        **numbers,
+    )
+    try:
+        if testbed is not None:
+            prepared = prepare_fit(request)
+    except CatalogError as error:
+        faults += error.faults
+    if faults:
+        raise Faults(faults)
+    return prepared
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("a whole number")
+    return int(text)
+
+
+def _percent(text: str) -> float:
+    try:
+        return float(text) / 100
+    except ValueError:
+        raise ValueError("percent, such as 1 or 0.5") from None
+
+
+def _budget(text: str) -> float:
+    if not _BUDGET.fullmatch(text) or not float(text[:-1]):
+        raise ValueError("seconds, such as 90s")
+    return float(text[:-1])

@@ -42,7 +42,7 @@ def calibrated(
     if calibration is None:
         return {}, []
     from hcasim.calibrate.entries import identifier
-    from hcasim.calibrate.file.bands import USUAL, chosen_samples
+    from hcasim.calibrate.file.calibration import USUAL
     from hcasim.catalog import CatalogError, resolve
     from hcasim.workloads import find_workload
 
@@ -66,7 +66,7 @@ def calibrated(
         if uncertainty and not uncertainty.isdecimal():
             faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
             return base, []
-        chosen = chosen_samples(calibration, int(uncertainty or USUAL))
+        chosen = calibration.chosen_samples(int(uncertainty or USUAL))
         samples = [calibration.overrides(testbed, adapter, one, stack, host) for one in chosen]
         if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
             note("--uncertainty: nothing that is left of the calibration is uncertain")
@@ -90,12 +90,9 @@ def blamed(
     for fault in faults:
         paths, rest = settings_of(fault)
         own = [path for path in paths if path not in by_hand]
-        if not own:
-            found.append(fault)
-            continue
-        where = f"{display(calibration.file)}: {', '.join(own)}"
         words = ", ".join(path for path in paths if path in by_hand)
-        found.append(f"{where}{f', with --set {words}' if words else ''}: {rest}")
+        where = f"{display(calibration.file)}: {', '.join(own)}"
+        found.append(f"{where}{f', with --set {words}' if words else ''}: {rest}" if own else fault)
     return found
 
 
@@ -112,14 +109,16 @@ def note_unused(
     by_hand: Collection[str] = (),
 ) -> None:
     """Say what was fitted and is no part of a machine, and what is used without its partners."""
-    from hcasim.calibrate.entries import fit_path, partners
+    from hcasim.calibrate.entries import fit_path, partners, prefixes
     from hcasim.ground.errors import display
 
-    file, foreign = display(calibration.file), calibration.foreign(testbed, adapter, stack, host)
+    file, starts = display(calibration.file), prefixes(testbed, adapter, stack, host)
+    known = tuple(start for start, _ in starts)
+    foreign = [path for path in calibration.entries if not path.startswith(known)]
     if foreign:
         paths = ", ".join(foreign)
         note(f"{file}: was fitted and is no part of {testbed} with {adapter}: {paths}")
-    gone = {*foreign, *(fit_path(testbed, adapter, path, stack, host) for path in by_hand)}
+    gone = {*foreign, *(fit_path(starts, path) for path in by_hand)}
     for path in (one for one in calibration.entries if one not in gone):
         lost = [one for one in partners(calibration.entries[path].verdict) if one in gone]
         if lost:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,14 @@ from hcasim.ground.errors import refuse
 from hcasim.ground.reading import leads_to
 
 if TYPE_CHECKING:
-    from hcasim.traces import Hints, Measured, Trace
+    from hcasim.traces import Hints, Trace
 
 STDIN = "-"
 ENDING = ".jsonl"
-_TRANSPORTS = ("infiniband", "roce", "iwarp")
-_UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
+_WORDS = {
+    "unit": ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s"),
+    "transport": ("infiniband", "roce", "iwarp"),
+}
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -42,9 +43,11 @@ _UNITS = ("MiB/s", "Gbit/s", "Mibit/s", "Mbit/s")
 )
 @click.option("--workload", metavar="W", default="", help="Of figures without the test's title.")
 @click.option(
-    "--unit", metavar="U", default="", help=f"Of bandwidths without one: {', '.join(_UNITS)}."
+    "--unit",
+    metavar="U",
+    default="",
+    help=f"Of bandwidths without one: {', '.join(_WORDS['unit'])}.",
 )
-@click.option("--cpu-mhz", metavar="MHZ", help="Frequency of perftest's cycles (-C).")
 @click.option("--device", metavar="NAME", default="", help="The adapter, if the tool is silent.")
 @click.option(
     "--transport",
@@ -71,10 +74,16 @@ def command(
     written unless all files can be read.
     """
     from hcasim.catalog import CatalogError
-    from hcasim.traces import Source, import_trace, merge
+    from hcasim.ground.writing import write_atomically
+    from hcasim.traces import Source, import_trace, merge, render
 
-    hints, faults = _hints(given)
-    faults += _option_faults(files, output, form)
+    faults: list[str] = []
+    hints = _hints(given, faults)
+    in_folder = output is not None and (output.endswith("/") or leads_to(Path(output), Path.is_dir))
+    targets = [] if output is None else [Path(output)]
+    if output is not None and in_folder:
+        targets = [Path(output) / f"{_stem(name)}{ENDING}" for name in files]
+    faults += _option_faults(files, targets, form, in_folder)
     refuse(*faults)
     traces: list[tuple[str, Trace]] = []
     for name in files:
@@ -83,54 +92,48 @@ def command(
         except CatalogError as error:
             faults += error.faults
     refuse(*faults)
-    written: list[tuple[str, Trace]] = []
-    if output is not None and not _is_folder(output):
-        written = [(output, merge(traces))]
-    elif output is not None:
-        written = [(str(_beside(output, name)), trace) for name, trace in traces]
-    _write(written)
+    shown = [(_shown(name), trace) for name, trace in traces]
+    if targets:
+        found = [trace for _, trace in traces] if in_folder else [merge(traces)]
+        shown = [(str(path), trace) for path, trace in zip(targets, found, strict=True)]
+        texts = [render(trace) for trace in found]
+        for path, text, trace in zip(targets, texts, found, strict=True):
+            write_atomically(path, text)
+            count = len(trace.points)
+            note(f"Wrote {count} point{'s' if count != 1 else ''} to {path}")
+            _print_notes(trace)
     if as_json:
         from hcasim.schemas.documents import ImportDocument
 
-        found = [_to_dict(*one) for one in written or traces]
-        print_json({**ImportDocument.head(), "traces": found})
-    elif not written:
-        for place, (name, trace) in enumerate(traces):
+        print_json({**ImportDocument.head(), "traces": [_to_dict(*one) for one in shown]})
+    elif not targets:
+        for place, (name, trace) in enumerate(shown):
             if place:
                 click.echo()
-            _print(_shown(name), trace)
+            _print(name, trace)
 
 
-def _hints(given: dict[str, Any]) -> tuple[Hints, list[str]]:
+def _hints(given: dict[str, Any], faults: list[str]) -> Hints:
     from hcasim.ground.errors import Fault, nearest, one_of
     from hcasim.traces import Hints
     from hcasim.traces.figures import count
     from hcasim.traces.source import Unreadable
 
-    faults: list[str] = []
-    for option, allowed in (("unit", _UNITS), ("transport", _TRANSPORTS)):
-        if given[option] and given[option] not in allowed:
-            hint = nearest(given[option], allowed)
-            faults.append(Fault(f"--{option}", given[option], one_of(allowed), hint))
-    mhz = given["cpu_mhz"]
-    if mhz is not None:
-        try:
-            given["cpu_mhz"] = Decimal(mhz)
-            if not Decimal("0.001") <= given["cpu_mhz"] <= 100_000:
-                raise InvalidOperation
-        except InvalidOperation:
-            faults.append(f"--cpu-mhz: found {mhz!r}; allowed: a number from 0.001 to 100000")
-            given["cpu_mhz"] = None
+    for option, allowed in _WORDS.items():
+        if (found := given[option]) and found not in allowed:
+            faults.append(Fault(f"--{option}", found, one_of(allowed), nearest(found, allowed)))
     for option in ("nodes", "processes"):
         text, given[option] = given[option], None
         try:
             given[option] = None if text is None else count(text, f"--{option}", 1)
         except Unreadable as error:
             faults.append(str(error))
-    return Hints(**given), faults
+    return Hints(**given)
 
 
-def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> list[str]:
+def _option_faults(
+    files: tuple[str, ...], targets: list[Path], form: str, in_folder: bool
+) -> list[str]:
     from hcasim.ground.errors import Fault, nearest, one_of
     from hcasim.traces import FORMATS
 
@@ -140,34 +143,23 @@ def _option_faults(files: tuple[str, ...], output: str | None, form: str) -> lis
     for name in dict.fromkeys(files):
         if files.count(name) > 1:
             faults.append(f"{_shown(name)}: named {files.count(name)} times; allowed: once")
-    if output is None:
-        return faults
-    if output == STDIN:
+    if targets == [Path(STDIN)]:
         return [*faults, "--output: found '-'; allowed: a file or a folder; --json prints"]
-    place = Path(output)
-    if _is_folder(output):
-        targets = [_beside(output, name) for name in files]
-        faults += [
-            f"--output: {target} would be written {targets.count(target)} times; rename a file"
-            for target in dict.fromkeys(targets)
-            if targets.count(target) > 1
-        ]
-    else:
-        targets = [place]
-        if place.suffix != ENDING:
-            faults.append(f"--output: found {output!r}; allowed endings: {ENDING}, or a FOLDER/")
+    faults += [
+        f"--output: {target} would be written {targets.count(target)} times; rename a file"
+        for target in dict.fromkeys(targets)
+        if targets.count(target) > 1
+    ]
+    if targets and not in_folder and targets[0].suffix != ENDING:
+        found = f"found {str(targets[0])!r}"
+        faults.append(f"--output: {found}; allowed endings: {ENDING}, or a FOLDER/")
     read = [(f"{_shown(name)}, which is read", Path(name)) for name in files if name != STDIN]
-    faults += output_faults([Output("--output", one) for one in dict.fromkeys(targets)], read)
-    return faults
+    outputs = [Output("--output", one) for one in dict.fromkeys(targets)]
+    return [*faults, *output_faults(outputs, read)]
 
 
-def _is_folder(output: str) -> bool:
-    return output.endswith("/") or leads_to(Path(output), Path.is_dir)
-
-
-def _beside(output: str, name: str) -> Path:
-    stem = "stdin" if name == STDIN else Path(name).name.removesuffix(ENDING)
-    return Path(output) / f"{stem}{ENDING}"
+def _stem(name: str) -> str:
+    return "stdin" if name == STDIN else Path(name).name.removesuffix(ENDING)
 
 
 def _shown(name: str) -> str:
@@ -181,18 +173,6 @@ def _read(name: str) -> bytes:
     if name == STDIN:
         return read_stdin()
     return read_file(name, MEASURED, "-, which is standard input")
-
-
-def _write(traces: list[tuple[str, Trace]]) -> None:
-    from hcasim.ground.writing import write_atomically
-    from hcasim.traces import render
-
-    texts = [(Path(name), render(trace), trace) for name, trace in traces]
-    for path, text, trace in texts:
-        write_atomically(path, text)
-        count = len(trace.points)
-        note(f"Wrote {count} point{'s' if count != 1 else ''} to {path}")
-        _print_notes(trace)
 
 
 def _print_notes(trace: Trace) -> None:
@@ -221,29 +201,23 @@ def _print(name: str, trace: Trace) -> None:
     tool = f"{header.tool.name} {header.tool.version}".strip()
     adapter = " over ".join(filter(None, (header.device.name, header.device.transport)))
     columns = ("Workload", "Size", "Measured", "Value", "Unit", "As printed", "Options")
-    rows = [
-        (
-            point.workload,
-            str(point.options.get("size", "")),
-            f"{one.quantity} {one.name}".strip(),
-            _value(one),
-            one.unit,
-            one.printed,
-            ", ".join(
-                f"{key} {word(value)}" for key, value in point.options.items() if key != "size"
-            ),
-        )
-        for point in trace.points
-        for one in point.measured
-    ]
+    rows = []
+    for point in trace.points:
+        options = {key: word(value) for key, value in point.options.items() if key != "size"}
+        for one in point.measured:
+            rows.append(
+                (
+                    point.workload,
+                    str(point.options.get("size", "")),
+                    f"{one.quantity} {one.name}".strip(),
+                    "" if one.typical is None else f"{one.typical:.6g}",
+                    one.unit,
+                    one.printed,
+                    ", ".join(f"{key} {value}" for key, value in options.items()),
+                )
+            )
     heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
     print_table(heading, columns, rows, right=("Size", "Value"), aside=("Options",))
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
     _print_notes(trace)
-
-
-def _value(measured: Measured) -> str:
-    """The number that counts."""
-    value = measured.typical
-    return "" if value is None else f"{value:.6g}"

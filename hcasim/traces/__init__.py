@@ -1,6 +1,6 @@
 """Traces: measurements of real adapters, and of simulated ones, in one form with their units."""
 
-from hcasim.traces.importing import FORMATS, import_trace, merge
+from hcasim.traces.importing import FORMATS, import_trace, merge, read_measured
 from hcasim.traces.schema import (
     TRANSPORTS,
     UNITS,
@@ -35,6 +35,7 @@ __all__ = [
     "import_trace",
     "merge",
     "parse_trace",
+    "read_measured",
     "read_trace",
     "render",
 ]

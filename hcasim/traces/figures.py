@@ -120,24 +120,13 @@ def time_fits(bandwidth: Figure, unit: str, time: Figure, time_unit: str, size: 
     return agree(bandwidth.between(UNIT_FACTORS[unit][1]), (moved / most, bound))
 
 
-def measured(
-    cells: Cells,
-    unit: str,
-    iters: int | None = None,
-    *,
-    kind: str = "",
-    name: str = "",
-    cycles: Decimal | None = None,
-) -> Measured:
+def measured(cells: Cells, unit: str, iters: int | None = None) -> Measured:
     """Return a quantity of a line in the form of a trace.
 
     Parameters:
         cells: statistics by their name, percentiles by percent; the median or the mean counts.
         unit: as printed, one of UNIT_FACTORS.
         iters: samples.
-        kind: "latency", "time", "bandwidth" or "rate"; that of the unit without it.
-        name: of the quantity if there are several.
-        cycles: how many of them make a microsecond, if times are printed in cycles.
 
     Raises:
         Unreadable: figures that contradict each other.
@@ -147,21 +136,19 @@ def measured(
     rising = (("minimum", "median", "maximum"), ("minimum", "mean", "maximum"), percentiles)
     for names in rising if quantity == "latency" else ():
         _check_order([cells[one] for one in names if one in cells])
-    values = {one: float(found.value / (cycles or 1) * factor) for one, found in cells.items()}
+    values = {one: float(found.value * factor) for one, found in cells.items()}
     named = {one: values[one] for one in Statistics.model_fields if one in values}
-    kind = kind or quantity
     main = cells["median"] if "median" in cells else cells["mean"]
     if not main.value:
         raise Unreadable(f"{main.what}: found {main.text}; allowed: more than nothing")
     return Measured.model_validate(
         {
-            "quantity": kind,
-            "unit": UNITS[kind],
-            "name": name,
+            "quantity": quantity,
+            "unit": UNITS[quantity],
             "statistics": Statistics(
                 count=iters, percentiles={one: values[one] for one in percentiles}, **named
             ),
-            "printed": f"{main.text} {'cycles' if cycles not in (None, 1) else unit}",
+            "printed": f"{main.text} {unit}",
         }
     )
 
@@ -175,15 +162,13 @@ def _check_order(figures: Sequence[Figure]) -> None:
             )
 
 
-def bandwidth(
-    cells: Cells, unit: str, rate_unit: str, iters: int | None, name: str = ""
-) -> list[Measured]:
+def bandwidth(cells: Cells, unit: str, rate_unit: str, iters: int | None) -> list[Measured]:
     """Return the bandwidth of a line and its rate of messages; neither if all digits are 0."""
     found = []
     if cells["mean"].value:
         # Without peak, as with -N or -D, perftest prints 0.
         known = {one: two for one, two in cells.items() if one != "maximum" or two.value}
-        found.append(measured(known, unit, iters, name=name))
+        found.append(measured(known, unit, iters))
     if "rate" in cells and cells["rate"].value:
-        found.append(measured({"mean": cells["rate"]}, rate_unit, iters, name=name))
+        found.append(measured({"mean": cells["rate"]}, rate_unit, iters))
     return found

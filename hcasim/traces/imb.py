@@ -24,7 +24,6 @@ _NAMES = (
 TITLES = {f"imb_{name.lower()}": name for name in _NAMES}
 """What each workload is called in the output (IMB_bnames_mpi1.h)."""
 _COLUMNS: Columns = {
-    "Group": ("group", ()),
     "#bytes": ("size", ()),
     "#repetitions": ("iters", ()),
     "t": ("mean", ("usec",)),
@@ -47,7 +46,6 @@ _PROCESSES = re.compile(r"\s*#\s*\(?\s*#processes = (?P<each>[0-9]{1,7})\b[^0-9]
 _GROUPS = re.compile(
     r"\s*#\s*\(\s*(?P<groups>[0-9]{1,7}) groups of (?P<each>[0-9]{1,7}) processes each running.*"
 )
-_FAILED = re.compile(r"\s*(?P<size>[0-9]+)\s+(?P<error>(?:out-of-mem|int-overflow|time-out)\b.*)")
 
 
 def write_imb(run: Run) -> Iterator[str]:
@@ -98,11 +96,9 @@ class ImbReader(Reader):
     name = "an Intel MPI benchmark"
     marks = (_TITLE, _HEAD)
     workloads = tuple(TITLES)
-    needless = ("unit", "cpu_mhz")
-    table: Table | None = None
+    needless = ("unit",)
     processes: int | None = None
     skipped = False
-    failed = False
 
     def take(self, text: str) -> None:
         """Read one line."""
@@ -120,52 +116,40 @@ class ImbReader(Reader):
             groups = count(match.groupdict().get("groups", "1"), "groups", 1)
             self.processes = groups * count(match["each"], "processes", 1)
         elif _HEAD.fullmatch(text):
-            self._head(text)
-        elif self.table is not None and self.table.titles and (match := _FAILED.fullmatch(text)):
-            size: Options = {"size": count(match["size"], "#bytes")}
-            self.fail(self.table.workload, size, match["error"].strip())
-            self.failed = True
-        elif not text.lstrip().startswith("#") and self.is_row(text, self.table):
+            table = self.headed("imb_pingpong")
+            table.titles, _ = read_head(text, _COLUMNS, ("mean",))
+        elif not text.lstrip().startswith("#") and self.is_row(text):
             assert self.table is not None
             self.table.row(self.line, text.split())
 
     def _begin(self, name: str, multi: str) -> None:
         self.close()
-        workload = next((one for one in TITLES if TITLES[one].lower() == name.lower()), None)
+        workload = f"imb_{name.lower()}"
         # Of several groups at once only that of pairs is a workload, too.
-        self.skipped = workload is None or (multi != "" and workload != "imb_pingping")
-        self.processes, self.failed = None, False
-        if workload is None or self.skipped:
+        self.skipped = workload not in TITLES or (multi != "" and workload != "imb_pingping")
+        self.processes = None
+        if self.skipped:
             self.note(f"line {self.line}: {multi}{name} was passed over")
-            return
-        self.check_title(workload)
-        self.table = Table(self.line, workload)
-
-    def _head(self, text: str) -> None:
-        if self.table is None or self.table.titles:
-            self.close()
-            self.table = Table(self.line, self.untitled("imb_pingpong"))
-        titles, _ = read_head(text, _COLUMNS, ("mean",))
-        if "group" in titles:
-            self.note(f"line {self.table.line}: figures of single groups were passed over")
-            self.table, self.skipped = None, True
         else:
-            self.table.titles = titles
+            self.begin(workload)
 
     def close(self) -> None:
         """Add the points of a table."""
         table, self.table, self.skipped = self.table, None, False
         if table is None:
             return
-        if not table.rows and not self.failed:
+        if not table.rows:
             raise Unreadable(f"{table.workload}: found no results: {CUT}", table.line)
         try:
             table.options = self._placed(table.workload)
             unit = _unit_of(table)
         except Unreadable as error:
             raise Unreadable(error, table.line) from None
+        end = self.line
         for row in table.rows:
+            self.line = row.line
             self._add(table, row, unit)
+        self.line = end
 
     def _placed(self, workload: str) -> Options:
         if workload != "imb_pingpong":
@@ -177,16 +161,11 @@ class ImbReader(Reader):
     def _add(self, table: Table, row: Row, unit: str) -> None:
         cells = row.cells
         if "defects" in cells and cells["defects"].value:
-            options = table.options | row.options
-            self.fail(table.workload, options, "the data were not what was sent", row.line)
-            return
+            raise Unreadable(f"found defects {cells['defects'].text}: not the data that were sent")
         if not cells["mean"].value:
             self.note(f"line {row.line}: a time of 0 says nothing; passed over")
             return
-        try:
-            found = [measured(cells, "us", row.iters)]
-        except Unreadable as error:
-            raise Unreadable(error, row.line) from None
+        found = [measured(cells, "us", row.iters)]
         if unit:
             found += bandwidth({"mean": cells["bandwidth"]}, unit, "", row.iters)
         self.add(table, row, found)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
-from hcasim.ground.errors import CatalogError, nearest, one_of
+from hcasim.ground.errors import CatalogError, display, nearest, one_of
 from hcasim.ground.faults import shown
+from hcasim.ground.reading import MEASURED, read_file
 from hcasim.traces.figures import all_numbers
 from hcasim.traces.imb import ImbReader
-from hcasim.traces.netpipe import NpOutReader, TerminalReader, first_row
+from hcasim.traces.netpipe import NpOutReader, TerminalReader
 from hcasim.traces.osu import OsuReader
 from hcasim.traces.perftest.out_json import PerftestJsonReader
 from hcasim.traces.perftest.text import PerftestReader
@@ -28,9 +30,7 @@ class _TraceReader(Reader):
     tool = "probe"
     name = "a trace of hcasim's probes"
     marks = (re.compile(r'\s*\{.*"record"\s*:.*'),)
-    needless = (
-        *("workload", "unit", "cpu_mhz", "device", "transport", "nodes", "processes", "algorithm"),
-    )
+    needless = tuple(one.name for one in fields(Hints))
 
     def read(self) -> Trace:
         """Read the trace."""
@@ -52,16 +52,6 @@ _READERS: tuple[type[Reader], ...] = (
     NpOutReader,
     TerminalReader,
 )
-_PROGRAMS = {
-    "a schedule of GOAL": re.compile(r"\s*num_ranks\s+[0-9]|\s*rank\s+[0-9]+\s*\{"),
-    "a time-independent trace of SimGrid": re.compile(
-        r"\s*[0-9]+\s+(?:init|finalize|compute|i?send|i?recv|sendRecv|wait|waitall|barrier|"
-        r"bcast|(?:all)?(?:reduce|gatherv?)|alltoallv?|scatterv?|reducescatter|comm_size)\b"
-    ),
-}
-"""What programs have done, and by which lines it is recognized; others read it."""
-_SNIFFED = 1000
-"""Lines in which a program is looked for."""
 
 
 def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> Trace:
@@ -94,6 +84,18 @@ def import_trace(source: Source, form: str = "", hints: Hints | None = None) -> 
     return trace
 
 
+def read_measured(file: Path) -> Trace:
+    """Read a file that holds a trace, or what a tool printed.
+
+    Raises:
+        CatalogError: the first place that cannot be read, and why.
+    """
+    data = read_file(file, MEASURED)
+    if file.suffix == ".jsonl" or data.lstrip().startswith(b'{"record"'):
+        return parse_trace(data, display(file))
+    return import_trace(Source(display(file), data))
+
+
 def _check_word(option: str, found: str, allowed: Sequence[str]) -> None:
     if found not in ("", *allowed):
         close = nearest(found, allowed)
@@ -107,9 +109,9 @@ def _find_reader(source: Source, form: str) -> type[Reader]:
         for reader in _READERS:
             if reader not in marked and any(one.fullmatch(line) for one in reader.marks):
                 marked[reader] = number
-    if row := first_row(source.lines):
-        marked[NpOutReader] = row
-    elif not marked and _is_table(source):
+    lines = [line for line in source.lines if line.strip() and not line.lstrip().startswith("#")]
+    # Nothing else than np.out is rows of numbers alone.
+    if not marked and 2 * sum(all_numbers(line, 2) for line in lines) > len(lines):
         marked[NpOutReader] = 1
     if len(marked) > 1:
         in_order = sorted(marked, key=marked.__getitem__)
@@ -122,16 +124,7 @@ def _find_reader(source: Source, form: str) -> type[Reader]:
     return next(iter(marked))
 
 
-def _is_table(source: Source) -> bool:
-    """Whether most lines are rows of numbers, as those of np.out."""
-    lines = [line for line in source.lines if line.strip() and not line.lstrip().startswith("#")]
-    return 2 * sum(all_numbers(line, 2) for line in lines) > len(lines)
-
-
 def _unknown(source: Source) -> str:
-    for what, begin in _PROGRAMS.items():
-        if any(map(begin.match, source.lines[:_SNIFFED])):
-            return f"found {what}; allowed: what a tool measured; `hcasim app FILE -n N` replays it"
     # The lines are not all blank.
     if all_numbers(source.text, 1):
         return (
@@ -139,7 +132,10 @@ def _unknown(source: Source) -> str:
             "import the whole table"
         )
     known = one_of([reader.name for reader in _READERS[:-1]])
-    return f"found no output of a known tool; allowed: {known}; --format says which it is"
+    return (
+        f"found no output of a known tool; allowed: {known}; --format says which it is; "
+        "traces of what a program did are for `hcasim app`"
+    )
 
 
 def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
@@ -159,7 +155,14 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
         if digest in seen:
             faults.append(f"{other_name}: found the same content as in {seen[digest]}")
         seen.setdefault(digest, other_name)
-        faults += _differences(name, first.header, other_name, trace.header)
+        pairs = zip(_facts(trace.header), _facts(first.header), strict=True)
+        differ = [(there, here) for there, here in pairs if there != here]
+        faults += [
+            f"{other_name}: found {there}, and in {name} {here}" for there, here in differ[:1]
+        ]
+        own = trace.header.tool.name in ("hcasim-probes", "hcasim")
+        if own and trace is not first and not differ:
+            faults.append(f"{other_name}: found another trace, whose header is not that of {name}")
     if faults:
         faults.append("a trace is of one adapter; -o FOLDER/ writes one for each file")
         raise CatalogError(faults)
@@ -185,17 +188,6 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
     reasons = [trace.end.reason for _, trace in traces if trace.end and not trace.end.complete]
     end = End(points=len(points), complete=not reasons, reason="; ".join(dict.fromkeys(reasons)))
     return Trace(header, points, failures, end)
-
-
-def _differences(name: str, one: Header, other_name: str, other: Header) -> list[str]:
-    if other is one:
-        return []
-    for there, here in zip(_facts(other), _facts(one), strict=True):
-        if there != here:
-            return [f"{other_name}: found {there}, and in {name} {here}"]
-    if other.tool.name in ("hcasim-probes", "hcasim"):
-        return [f"{other_name}: found another trace, whose header is not that of {name}"]
-    return []
 
 
 def _facts(header: Header) -> tuple[str, str, str]:

@@ -3,14 +3,13 @@
 Versions differ in columns and units; which it is follows from size, throughput and time, which
 have to say the same:
 
-- 2: seconds, Mbps of 2^20 bits, bits, bytes, variance
-- 3: bytes, Mbps of 2^20 bits, seconds
+- 3: bytes, Mbps of 2^20 bits, seconds; of some versions Mbps of 10^6 bits
 - 4: bytes, best, mean and worst Mbps of 10^6 bits, seconds of the best
 - 5: bytes, mean, least and greatest Gbps of 10^9 bits, microseconds of the mean
 
 A time is half a round trip. With both directions at once (-2, --bidir) np.out counts the bytes of
-both. On the terminal versions 3 and 4 print bytes of one, microseconds, and Mbps as in their files.
-What is written here has the layout of version 3.
+both, which --workload netpipe_bi says. On the terminal versions 3 and 4 print bytes of one,
+microseconds, and Mbps as in their files. What is written here has the layout of version 3.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.ground.faults import shown
@@ -36,7 +34,7 @@ from hcasim.traces.source import Source, Unreadable
 from hcasim.traces.tool_output import Hints, Reader, Row, Table
 
 _TERMINAL = re.compile(
-    r"\s*(?P<number>[0-9]{1,15}):\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
+    r"\s*[0-9]{1,15}:\s+(?P<size>\S+)\s+(?P<size_unit>bytes|B|KB|MB|GB|TB)\s+"
     r"(?P<times>[0-9]+)\s+times\s+-->(?P<rest>.*)"
 )
 _RESULT = re.compile(r"\s+(\S+)\s+(\S+)\s+in\s+(\S+)\s+(\S+)\s*")
@@ -54,8 +52,6 @@ class _Form:
 
     version: str
     columns: int
-    size: int
-    rate: int
     rate_unit: str
     time: int
     time_unit: str
@@ -63,60 +59,24 @@ class _Form:
 
     def fits(self, row: Sequence[Figure]) -> bool:
         """Whether a throughput is that of a size and a time."""
-        size, rate, time = row[self.size], row[self.rate], row[self.time]
+        size, rate, time = row[0], row[1], row[self.time]
         if size.value % 1 or not size.value or not time.between()[1]:
-            return False
-        if self.version == "2" and row[2].value != 8 * size.value:
             return False
         moved = int(size.value) * self.ways
         return time_fits(rate, self.rate_unit, time, self.time_unit, moved)
 
 
 _FILE_FORMS = (
-    _Form("3", 3, 0, 1, "Mibit/s", 2, "s"),
-    _Form("", 3, 0, 1, "Mbit/s", 2, "s"),
-    _Form("4", 5, 0, 1, "Mbit/s", 4, "s"),
-    _Form("5", 5, 0, 1, "Gbit/s", 4, "us"),
-    _Form("2", 5, 3, 1, "Mibit/s", 0, "s"),
+    _Form("3", 3, "Mibit/s", 2, "s"),
+    _Form("", 3, "Mbit/s", 2, "s"),
+    _Form("4", 5, "Mbit/s", 4, "s"),
+    _Form("5", 5, "Gbit/s", 4, "us"),
 )
 _TERMINAL_FORMS = tuple(
-    _Form(version, 3, 0, 1, unit, 2, "us", ways)
+    _Form(version, 3, unit, 2, "us", ways)
     for version, unit in (("3", "Mibit/s"), ("4", "Mbit/s"))
     for ways in (1, 2)
 )
-_RUN = 3
-"""Rows one after the other that agree with a version of NetPIPE: those are no accident."""
-
-
-def first_row(lines: Sequence[str]) -> int | None:
-    """Return the first line of a table of np.out, whatever else a file holds.
-
-    What another tool printed may have as many columns; but its size, throughput and time do not
-    say the same in several lines, one after the other.
-    """
-    agreed = 0
-    for number, line in enumerate(lines, start=1):
-        agreed = agreed + 1 if _is_row(line.split()) else 0
-        if agreed == _RUN:
-            return number - _RUN + 1
-    return None
-
-
-def _is_row(words: Sequence[str]) -> bool:
-    if len(words) not in (3, 5):
-        return False
-    try:
-        row = [figure(word, "") for word in words]
-    except Unreadable:
-        return False
-    # NetPIPE prints decimals; iterations and the like are whole numbers.
-    return any(
-        form.columns == len(row)
-        and "." in row[form.rate].text
-        and "." in row[form.time].text
-        and form.fits(row)
-        for form in _FILE_FORMS
-    )
 
 
 def write_netpipe(run: Run) -> Iterator[str]:
@@ -144,28 +104,35 @@ class _NetpipeReader(Reader):
     workloads = ("netpipe", "netpipe_bi", "netpipe_stream")
     """A ping-pong, messages in both directions at once, and in one direction without a reply."""
     units = ("Mibit/s", "Mbit/s", "Gbit/s")
-    needless = ("cpu_mhz", "nodes", "processes", "algorithm")
+    needless = ("nodes", "processes", "algorithm")
     forms: tuple[_Form, ...]
 
     def __init__(self, source: Source, hints: Hints) -> None:
         super().__init__(source, hints)
         self.rows: list[tuple[int, list[Figure], int | None]] = []
-        self.numbers: list[int] = []
         self.workload = hints.workload
 
     def close(self) -> None:
-        """Add the points."""
+        """Add the points; only a ping-pong has a latency."""
         if not self.rows:
             raise CatalogError([f"{self.source.name}: found no figures"])
         form = self._form()
         self.version = form.version
-        workload = "netpipe_bi" if form.ways == 2 else self._named(form)
-        table = Table(0, workload, self.told)
+        table = Table(0, "netpipe_bi" if form.ways == 2 else self.workload or "netpipe", self.told)
         for line, figures, times in self.rows:
             self.line = line
-            size = count(figures[form.size].text, "bytes", 1)
-            table.take_size(size)
-            self._add(table, form, size, figures, times)
+            size = count(figures[0].text, "bytes", 1)
+            if form in _FILE_FORMS and table.workload == "netpipe_bi":
+                if size % 2:
+                    raise Unreadable(
+                        f"found {size} bytes, which is odd: not those of both directions"
+                    )
+                size //= 2
+            rate, time = ({"mean": figures[place]} for place in (1, form.time))
+            found = bandwidth(rate, form.rate_unit, "", times)
+            if table.workload == "netpipe":
+                found.insert(0, measured(time, form.time_unit, times))
+            self.add(table, table.keep(Row(self.line, size, times)), found)
 
     def _form(self) -> _Form:
         """Find the layout in whose units size, throughput and time of all lines say the same."""
@@ -193,24 +160,6 @@ class _NetpipeReader(Reader):
             )
         return left[0]
 
-    def _named(self, form: _Form) -> str:
-        """Return the workload of an output that does not count both directions."""
-        return self.workload or "netpipe"
-
-    def _add(
-        self, table: Table, form: _Form, size: int, figures: Sequence[Figure], times: int | None
-    ) -> None:
-        """Add a point; only a ping-pong has a latency."""
-        if self.forms is _FILE_FORMS and table.workload == "netpipe_bi":
-            if size % 2:
-                raise Unreadable(f"found {size} bytes, which is odd: not those of both directions")
-            size //= 2
-        rate, time = ({"mean": figures[place]} for place in (form.rate, form.time))
-        found = bandwidth(rate, form.rate_unit, "", times)
-        if table.workload == "netpipe":
-            found.insert(0, measured(time, form.time_unit, times))
-        self.add(table, Row(self.line, size, times), found)
-
 
 class NpOutReader(_NetpipeReader):
     """Reads np.out."""
@@ -230,17 +179,17 @@ class NpOutReader(_NetpipeReader):
             raise Unreadable(f"found {len(numbers)} columns; above: {len(self.rows[0][1])}")
         self.rows.append((self.line, numbers, None))
 
-    def _named(self, form: _Form) -> str:
-        if self.workload:
-            return self.workload
-        if _counts_both_ways({int(figures[form.size].value) for _, figures, _ in self.rows}):
-            raise Unreadable(
-                "found even sizes only, as if the bytes of both directions were counted "
-                f"(-2, --bidir); --workload says: {one_of(self.workloads)}",
-                self.rows[0][0],
-            )
-        self.note("np.out does not say what was measured, nor over what; read as a ping-pong")
-        return "netpipe"
+    def close(self) -> None:
+        """Add the points."""
+        if not self.workload:
+            if _counts_both_ways({int(figures[0].value) for _, figures, _ in self.rows}):
+                raise Unreadable(
+                    "found even sizes only, as if the bytes of both directions were counted "
+                    f"(-2, --bidir); --workload says: {one_of(self.workloads)}",
+                    self.rows[0][0],
+                )
+            self.note("np.out does not say what was measured, nor over what; read as a ping-pong")
+        super().close()
 
 
 def _counts_both_ways(sizes: set[int]) -> bool:
@@ -281,23 +230,15 @@ class TerminalReader(_NetpipeReader):
                 "units; import its np.out"
             )
         result = _RESULT.fullmatch(match["rest"])
-        if result is None:
+        if result is None or (result[2], result[4]) != ("Mbps", "usec"):
             found = shown(match["rest"].strip())
             raise Unreadable(f"found {found} behind the arrow; allowed: N Mbps in N usec")
-        rate, rate_unit, time, time_unit = result.groups()
-        if (rate_unit, time_unit) != ("Mbps", "usec"):
-            found = f"{shown(rate_unit)} and {shown(time_unit)}"
-            raise Unreadable(f"found {found}; allowed: Mbps and usec")
         size = figure(str(count(match["size"], "size", 1)), "size")
-        numbers = [size, figure(rate, "throughput"), figure(time, "time")]
+        numbers = [size, figure(result[1], "throughput"), figure(result[3], "time")]
         self.rows.append((self.line, numbers, count(match["times"], "times", 1)))
-        self.numbers.append(int(match["number"]))
 
     def close(self) -> None:
-        """Add the points, and note which are missing."""
+        """Add the points."""
         ways = {"": (1, 2), "netpipe_bi": (2,)}.get(self.workload, (1,))
         self.forms = tuple(form for form in _TERMINAL_FORMS if form.ways in ways)
         super().close()
-        for before, after in pairwise(self.numbers):
-            if after > before + 1:
-                self.note(f"points {before + 1} to {after - 1} are missing in the output")

@@ -17,7 +17,7 @@ from hcasim.traces.placement import PAIR, of_all, of_pair
 from hcasim.traces.schema import Measured
 from hcasim.traces.simulated import Run
 from hcasim.traces.source import Unreadable
-from hcasim.traces.tool_output import CUT, Columns, Options, Reader, Row, Table, read_head
+from hcasim.traces.tool_output import CUT, Columns, Reader, Row, read_head
 
 _VERSION = "5.6.3"
 TITLES = {
@@ -40,46 +40,18 @@ TITLES = {
 _NAMES = {title.lower(): name for name, title in TITLES.items()} | {
     "bidirectional bandwidth": "osu_bibw",
     "multi pairs latency": "osu_multi_lat",
-    "multi-threaded latency": "osu_latency_mt",
-    "multithreaded latency": "osu_latency_mt",
-    "multi-process latency": "osu_latency_mp",
-    "latency persistent": "osu_latency_persistent",
-    "bandwidth persistent": "osu_bw_persistent",
-    "bi-directional bandwidth persistent": "osu_bibw_persistent",
     "alltoall latency": "osu_alltoall",
-    "all-to-allv personalized exchange latency": "osu_alltoallv",
-    "allgatherv latency": "osu_allgatherv",
-    "gatherv latency": "osu_gatherv",
-    "scatterv latency": "osu_scatterv",
-    "_put latency": "osu_put_latency",
-    "_get latency": "osu_get_latency",
-    "_put bandwidth": "osu_put_bw",
-    "_get bandwidth": "osu_get_bw",
-    "_put bi-directional bandwidth": "osu_put_bibw",
-    "_accumulate latency": "osu_acc_latency",
-    "_get_accumulate latency": "osu_get_acc_latency",
-    "_fetch_and_op latency": "osu_fop_latency",
-    "_compare_and_swap latency": "osu_cas_latency",
 }
-_COLLECTIVES = (
-    *("osu_alltoall", "osu_alltoallv", "osu_allreduce", "osu_allgather", "osu_allgatherv"),
-    *("osu_barrier", "osu_bcast", "osu_gather", "osu_gatherv", "osu_reduce"),
-    *("osu_reduce_scatter", "osu_scatter", "osu_scatterv"),
-)
-"""Those whose times are of calls of all processes."""
 _PAIRS = ("osu_latency", "osu_bw", "osu_bibw")
 """Those of two processes."""
 _MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
 """Those of several pairs; the first says how many, and prints a rate."""
-_HALF_ROUND_TRIPS = (
-    *("osu_latency", "osu_multi_lat", "osu_latency_mt", "osu_latency_mp"),
-    "osu_latency_persistent",
-)
+_COLLECTIVES = tuple(name for name in TITLES if name not in (*_PAIRS, *_MANY_PAIRS))
+"""Those whose times are of calls of all processes."""
 _TITLE = re.compile(
     r"\s*(?:#\s*)?OSU (?:One Sided )?MPI(?P<name>.*?) Test"
     r"(?:\s+\(?(?:v|Version )\s?(?P<version>[\w.]+)\)?)?\s*"
 )
-_ACCELERATED = re.compile(r"-(CUDA|OPENACC|ROCM|MANAGED|SYCL)\b")
 # Pages and editors take the number sign for a mark of their own; then a unit tells the head.
 _HEAD = re.compile(
     r"\s*(?:#\s*Size\s.*|Size\s.*(?:\((?:us|MB/s)\)|\bMB/s).*|(?:#\s*)?Avg Latency ?\(us\).*)"
@@ -101,7 +73,7 @@ _COLUMNS: Columns = {
     **{f"P{percent} Tail BW": (str(percent), ("MB/s",)) for percent in range(100)},
 }
 _WINDOW = re.compile(r"\s*(?:#\s*)?\[ pairs: ([0-9]{1,6}) \]\s*\[ window size: (\w+) \]")
-_SETUP = re.compile(r"\s*#\s*(Window creation|Synchronization|Rank 0 Memory on|Send Buffer on)\b.*")
+_SETUP = re.compile(r"\s*#\s*(Rank 0 Memory on|Send Buffer on)\b.*")
 
 
 def write_osu(run: Run) -> Iterator[str]:
@@ -138,9 +110,8 @@ class OsuReader(Reader):
     tool = "osu"
     name = "an OSU benchmark"
     marks = (_TITLE, _HEAD)
-    workloads = tuple(dict.fromkeys(_NAMES.values()))
-    needless = ("unit", "cpu_mhz")
-    table: Table | None = None
+    workloads = tuple(TITLES)
+    needless = ("unit",)
     processes: int | None = None
 
     def take(self, text: str) -> None:
@@ -155,68 +126,45 @@ class OsuReader(Reader):
             self._window(match[1], match[2])
         elif re.match(r"\s*#.*\b(pairs|window size)\b", text):
             raise Unreadable(f"found {shown(text.strip())}; not pairs and a window size")
-        elif match := _SETUP.match(text):
+        elif _SETUP.match(text):
+            if "DEVICE" in text:
+                raise Unreadable(f"found {shown(text.strip())}; allowed: memory of the host")
             self.note(text.strip().lstrip("# "))
-            if self.table and "DEVICE" in text:
-                self.table.options.setdefault("accelerator", True)
-        elif not text.lstrip().startswith("#") and self.is_row(text, self.table):
+        elif not text.lstrip().startswith("#") and self.is_row(text):
             assert self.table is not None
-            self._add(self.table, self.table.row(self.line, text.split()))
+            row = self.table.row(self.line, text.split())
+            if (verdict := row.words.get("validation", "Pass")) != "Pass":
+                raise Unreadable(f"Validation: found {shown(verdict)}; allowed: Pass")
+            self.add(self.table, row, _measured(row))
 
     def _begin(self, name: str, version: str) -> None:
         self.close()
-        options: Options = {}
-        if accelerated := _ACCELERATED.search(name):
-            options["accelerator"] = accelerated[1]
-            name = _ACCELERATED.sub("", name)
-        name = re.sub(r"\s+", " ", name).strip()
         if version:
             self.set_version(version)
-        if name.lower() in ("init", "hello world"):
-            self.note(f"{name}, which has no sizes, was passed over")
-            return
+        name = re.sub(r"\s+", " ", name).strip()
         workload = _NAMES.get(name.lower())
         if workload is None:
             raise Unreadable(f"found {shown(name)}; allowed: {one_of(self.workloads)}")
-        self.check_title(workload)
         self.adapter, self.told, self.processes = "", {}, None
-        self.table = Table(self.line, workload, options)
+        self.begin(workload)
 
     def _head(self, text: str) -> None:
-        if self.table is None or self.table.titles:
-            self.close()
-            self.table = Table(self.line, self.untitled("osu_latency"))
-        table, hints = self.table, self.hints
+        table, hints = self.headed("osu_latency"), self.hints
         text = text.strip().lstrip("#").strip()
         table.titles, _ = read_head(text, _COLUMNS, ("mean", "bandwidth"))
         table.words = ("validation", "transmit")
-        if table.workload in _COLLECTIVES:
-            table.options |= self.told | of_all(table.workload, self.told, hints)
-        elif table.workload in _MANY_PAIRS:
-            placed = of_all(table.workload, self.told, hints, self.processes, in_pairs=True)
-            table.options |= self.told | placed
-        elif table.workload in _PAIRS:
+        if table.workload in _PAIRS:
             table.options = of_pair(hints) | table.options | self.told
-        else:
-            table.options |= self.told
+            return
+        pairs = table.workload in _MANY_PAIRS
+        placed = of_all(table.workload, self.told, hints, self.processes, in_pairs=pairs)
+        table.options |= self.told | placed
 
     def _window(self, pairs: str, window: str) -> None:
         if self.table is None:
             raise Unreadable("found pairs before the title of their test")
-        if not window.isdigit():
-            raise Unreadable("found a table of varied windows (-V); allowed: one window size")
         self.processes = PAIR * count(pairs, "pairs", 1)
         self.table.options["window"] = count(window, "window", 1)
-
-    def _add(self, table: Table, row: Row) -> None:
-        verdict = row.words.get("validation", "Pass")
-        if verdict == "Fail":
-            options = table.options | row.options
-            self.fail(table.workload, options, "the data were not what was sent")
-        elif verdict != "Pass":
-            raise Unreadable(f"Validation: found {shown(verdict)}; allowed: Pass or Fail")
-        else:
-            self.add(table, row, _measured(table.workload, row))
 
     def close(self) -> None:
         """Refuse a table without results."""
@@ -225,13 +173,11 @@ class OsuReader(Reader):
             raise Unreadable(f"{table.workload}: found no results: {CUT}", table.line)
 
 
-def _measured(workload: str, row: Row) -> list[Measured]:
+def _measured(row: Row) -> list[Measured]:
     """What a line says: a latency, or bandwidth and message rate; nothing if all digits are 0."""
     cells, size = row.cells, row.size or 0
     if "mean" in cells:
-        # One-sided programs measure whole operations.
-        kind = "latency" if workload in (*_HALF_ROUND_TRIPS, *_COLLECTIVES) else "time"
-        return [measured(cells, "us", row.iters, kind=kind)]
+        return [measured(cells, "us", row.iters)]
     found, rate = cells["bandwidth"], cells.get("rate")
     if rate and rate.value and size and not rate_fits(found, "MB/s", rate, "1/s", size):
         raise Unreadable(

@@ -49,24 +49,14 @@ def of_all(
 
 def _divided(workload: str, hints: Hints, processes: int | None, in_pairs: bool) -> tuple[int, int]:
     nodes, each = hints.nodes, hints.processes
-    if in_pairs and nodes is None and None in (processes, each):
+    if (in_pairs or processes == PAIR) and nodes is None and None in (processes, each):
         nodes = PAIR
-    if processes is None:
-        if nodes is not None and each is not None:
-            return nodes, each
+    if processes is None and nodes is not None and each is not None:
+        return nodes, each
+    if processes is None or (nodes is None and each is None):
+        found = f"found {processes} processes" if processes else "does not say how many took part"
         raise Unreadable(
-            f"{workload}: does not say how many pairs there were; "
-            "--processes says how many processes were on each of two nodes, or of --nodes"
-            if in_pairs
-            else f"{workload}: does not say how many processes took part; "
-            "--nodes says on how many nodes, and --processes how many on each"
-        )
-    if nodes is None and each is None:
-        if processes == PAIR:
-            return PAIR, 1
-        raise Unreadable(
-            f"{workload}: found {processes} processes; "
-            "--nodes says on how many nodes they ran, or --processes how many on each"
+            f"{workload}: {found}; --nodes says on how many nodes, and --processes how many on each"
         )
     if each is None and nodes is not None:
         each = processes // nodes if processes % nodes == 0 else 1

@@ -50,13 +50,7 @@ class Record(BaseModel):
 
 
 class Tool(Record):
-    """What measured.
-
-    Parameters:
-        name: "hcasim-probes", "perftest", "osu", "imb", "netpipe" or "hcasim".
-        version: as the tool prints it; empty if it does not.
-        command: the command line, if it is known.
-    """
+    """What measured: its version as it prints it, and the command line, if they are known."""
 
     name: Literal["hcasim-probes", "perftest", "osu", "imb", "netpipe", "hcasim"]
     version: str = ""
@@ -64,15 +58,8 @@ class Tool(Record):
 
 
 class Device(Record):
-    """The adapter as its driver names it.
-
-    Parameters:
-        name: such as "mlx5_0".
-        vendor_id, part_id: as ibv_query_device gives them.
-        firmware: version.
-        driver: kernel module, such as "rdma_rxe".
-        transport: what it speaks.
-    """
+    """The adapter as its driver, a kernel module such as "rdma_rxe", names it, such as "mlx5_0",
+    with its ids as ibv_query_device gives them, and what it speaks."""
 
     name: str = ""
     vendor_id: int | None = None
@@ -89,14 +76,7 @@ TRANSPORTS: Mapping[str, Literal["infiniband", "roce", "iwarp"]] = MappingProxyT
 
 
 class Port(Record):
-    """The link of the port that was used.
-
-    Parameters:
-        layer: InfiniBand or Ethernet.
-        width: lanes, or None.
-        speed: Gbit/s of a lane, or None.
-        mtu: path MTU of verbs in bytes, or None.
-    """
+    """The link that was used: lanes, Gbit/s of a lane, and path MTU of verbs in bytes."""
 
     layer: Literal["", "infiniband", "ethernet"] = ""
     width: Count | None = None
@@ -105,13 +85,8 @@ class Port(Record):
 
 
 class Pci(Record):
-    """The adapter's slot, from sysfs.
-
-    Parameters:
-        generation: of PCI Express.
-        lanes: width of the link.
-        max_payload, max_read_request: bytes, or None where configuration space cannot be read.
-    """
+    """The adapter's slot, from sysfs: generation of PCI Express, lanes, and bytes, which are None
+    where configuration space cannot be read."""
 
     generation: Annotated[int, Field(ge=1, le=7)] | None = None
     lanes: Count | None = None
@@ -120,13 +95,7 @@ class Pci(Record):
 
 
 class Host(Record):
-    """The machine.
-
-    Parameters:
-        cpu: model name.
-        cpus: processors that the system sees, or None.
-        kernel: release.
-    """
+    """The machine: model and number of its processors, and release of its kernel."""
 
     cpu: str = ""
     cpus: Count | None = None
@@ -150,13 +119,7 @@ class Clock(Record):
 
 
 class Plan(Record):
-    """The list of points that was asked for.
-
-    Parameters:
-        sha256: of the plan file.
-        seed: of its order.
-        points: how many there are.
-    """
+    """The list of points that was asked for: sha256 of its file, seed of its order, number."""
 
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     seed: int
@@ -164,14 +127,12 @@ class Plan(Record):
 
 
 class Header(Record):
-    """The first line of a trace.
+    """The first line of a trace, as far as the tool tells.
 
     Parameters:
-        tool: what measured.
         source: the file that was imported and its sha256, as "<name> <sha256>"; empty if the tool
             wrote the trace itself.
-        device, port, pci, host, clock, plan: as far as the tool tells.
-        notes: what a reader should know, such as a repair of invalid JSON.
+        notes: what a reader should know, such as lines that were passed over.
     """
 
     record: Literal["header"] = "header"
@@ -193,13 +154,8 @@ class Header(Record):
 
 
 class Statistics(Record):
-    """What a tool printed of its samples, in the unit of the quantity.
-
-    Parameters:
-        count: samples, or iterations.
-        minimum, median, mean, maximum, deviation: None where the tool does not print them.
-        percentiles: by percent, such as {"99": 1234.0}.
-    """
+    """What a tool printed of its samples, in the unit of the quantity: of so many samples or
+    iterations, and percentiles by percent, such as {"99": 1234.0}."""
 
     count: Count | None = None
     minimum: Number | None = None
@@ -292,12 +248,7 @@ class Point(Record):
 
 
 class Failure(Record):
-    """A point that could not be measured.
-
-    Parameters:
-        workload, options: as of a point.
-        error: such as "IBV_WC_REM_ACCESS_ERR: remote access error" or "deadline of 10 s".
-    """
+    """A point that could not be measured, and why: "IBV_WC_REM_ACCESS_ERR: remote access error"."""
 
     record: Literal["failure"] = "failure"
     workload: Text
@@ -306,13 +257,8 @@ class Failure(Record):
 
 
 class End(Record):
-    """The last line of a trace that was not interrupted by force.
-
-    Parameters:
-        points: lines with points before it.
-        complete: whether the whole plan was run.
-        reason: why not, such as "SIGINT".
-    """
+    """The last line of a trace that was not interrupted by force: lines with points before it,
+    whether the whole plan was run, and why not, such as "SIGINT"."""
 
     record: Literal["end"] = "end"
     points: Annotated[int, Field(ge=0)]

@@ -60,7 +60,12 @@ class Source:
         """The name without its folder, which differs between machines, and the sha256."""
         # A name may hold bytes that are no text.
         name = PurePath(self.name).name.encode("utf-8", "backslashreplace").decode()
-        return f"{name} {hashlib.sha256(self.data).hexdigest()}"
+        return f"{name} {self.sha256}"
+
+    @property
+    def sha256(self) -> str:
+        """Of its bytes."""
+        return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
     def text(self) -> str:

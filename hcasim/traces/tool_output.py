@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import ClassVar
 
 from hcasim.ground.errors import CatalogError, one_of
 from hcasim.ground.faults import shown
 from hcasim.traces.figures import Figure, count, figure, is_number
-from hcasim.traces.schema import Device, End, Failure, Header, Measured, Option, Point, Port, Tool
+from hcasim.traces.schema import Device, End, Header, Measured, Option, Point, Port, Tool
 from hcasim.traces.simulated import TITLE, comment_says
 from hcasim.traces.source import POINTS, Source, Unreadable, too_many
 from hcasim.traces.trace_file import Trace
@@ -30,7 +28,6 @@ class Hints:
     Parameters:
         workload: of figures without a title.
         unit: of bandwidths that are printed without one.
-        cpu_mhz: cycles in a microsecond, if times are cycles.
         device, transport: of the adapter.
         nodes, processes: on how many nodes an MPI benchmark ran, and how many processes on each.
         algorithm: of the collective.
@@ -38,7 +35,6 @@ class Hints:
 
     workload: str = ""
     unit: str = ""
-    cpu_mhz: Decimal | None = None
     device: str = ""
     transport: str = ""
     nodes: int | None = None
@@ -56,12 +52,6 @@ class Row:
     cells: dict[str, Figure] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def options(self) -> Options:
-        """What it says of the experiment."""
-        known = {"size": self.size, "iters": self.iters}
-        return {name: one for name, one in known.items() if one is not None}
-
 
 @dataclass
 class Table:
@@ -74,7 +64,6 @@ class Table:
         titles: of its columns, by what they are: "size", "iters", or the name of a figure.
         words: those columns that hold no figures.
         least: the smallest size.
-        ends: programs that print on the same terminal, each its own lines.
     """
 
     line: int
@@ -83,9 +72,8 @@ class Table:
     titles: dict[str, str] = field(default_factory=dict)
     words: Sequence[str] = ()
     least: int = 0
-    ends: int = 1
     rows: list[Row] = field(default_factory=list)
-    seen: Counter[tuple[int | None, str]] = field(default_factory=Counter)
+    seen: set[object] = field(default_factory=set)
 
     def row(self, line: int, words: Sequence[str]) -> Row:
         """Take a line apart and keep it; refuse a size that is there already."""
@@ -100,16 +88,16 @@ class Table:
             {n: figure(word, self.titles[n]) for n, word in found.items() if n not in self.words},
             {n: word for n, word in found.items() if n in self.words},
         )
-        self.take_size(row.size, row.words.get("sl", ""))
+        return self.keep(row)
+
+    def keep(self, row: Row) -> Row:
+        """Keep a row; refuse a second one of a size, or of a size and a service level."""
+        if (key := (row.size, row.words.get("sl"))) in self.seen:
+            what = "a second result" if row.size is None else f"{row.size} bytes a second time"
+            raise Unreadable(f"found {what} in the same table")
+        self.seen.add(key)
         self.rows.append(row)
         return row
-
-    def take_size(self, size: int | None, lane: str = "") -> None:
-        """Keep that there is a result of a size; refuse a second one."""
-        if self.seen[size, lane] == self.ends:
-            what = "a second result" if size is None else f"{size} bytes a second time"
-            raise Unreadable(f"found {what} in the same table")
-        self.seen[size, lane] += 1
 
 
 Columns = Mapping[str, tuple[str, Sequence[str]]]
@@ -167,13 +155,13 @@ class Reader:
     units: ClassVar[Sequence[str]] = ()
     needless: ClassVar[Sequence[str]] = ()
     ends_itself: ClassVar[bool] = False
+    table: Table | None = None
 
     def __init__(self, source: Source, hints: Hints) -> None:
         self.source, self.hints = source, hints
         self.line = 0
         self.version = ""
         self.points: list[Point] = []
-        self.failures: list[tuple[int, Failure]] = []
         self.notes: dict[str, None] = {}
         self.commands: dict[str, None] = {}
         self.adapter = ""
@@ -225,19 +213,24 @@ class Reader:
             )
         self.version = version
 
-    def check_title(self, workload: str) -> None:
-        """Refuse a workload that contradicts what the user says."""
+    def begin(self, workload: str) -> Table:
+        """Begin a table; refuse a workload that contradicts what the user says."""
         if self.hints.workload not in ("", workload):
             raise Unreadable(f"found {workload}; --workload says {self.hints.workload}")
+        self.table = Table(self.line, workload)
+        return self.table
 
-    def untitled(self, example: str) -> str:
-        """Return the workload of a table without a title, which the user has to say."""
+    def headed(self, example: str) -> Table:
+        """Return the table whose head this is; without a title the user has to say its test."""
+        if self.table is not None and not self.table.titles:
+            return self.table
+        self.close()
         if not self.hints.workload:
             raise Unreadable(
                 "found a table without the title of its test; --workload says which it is, "
                 f"such as {example}"
             )
-        return self.hints.workload
+        return self.begin(self.hints.workload)
 
     def note(self, text: str) -> None:
         """Keep what a reader should know."""
@@ -247,11 +240,11 @@ class Reader:
         """Keep a line among figures that holds none."""
         self._passed.append(f"line {self.line} was passed over: {shown(text.strip())}")
 
-    def is_row(self, text: str, table: Table | None) -> bool:
-        """Whether a line is a row of a table; one among its rows that is none is passed over."""
+    def is_row(self, text: str) -> bool:
+        """Whether a line is a row of the table; one among its rows that is none is passed over."""
         words = text.split()
         figures = sum(map(is_number, words)) if len(words) < 99 else 0
-        if table is None or not table.titles:
+        if self.table is None or not self.table.titles:
             # What mpirun prints before may begin with a number; a line of figures only may not.
             if figures == len(words) > 1:
                 raise Unreadable("found figures before the head of their table")
@@ -280,15 +273,15 @@ class Reader:
         self._add_device(row.line, device, port or Port())
         if len(self.points) == POINTS:
             raise too_many(self.source.name)
-        options = table.options | row.options
+        known = {"size": row.size, "iters": row.iters}
+        options = {name: one for name, one in known.items() if one is not None}
         self.points.append(
-            Point(workload=table.workload, options=options, measured=tuple(measured))
+            Point(
+                workload=table.workload,
+                options={**table.options, **options},
+                measured=tuple(measured),
+            )
         )
-
-    def fail(self, workload: str, options: Options, error: str, line: int | None = None) -> None:
-        """Keep what could not be measured, in this line unless it is another."""
-        failure = Failure(workload=workload, options=options, error=error)
-        self.failures.append((line or self.line, failure))
 
     def _add_device(self, line: int, device: Device, port: Port) -> None:
         if self._device is None:
@@ -305,11 +298,8 @@ class Reader:
             self._device = first, known, used.model_copy(update={"mtu": None})
 
     def _trace(self) -> Trace:
-        if not self.points:
-            for line, one in self.failures:
-                raise self.source.refusal(line, f"{one.workload}: found no result: {one.error}")
+        if self._device is None:
             raise CatalogError([f"{self.source.name}: found no results; is the output whole?"])
-        assert self._device is not None
         _, device, port = self._device
         notes = [*self.notes, *self._passed[:_NOTED]]
         if (more := len(self._passed) - _NOTED) > 0:
@@ -324,7 +314,7 @@ class Reader:
             notes=tuple(notes),
         )
         end = End(points=len(self.points), complete=True)
-        return Trace(header, tuple(self.points), tuple(one for _, one in self.failures), end)
+        return Trace(header, tuple(self.points), end=end, sha256=self.source.sha256)
 
 
 def described(device: Device, port: Port) -> str:

@@ -132,8 +132,11 @@ def _record(line: str, start: str) -> _Record:
         reason = getattr(error, "msg", tree_fault(error))
         raise Unreadable(f"found no JSON: {reason}") from None
     # JSON may escape halves of characters, which cannot be written.
-    if "\\u" in line and not _is_text(table):
-        raise Unreadable("found half a character (\\ud800 to \\udfff)")
+    if "\\u" in line:
+        try:
+            json.dumps(table, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Unreadable("found half a character (\\ud800 to \\udfff)") from None
     kind = table.get("record") if isinstance(table, dict) else None
     if not isinstance(kind, str) or kind not in RECORDS:
         raise Unreadable(f"record: found {kind!r}; allowed: {one_of([*RECORDS])}")
@@ -154,14 +157,6 @@ def _table(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     return table
 
 
-def _is_text(table: object) -> bool:
-    try:
-        json.dumps(table, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _check_order(above: list[_Record], record: _Record) -> None:
     """Refuse a record that may not stand behind those above."""
     allowed = ""
@@ -176,7 +171,4 @@ def _check_order(above: list[_Record], record: _Record) -> None:
     points = sum(isinstance(one, Point) for one in above) if isinstance(record, End) else 0
     if isinstance(record, End) and record.points != points:
         why = "lines are missing" if points < record.points else "lines were added"
-        raise Unreadable(
-            f"points: found {record.points}; allowed: {points}, as there are above: {why}, "
-            "or this line was changed"
-        )
+        raise Unreadable(f"points: found {record.points}; allowed: {points}, as above: {why}")

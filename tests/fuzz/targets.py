@@ -7,7 +7,6 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 import hcasim as hc
@@ -114,7 +113,6 @@ def _import(name: str, content: bytes, dice: random.Random, folder: Path) -> Non
             ["", "", "write_lat", "osu_bw", "imb_bcast", "netpipe", "netpipe_bi", "x"]
         ),
         unit=dice.choice(["", "", "MiB/s", "Gbit/s", "Mibit/s"]),
-        cpu_mhz=dice.choice([None, None, Decimal(1), Decimal(2500)]),
         transport=dice.choice(["", "", "roce", "iwarp"]),
         nodes=dice.choice([None, 1, 2, 10**9]),
         processes=dice.choice([None, 1, 3, 10**9]),

@@ -9,6 +9,9 @@ from hcasim.catalog import CatalogError, Fit, Machine, Parameter, Value, resolve
 from hcasim.catalog.fields import Leaf
 from hcasim.ground.errors import display
 
+USUAL = 50
+"""Samples of which bands are made unless the user says otherwise."""
+
 
 class Calibration(Fit):
     """A fit out of a file, for machines to take on."""
@@ -17,6 +20,21 @@ class Calibration(Fit):
     def tries(self) -> int:
         """How many samples there are."""
         return min((len(one.samples) for one in self.entries.values()), default=0)
+
+    def chosen_samples(self, wanted: int) -> range:
+        """Return which samples to simulate: the first ones.
+
+        Raises:
+            CatalogError: the file has too few.
+        """
+        where = display(self.file)
+        if not self.tries:
+            found = f"--uncertainty: {where} has no samples; it was not fitted to traces"
+            raise CatalogError([found])
+        if not 2 <= wanted <= self.tries:
+            allowed = f"2 to {self.tries}, the samples of {where}"
+            raise CatalogError([f"--uncertainty: found {wanted}; allowed: {allowed}"])
+        return range(wanted)
 
     def overrides(
         self,
@@ -32,9 +50,8 @@ class Calibration(Fit):
             testbed: id of the testbed, which need not be the one that was measured.
             adapter: id of its adapter.
             sample: one of the samples instead of the fit.
-            stack: id of its stack; without it that of the machine that was measured, or the
+            stack, host: ids; without them those of the machine that was measured, or the
                 testbed's if that is another machine.
-            host: id of its host, likewise.
 
         Raises:
             CatalogError: nothing of the machine was calibrated.
@@ -54,13 +71,6 @@ class Calibration(Fit):
             raise CatalogError([f"{text}, which {testbed} with {adapter} does not have"])
         return found
 
-    def foreign(
-        self, testbed: str, adapter: str, stack: str | None = None, host: str | None = None
-    ) -> list[str]:
-        """Return what was fitted and is no part of a machine, by the path of a fit."""
-        known = tuple(start for start, _ in prefixes(testbed, adapter, stack, host))
-        return [path for path in self.entries if not path.startswith(known)]
-
     def is_of(self, testbed: str, adapter: str) -> bool:
         """Whether this is the machine whose traces it was fitted to."""
         made = self.made
@@ -69,8 +79,7 @@ class Calibration(Fit):
     def parts(self, testbed: str, adapter: str) -> dict[str, str | None]:
         """Return stack and host that were fitted if this is the machine; None for its own."""
         made = self.made if self.is_of(testbed, adapter) else None
-        names = ("stack", "host")
-        return {name: None if made is None else getattr(made, name) or None for name in names}
+        return {name: getattr(made, name, None) or None for name in ("stack", "host")}
 
     def base(self) -> dict[str, int | bool | str]:
         """Return what the machine differed in that was fitted, besides its settings.
@@ -92,12 +101,8 @@ class Calibration(Fit):
         return found | ({"no_switch": True} if made.no_switch else {})
 
     def mark(self, parameter: Parameter[Value], name: str) -> Parameter[Value]:
-        """Give a parameter the value and the evidence that the calibration has for it.
-
-        Parameters:
-            parameter: of a machine or of a description.
-            name: its path in a fit, such as "adapters.mt25208.send.latency".
-        """
+        """Give a parameter of a machine or a description the value and the evidence that the
+        calibration has for its path in a fit, such as "adapters.mt25208.send.latency"."""
         source = f"calibration {display(self.file)}"
         leaf = leaf_at(name)
         entry = self.entries.get(name)

@@ -7,40 +7,22 @@ times of writes and sends are half a round trip as printed, those of reads and a
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from hcasim.ground.errors import one_of
-from hcasim.ground.faults import shown
 from hcasim.traces import simulated
-from hcasim.traces.figures import Figure, agree, all_numbers, count, figure
+from hcasim.traces.figures import all_numbers, count
 from hcasim.traces.perftest.run import BANDWIDTH_UNITS, COLUMNS, OPS, TITLES, UNITS, Run, is_nothing
-from hcasim.traces.schema import Measured
 from hcasim.traces.source import Unreadable
 from hcasim.traces.tool_output import CUT, Reader, Row, Table, read_head
 
 _TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
-_OTHER_TITLE = re.compile(r" {4,}(\S.* Test)\s*")
 _HEAD = re.compile(r"\s*#bytes(?!\s+#repetitions)\s.*")
-# Behind the table of both directions, each one's again.
-_ONE_WAY = re.compile(r"\s*(Local|Remote) results:\s*")
 _RULE = re.compile(r"\s*-{40,}\s*")
 # --use_cuda and the like print this before the title.
 _ACCELERATOR = re.compile(r"\s*allocated .*\bGPU buffer\b.*")
-_LISTING = re.compile(r"#, (\S+)\s*")
-_LISTED = re.compile(r"([0-9]+), (\S+)\s*", re.ASCII)
 _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\s.*)?)$")
-_TROUBLE = re.compile(
-    r"couldn't|failed|failure|error|unable|timed? ?out|refused|cannot|can't", re.IGNORECASE
-)
-_RULES = 4
-"""Lines of dashes that an end prints: before the title, the addresses and the head, and last."""
-_ONE_END = "allowed: what one end prints, such as `ib_write_lat > server.txt` beside it"
-_TAIL = 2
-"""Longest samples that versions since 2017 leave out of a line and of -H, but not of -U."""
 
 TOLD = {
     *("size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline", "inline_size", "post_list"),
@@ -105,17 +87,8 @@ def _bandwidth_line(row: Mapping[str, Any], iters: int) -> str:
     return f" {row['size']:<7}    {iters:<10}       {one}            {one}\t\t   {rate:<7.6f}"
 
 
-@dataclass
-class _Samples:
-    """The samples of -U, in the order of time, or of -H, sorted."""
-
-    unit: str
-    values: list[Figure] = field(default_factory=list)
-    is_open: bool = True
-
-
 class PerftestReader(Reader):
-    """Reads the text that perftest prints; of two ends on one terminal their lines may be mixed."""
+    """Reads the text that perftest prints."""
 
     tool = "perftest"
     name = "perftest's text"
@@ -125,89 +98,44 @@ class PerftestReader(Reader):
     needless = ("nodes", "processes", "algorithm")
     ends_itself = True
     run: Run | None = None
-    table: Table | None = None
     unit = ""
     """Of the bandwidths of the table."""
-    closed = skipped = False
-    rules = 0
-    """Lines of dashes since the last table."""
-    samples: _Samples | None = None
-    trouble = ""
-    accelerated = False
-    untold = "without the title of its test"
+    closed = accelerated = False
 
     def take(self, text: str) -> None:
         """Read one line."""
-        if _TROUBLE.search(text) and not self.trouble:
-            self.trouble = text.strip()
         if match := _TITLE.fullmatch(text):
-            self._begin(match[1])
+            self.close()
+            self.run = Run(self.hints)
+            self.run.set_title(match[1])
+            self.begin(self.run.workload)
+            if self.accelerated:
+                self.run.options["accelerator"] = True
+            self.accelerated = False
         elif _ACCELERATOR.fullmatch(text):
             self.accelerated = True
-        elif match := _ONE_WAY.fullmatch(text):
-            self.close()
-            self.skipped = True
-            way = match[1].lower()
-            self.note(f"line {self.line}: {way} results (--report-both) passed over")
-        elif match := _OTHER_TITLE.fullmatch(text):
-            self.untold = f"of {shown(match[1])}, which is not known"
-        elif self.skipped:
-            # The heads and lines of one direction.
-            pass
         elif _HEAD.fullmatch(text):
             self._head(text)
-        elif match := _LISTING.fullmatch(text):
-            self._list(match[1])
         elif _RULE.fullmatch(text):
-            self._rule()
+            self.closed = self.table is not None and bool(self.table.rows)
         elif self.table is None or not self.table.titles:
             if all_numbers(text, 3):
                 if self.table is not None:
                     raise Unreadable(
                         f"found figures behind the title of line {self.table.line} and before its "
-                        f"head, as of two ends on one terminal; {_ONE_END}"
+                        "head"
                     )
                 self.pass_over(text)
-            self._take_settings(text)
+            if match := _COMMAND.search(text):
+                self.commands[match[1].strip()] = None
+            if self.run is not None:
+                self.run.take_settings(text)
         elif self.closed:
             if all_numbers(text, 3):
                 raise Unreadable("found a line of figures behind the end of its table")
-        elif self.samples and self.samples.is_open and (match := _LISTED.fullmatch(text)):
-            values = self.samples.values
-            if int(match[1][:15]) != len(values) + 1:
-                raise Unreadable(f"found sample {match[1]} after {len(values)}: lines are missing")
-            values.append(figure(match[2], f"sample {match[1]}"))
-        elif self.is_row(text, self.table):
+        elif self.is_row(text):
             assert self.run is not None
             self._row(self.run, self.table, text.split())
-
-    def _begin(self, title: str) -> None:
-        run, table = self.run, self.table
-        begun = table is not None and table.ends == 1 and not (table.titles or self.trouble)
-        if table and begun and run and run.title == title.replace("_", " "):
-            table.ends = 2
-            self.note(f"line {self.line}: the other end prints here, too")
-            return
-        self.close()
-        self.run, self.table = Run(self.hints), Table(self.line, words=("sl",), least=1)
-        self.run.set_title(title)
-        self.check_title(self.run.workload)
-        self.table.workload = self.run.workload
-        if self.accelerated:
-            self.run.options["accelerator"] = True
-        self.accelerated = False
-
-    def _take_settings(self, text: str) -> None:
-        if match := _COMMAND.search(text):
-            self.commands[match[1].strip()] = None
-        if self.run is None or self.table is None:
-            return
-        before = dict(self.run.settings)
-        self.run.take_settings(text)
-        for name, value in before.items() if self.table.ends > 1 else ():
-            if (found := self.run.settings[name]) != value:
-                both = f"{shown(value)} and {shown(found)} of two ends on one terminal"
-                raise Unreadable(f"{name}: found {both}; {_ONE_END}")
 
     def _head(self, text: str) -> None:
         titles, units = read_head(text, COLUMNS, ("median", "mean", "bandwidth"))
@@ -216,48 +144,18 @@ class PerftestReader(Reader):
             found = f"bandwidths in {one_of(sorted(units))}" if units else "no iterations"
             raise Unreadable(f"head of the table: found {found}")
         unit = "".join(units)
-        table, samples = self.table, self.samples
-        if table is not None and table.titles and not self.closed and (samples or table.ends > 1):
-            # -U and -H print the head again behind their samples.
-            if titles != table.titles:
-                raise Unreadable("found another head than above in the same table")
-            if samples:
-                samples.is_open = False
-            return
-        if table is None or table.titles or self.run is None:
-            self.close()
-            if not self.hints.workload:
-                raise Unreadable(
-                    f"found a table {self.untold}; --workload says which it is: {one_of([*TITLES])}"
-                )
-            self.run = Run(self.hints, self.hints.workload)
-            self.table = table = Table(self.line, self.run.workload, words=("sl",), least=1)
+        table = self.table
+        if table is not None and titles == table.titles and not table.rows:
+            return  # -U and -H print it again behind their samples
+        table = self.headed("write_lat")
+        if self.run is None:
+            self.run = Run(self.hints, table.workload)
         if self.hints.unit and unit and self.hints.unit != unit:
             raise Unreadable(f"found {unit}; --unit says {self.hints.unit}")
         if self.run.is_latency == ("bandwidth" in titles):
             name = self.run.title or self.run.workload
             raise Unreadable(f"found the columns of another test than {name}")
-        table.titles, table.line, self.unit = titles, self.line, unit
-
-    def _list(self, unit: str) -> None:
-        if self.table is None or not self.table.titles:
-            raise Unreadable("found samples before the head of their table")
-        if unit not in ("usec", "cycles"):
-            raise Unreadable(f"samples: found {shown(unit)}; allowed: usec or cycles")
-        self.samples = _Samples(unit)
-
-    def _rule(self) -> None:
-        if self.samples and self.samples.is_open:
-            self.samples.is_open = False
-            return
-        self.rules += 1
-        table = self.table
-        if self.closed or table is None or not table.titles:
-            return
-        if table.ends == 1 or self.rules >= _RULES * table.ends:
-            self.rules, self.closed = 0, True
-            # What went wrong in a run with results is not why the next one has none.
-            self.trouble = "" if table.rows else self.trouble
+        table.titles, table.line, table.least, self.unit = titles, self.line, 1, unit
 
     def _row(self, run: Run, table: Table, words: list[str]) -> None:
         if len(words) == len(table.titles) + 1 and [*table.titles][-1] == "99.9":
@@ -274,67 +172,18 @@ class PerftestReader(Reader):
         if lane := row.words.get("sl"):
             table.options["sl"] = count(lane, "#sl")
         if run.is_latency:
-            found = [self._latency(run, row.cells, iters)]
+            found = [run.latency(row.cells, iters)]
         else:
             found = run.bandwidth(row.cells, size, iters, self.unit)
-        own = Row(row.line, None, None)
-        self.add(table, own, found, run.device(), run.port())
-
-    def _latency(self, run: Run, cells: dict[str, Figure], iters: int) -> Measured:
-        samples, self.samples = self.samples, None
-        if samples and samples.unit == "cycles" and self.hints.cpu_mhz is None:
-            raise Unreadable(
-                "found cycles (-C); --cpu-mhz says how many of them make a microsecond"
-            )
-        printed = run.latency(cells, iters)
-        if samples is None or "median" not in cells:
-            return printed
-        cycles = self.hints.cpu_mhz or Decimal(1)
-        return _sampled(printed, samples.values, iters, cells["median"], cycles)
+        self.add(table, Row(row.line, None, None), found, run.device(), run.port())
 
     def close(self) -> None:
         """End a table; one that is cut off is refused."""
-        table, run, closed = self.table, self.run, self.closed
-        self.table = self.run = self.samples = None
-        self.closed = self.skipped = False
-        if table is None or run is None:
-            return
-        if not table.rows and (self.trouble or closed):
-            reason = self.trouble or "nothing was printed, as on the server of a one-way test"
-            self.fail(run.workload, {}, reason, table.line)
-        elif not (table.titles and closed):
-            if table.ends > 1:
-                reason = f"found two ends on one terminal, of which one is cut; {_ONE_END}"
-            elif not table.titles:
-                reason = f"found no table behind the title: {CUT}"
-            else:
-                reason = f"found no line of dashes behind the table: {CUT}"
-            raise Unreadable(reason, table.line)
-
-
-def _sampled(
-    printed: Measured, samples: list[Figure], iters: int, middle: Figure, cycles: Decimal
-) -> Measured:
-    """Put the samples in the place of their statistics, if both say the same."""
-    if len(samples) not in (iters - 1, iters - 1 - _TAIL):
-        raise Unreadable(
-            f"found {len(samples)} samples above for {iters} iterations; "
-            f"allowed: {iters - 1}: lines are missing"
-        )
-    numbers = [one.value for one in samples]
-    in_order = sorted(numbers)
-    rough = Decimal("1e-5")
-    for tail in (0, _TAIL):
-        some = in_order[: len(in_order) - tail]
-        if some:
-            low, high = some[(len(some) - 1) // 2], some[len(some) // 2]
-            if agree(middle.between(), (low * (1 - rough), high * (1 + rough))):
-                break
-    else:
-        raise Unreadable(f"found a typical time of {middle.text}, which is not that of the samples")
-    values = [float(one / cycles * 1000) for one in numbers]
-    form: dict[str, object] = {"samples": tuple(values)}
-    if len(samples) != iters - 1 or (numbers == in_order and len(samples) > _TAIL):
-        form = {"histogram": tuple(sorted(Counter(values).items()))}
-    same = {"quantity": printed.quantity, "unit": printed.unit, "printed": printed.printed}
-    return Measured.model_validate(same | form)
+        table, closed = self.table, self.closed
+        self.table = self.run = None
+        self.closed = False
+        if table is not None and not closed:
+            reason = "no line of dashes behind the table"
+            if not table.rows:
+                reason = "no line of figures behind the title, as on the server of a one-way test"
+            raise Unreadable(f"found {reason}: {CUT}", table.line)

@@ -144,7 +144,7 @@ def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     assert [*correlations.rows] == [("1", "+1.00")]
     assert [row[1] for row in curves.rows] == ["fitted", "held out"]
     assert [(row[2], row[3], row[5]) for row in points.rows] == [
-        (role, str(one.published), f"{100 * one.error:+.2f} %")
+        (role, one.cells[0], one.cells[2])
         for role, several in (("fitted", fit.residuals), ("held out", traced(fit).held))
         for one in several
     ]

@@ -57,14 +57,6 @@ def test_a_larger_mtu_than_the_adapters_is_a_fault_of_the_option(
     assert fault.startswith("--mtu: found 4096 B; allowed: up to adapter.limits.max_mtu, 2048 B")
 
 
-def test_points_are_kept_in_a_folder_only(hcasim_: Hcasim, words: list[str]) -> None:
-    Path("notes").write_text("mine\n")
-    found = hcasim_(*words, *FREE, "--resume", "notes")
-    assert found.code == 2
-    assert "'--resume': Directory 'notes' is a file" in found.messages
-    assert Path("notes").read_text() == "mine\n"
-
-
 def test_a_trace_of_many_faults_says_the_first(hcasim_: Hcasim, words: list[str]) -> None:
     lines = Path(words[1]).read_text().splitlines()
     Path("bad.jsonl").write_text("\n".join([lines[0], *["{}"] * 40]))

@@ -58,8 +58,9 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
     hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [*words, *FREE[:2], *LINEAR, "--seed", "3"]
-    assert hcasim_(*few, "-o", "one.toml", "--resume", "kept").code == 0
-    every = len([*Path("kept").iterdir()])
+    monkeypatch.setenv("HCASIM_CACHE", "kept")
+    assert hcasim_(*few, "-o", "one.toml").code == 0
+    every = len([*Path("kept/points").iterdir()])
     keep, count = Store.keep, 0
 
     def interrupted(store: Store, point: Work, result: Result) -> None:
@@ -70,16 +71,17 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Store, "keep", interrupted)
-    asked = [*few, "-o", "two.toml", "--resume", "again"]
+    monkeypatch.setenv("HCASIM_CACHE", "again")
+    asked = [*few, "-o", "two.toml"]
     assert hcasim_(*asked).code == 130
     assert not Path("two.toml").exists()
     assert hcasim_(*asked).code == 0
     # What was simulated is not simulated again.
-    assert count == len([*Path("again").iterdir()]) == every
+    assert count == len([*Path("again/points").iterdir()]) == every
     assert Path("one.toml").read_bytes() == Path("two.toml").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["bootstrap", "linear"])
+@pytest.mark.parametrize("kind", ["linear"])
 def test_each_kind_of_interval_says_what_it_is(hcasim_: Hcasim, exact: Path, kind: str) -> None:
     words = ("calibrate", str(exact / "write_lat.jsonl"), "--testbed", "liu2004", "-j", "1")
     found = hcasim_(*words, *FREE[:2], "--intervals", kind, "--json")
@@ -106,31 +108,17 @@ def test_a_search_that_finds_no_end_is_no_fit(
     hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(descent, "ROUNDS", 1)
-    found = hcasim_(*words, *FREE, "-o", "cal.toml")
+    found = hcasim_(*words, *FREE, "-o", "cal.toml", "--report", "r.html")
     assert found.code == 2
     why = "the search did not end; allowed: narrower bounds or fewer free parameters"
     assert f"Error: cal.toml: not written: {why}\n" in found.messages
-    assert not Path("cal.toml").exists()
-
-
-def test_what_a_spent_budget_leaves_is_no_fit(hcasim_: Hcasim, words: list[str]) -> None:
-    found = hcasim_(*words, *FREE, "--budget", "3", "--report", "r.html", "--no-cache")
-    assert found.code == 2
-    assert "Error: the search did not end; allowed: a larger --budget\n" in found.messages
-    assert not Path("r.html").exists()
+    assert [*Path().iterdir()] == []
     assert "the search did not end by itself: these values are not a fit" in found.output
     # What was not fitted says nothing against the model.
     assert "does not describe" not in found.output
     assert "the errors are" not in found.output
     assert found.output.count("unknown: the search did not end") == 3
     assert "identified" not in found.output
-    short = hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "-o", "cal.toml")
-    assert short.code == 2
-    assert "cal.toml: not written: the search did not end" in short.messages
-    assert [*Path().iterdir()] == []
-    kept = hcasim_(*words, *FREE[:2], *LINEAR, "--budget", "3", "--resume", "kept")
-    assert "a larger --budget, with which it goes on from kept\n" in kept.messages
-    assert [path.name for path in Path().iterdir()] == ["kept"]
 
 
 # Python looks for it when it starts, in workers too.
@@ -171,7 +159,8 @@ def test_a_budget_of_seconds_ends_a_point_inside_and_the_fit_goes_on_from_there(
     longest = max(point.options["size"] for point in read_trace(Path(trace)).points)
     monkeypatch.setenv("LONGEST", str(longest))
     found = hcasim_(*asked, "--budget", "6s")
-    assert found.faults[-1].startswith("cal.toml: not written: the search did not end; allowed: ")
+    remedy = f"allowed: a larger --budget, with which it goes on from {tmp_path / 'cache'}"
+    assert found.faults[-1].startswith(f"cal.toml: not written: the search did not end; {remedy}")
     assert [*Path().iterdir()] == []
     monkeypatch.setenv("LONGEST", "0")
     assert hcasim_(*asked).code == 0
@@ -198,8 +187,6 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     assert "the model does not describe these curves" in found.output
     assert "read_lat is not met: " in found.output
     assert "is at a bound of what was allowed: the model may lack something" in found.output
-    outside = "adapter.send.latency: found 790 ns, outside the bounds; sets out from"
-    assert outside in found.messages
     (send, value), *others = TRUTH.items()
     known = [word for path, text in others for word in ("--set", f"{path}={text}")]
     ends = hcasim_(*words, *known, "--free", f"{send}={value}..2 us", *LINEAR)

@@ -189,7 +189,7 @@ def test_what_a_machine_does_not_have_is_said_of_the_calibration_that_sets_it(
 
 @pytest.mark.parametrize(
     "kind",
-    ["linear", *(pytest.param(one, marks=pytest.mark.check) for one in ("bootstrap", "profile"))],
+    ["linear", pytest.param("profile", marks=pytest.mark.check)],
 )
 def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
     hcasim_: Hcasim, words: list[str], kind: str
@@ -216,16 +216,13 @@ def test_a_damaged_calibration_is_refused_by_bench_and_show(
 ) -> None:
     assert hcasim_(*only(words, "write_lat"), *FREE[:2], *LINEAR, "-o", "cal.toml").code == 0
     good = Path("cal.toml").read_text()
-    Path("bad.toml").write_text(
-        good.replace("no_switch =", "no_swich =").replace("mtu = 1024", "mtu = 1000")
-    )
+    Path("bad.toml").write_text(good.replace("no_switch =", "no_swich ="))
     run = ("bench", "write_lat", "--testbed", "liu2004", "--size", "many")
     for command in (run, ("show", "liu2004"), ("show", "mt25208")):
-        missing, first, second, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
+        missing, first, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
         assert missing == "bad.toml: made.no_switch: missing"
         assert first.startswith("bad.toml: made.no_swich: unknown key; ")
         assert first.endswith("did you mean 'no_switch'?")
-        assert second.startswith("bad.toml: made.mtu: found 1000; ")
         assert len(rest) == (command == run)
 
 

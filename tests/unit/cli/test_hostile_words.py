@@ -34,7 +34,7 @@ USUAL = {
     ],
     "import": ["trace.jsonl"],
     "check": ["trace.jsonl", "--testbed", "liu2004", "-j", "1", "--no-cache"],
-    "calibrate": ["trace.jsonl", "--testbed", "liu2004", "--budget", "3", "-j", "1"],
+    "calibrate": ["trace.jsonl", "--testbed", "liu2004", "--budget", "3s", "-j", "1"],
     "new": ["adapter", "mine", "--based-on", "mt25208"],
 }
 """Words with which each command does something; what is hostile is added."""

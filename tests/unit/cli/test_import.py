@@ -120,13 +120,13 @@ def test_a_trace_that_says_nothing_or_not_all_is_noted(
 
 def test_all_wrong_options_are_named_at_once(hcasim_: Hcasim, tmp_path: Path) -> None:
     found = hcasim_(
-        *("import", str(LAT), str(LAT), "--format", "perftst", "--unit", "MB", "--cpu-mhz", "0"),
+        *("import", str(LAT), str(LAT), "--format", "perftst", "--unit", "MB", "--nodes", "0"),
         *("--transport", "rocee", "-o", str(tmp_path / "t.json")),
     )
     assert [fault.split(":")[0] for fault in found.faults] == [
         "--unit",
         "--transport",
-        "--cpu-mhz",
+        "--nodes",
         "--format",
         str(LAT),
         "--output",

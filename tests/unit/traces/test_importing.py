@@ -20,7 +20,7 @@ from hcasim.traces import (
     trace_file,
 )
 from tests.unit.traces.conftest import DATA
-from tests.unit.traces.outputs import osu, perftest, probe
+from tests.unit.traces.outputs import osu
 
 Read = Callable[..., Trace]
 Faults = Callable[..., list[str]]
@@ -43,46 +43,6 @@ def test_a_file_of_two_tools_is_refused(faults: Faults) -> None:
     assert "divide the file" in faults(PERFTEST + JSON)[0]
 
 
-OTHERS = {
-    "perftest's text": PERFTEST,
-    "perftest's JSON": JSON,
-    "an OSU benchmark": OSU,
-    "NetPIPE's terminal output": TERMINAL,
-    "a trace of hcasim's probes": probe.TRACE,
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("rows", [4, 125])
-def test_np_out_before_or_behind_another_output_is_one_fault(
-    rows: int, name: str, faults: Faults
-) -> None:
-    np_out = "".join(NP_OUT.splitlines(keepends=True)[:rows])
-    for text, order in (
-        (np_out + OTHERS[name], ("NetPIPE", name)),
-        (OTHERS[name] + np_out, (name, "NetPIPE")),
-    ):
-        (fault,) = faults(text)
-        assert [part.partition(" (line ")[0] for part in fault.split(" and ")] == [
-            f"file: found {order[0]}",
-            order[1],
-        ]
-        assert fault.endswith("divide the file: one tool each")
-    assert faults(np_out + PERFTEST)[0].startswith("file: found NetPIPE (line 2) and ")
-
-
-def test_a_table_of_another_tool_is_not_np_out_by_accident(read: Read) -> None:
-    """100 iterations at 12.5 GB/s agree with a size, Gbit/s and microseconds in each line."""
-    rows = [(2**power, 2**power / 12500) for power in range(16, 22)]
-    other = "# OSU MPI Latency Test v7.2\n# Size Avg Latency(us) Min Latency(us) Max Latency(us) "
-    other += "Iterations\n"
-    other += "".join(f"{n} {t:.2f} {t:.2f} {t:.2f} 100\n" for n, t in rows)
-    assert len(read(other).points) == 6
-    text = perftest.LAT_2008.partition("      2  ")[0]
-    text += "".join(f"{n} 100 {t:.2f} {t:.2f} {t:.2f}\n" for n, t in rows)
-    assert len(read(text + perftest.OLD_RULE).points) == 6
-
-
 @pytest.mark.parametrize("text", [PERFTEST, TERMINAL])
 def test_figures_outside_of_a_table_are_passed_over_and_said(text: str, read: Read) -> None:
     trace = read("12 0.25 1024\n0.01 0.02 0.05\n17 cores\n" + text)
@@ -98,7 +58,7 @@ def test_an_unknown_output_names_all_that_are_known(faults: Faults) -> None:
         (
             "file: found no output of a known tool; allowed: a trace of hcasim's probes, "
             "perftest's text, perftest's JSON, an OSU benchmark, an Intel MPI benchmark or "
-            "NetPIPE; --format says which it is"
+            "NetPIPE; --format says which it is; traces of what a program did are for `hcasim app`"
         )
     ]
 
@@ -130,9 +90,10 @@ def test_a_format_that_is_given_is_taken(faults: Faults) -> None:
 
 
 def test_hints_without_a_meaning_are_refused(faults: Faults) -> None:
-    assert faults(OSU, cpu_mhz=1000, unit="MiB/s") == [
-        "--unit: has no meaning for file, an OSU benchmark",
-        "--cpu-mhz: has no meaning for file, an OSU benchmark",
+    assert faults(OSU, unit="MiB/s") == ["--unit: has no meaning for file, an OSU benchmark"]
+    assert faults(PERFTEST, nodes=2, algorithm="tree") == [
+        "--nodes: has no meaning for file, perftest's text",
+        "--algorithm: has no meaning for file, perftest's text",
     ]
 
 
@@ -175,7 +136,7 @@ def test_files_of_one_adapter_become_one_trace() -> None:
         "rxe_write_lat_8B.txt",
         "rxe_write_bw_gbits.json",
     ]
-    assert trace.header.notes[0].startswith("rxe_write_bw_gbits.json: its JSON was not valid")
+    assert trace.header.notes[0].startswith("rxe_write_bw_gbits.json: bandwidths of 4096 bytes")
     assert trace.end is not None
     assert trace.end.points == 2
     assert parse_trace(render(trace).encode(), "file").points == trace.points

@@ -76,36 +76,17 @@ def test_a_megabyte_of_perftest_is_two_to_the_twentieth(path: Path, read: Read) 
         assert (rate.unit, rate.printed) == ("M/s", f"{row[4]:.6f} M/s")
 
 
-def test_samples_without_order_are_kept_one_by_one(data: Path, read: Read) -> None:
-    path = data / "perftest" / "rxe_write_lat_unsorted.txt"
-    (point,) = read(path).points
-    (measured,) = point.measured
-    lines = path.read_text().splitlines()
-    printed = [float(line.split(", ")[1]) for line in lines if line[:1].isdigit() and ", " in line]
-    assert len(measured.samples) == len(printed) == 199
-    assert all(
-        close(*pair) for pair in zip(measured.samples, [one * 1000 for one in printed], strict=True)
-    )
-    assert measured.printed == "10.39 us"
-
-
 @pytest.mark.parametrize("path", JSONS, ids=named)
 def test_json_says_the_same_as_the_last_line_of_the_text(path: Path, read: Read) -> None:
     point = read(path).points[-1]
     beside = read(path.with_suffix(".txt")).points[-1]
     assert point.workload == beside.workload
     assert point.options == beside.options
-    if "unsorted" not in path.name:
-        assert point.measured == beside.measured
+    assert point.measured == beside.measured
     printed = [one.printed for one in beside.measured]
     assert [one.printed for one in point.measured] == printed
     text = path.read_text()
     assert all(one.split()[0] in text for one in printed)
-
-
-@pytest.mark.parametrize("path", JSONS, ids=named)
-def test_invalid_json_is_read_with_a_note(path: Path, read: Read) -> None:
-    assert "its JSON was not valid and was read by its lines" in read(path).header.notes
 
 
 def test_perftest_names_workload_adapter_and_options(data: Path, read: Read) -> None:
@@ -134,12 +115,6 @@ def test_iwarp_is_known_by_its_transport(data: Path, read: Read) -> None:
     assert (trace.header.device.name, trace.header.device.transport) == ("siw0", "iwarp")
     # A path MTU of verbs has no meaning there.
     assert "mtu" not in trace.points[0].options
-
-
-def test_a_test_that_failed_is_no_measurement(data: Path, faults: Callable[..., list[str]]) -> None:
-    assert faults(data / "perftest" / FAILED) == [
-        f"{FAILED}:24: atomic_lat: found no result: Couldn't post send: scnt=1"
-    ]
 
 
 @pytest.mark.parametrize("path", sorted((DATA / "osu").glob("osu_latency*")), ids=named)
@@ -184,7 +159,7 @@ def test_times_of_np_out_are_seconds_of_one_way(data: Path, read: Read) -> None:
         assert abs(bandwidth.mean / (size / seconds / 1e6) - 1) < 1e-3
 
 
-def test_lines_that_a_mail_leaves_out_are_noted(data: Path, read: Read) -> None:
+def test_times_of_netpipe_on_the_terminal_are_microseconds(data: Path, read: Read) -> None:
     path = data / "netpipe" / "netpipe3_NPtcp_e1000_2004_stdout.txt"
     trace = read(path)
     lines = [line.split() for line in path.read_text().splitlines() if "-->" in line]
@@ -195,10 +170,6 @@ def test_lines_that_a_mail_leaves_out_are_noted(data: Path, read: Read) -> None:
         assert close(latency.mean, float(words[9]) * 1000)
         assert bandwidth is not None
         assert close(bandwidth.mean, float(words[6]) * 2**20 / 8 / 1e6)
-    assert trace.header.notes == (
-        "points 3 to 69 are missing in the output",
-        "points 82 to 120 are missing in the output",
-    )
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=named)

@@ -94,11 +94,11 @@ def test_a_trace_that_was_cut_in_a_line_is_refused(read: Read, faults: Faults) -
         ),
         (
             ('"points": 1', '"points": 2'),
-            "file:3: points: found 2; allowed: 1, as there are above: lines are missing, or",
+            "file:3: points: found 2; allowed: 1, as above: lines are missing",
         ),
         (
             ('"points": 1', '"points": 0'),
-            "file:3: points: found 0; allowed: 1, as there are above: lines were added, or",
+            "file:3: points: found 0; allowed: 1, as above: lines were added",
         ),
         (
             ('{"size": 8}', '{"size": -4}'),

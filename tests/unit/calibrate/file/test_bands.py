@@ -8,7 +8,6 @@ import pytest
 
 import hcasim.workloads
 from hcasim.calibrate import Calibration
-from hcasim.calibrate.file.bands import chosen_samples
 from hcasim.catalog import CatalogError, Machine
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
@@ -24,25 +23,23 @@ def calibration(samples: int) -> Calibration:
     return Calibration.at(Path("cal.toml"), {"id": "liu2004", "entries": {SEND: send}})
 
 
-@pytest.mark.parametrize("wanted", [2, 3, 30])
-def test_the_first_samples_are_taken(wanted: int) -> None:
-    assert chosen_samples(calibration(30), wanted) == [*range(wanted)]
+def test_the_first_samples_are_taken() -> None:
+    assert [*calibration(30).chosen_samples(3)] == [0, 1, 2]
+    assert len(calibration(30).chosen_samples(30)) == 30
 
 
-@pytest.mark.parametrize("wanted", [-1, 0, 1, 31, 10**9])
-def test_more_samples_than_there_are_or_less_than_two_are_refused(wanted: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "wanted", "fault"),
+    [
+        (30, 1, "found 1; allowed: 2 to 30, the samples of cal.toml"),
+        (30, 31, "found 31; allowed: 2 to 30, the samples of cal.toml"),
+        (0, 2, "cal.toml has no samples; it was not fitted to traces"),
+    ],
+)
+def test_samples_that_are_not_there_are_refused(count: int, wanted: int, fault: str) -> None:
     with pytest.raises(CatalogError) as caught:
-        chosen_samples(calibration(30), wanted)
-    allowed = "2 to 30, the samples of cal.toml"
-    assert caught.value.faults == [f"--uncertainty: found {wanted}; allowed: {allowed}"]
-
-
-def test_a_fit_without_samples_is_refused() -> None:
-    with pytest.raises(CatalogError) as caught:
-        chosen_samples(calibration(0), 2)
-    assert caught.value.faults == [
-        "--uncertainty: cal.toml has no samples; it was not fitted to traces"
-    ]
+        calibration(count).chosen_samples(wanted)
+    assert caught.value.faults == [f"--uncertainty: {fault}"]
 
 
 @pytest.fixture

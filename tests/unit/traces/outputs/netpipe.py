@@ -15,9 +15,6 @@ NP_OUT_4 = (
     "    1024 1365.333333 1300.00000000 1200.00000000   0.00000600\n"
 )
 
-# NetPIPE 2: seconds, Mbps of 2^20 bits, bits, bytes, variance.
-NP_OUT_2 = "0.000100\t0.076294\t8\t1\t0.000000\n0.000150\t52.083333\t8192\t1024\t0.000000\n"
-
 # NetPIPE 3 with -2: bits are of both directions in np.out, and bytes are of one on the terminal.
 BOTH_3 = (
     "       2 1.525879   0.00001000\n"

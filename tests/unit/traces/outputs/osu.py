@@ -17,16 +17,6 @@ BIBW_3 = """# OSU MPI Bi-Directional Bandwidth Test v3.3
 4                        13.08
 """
 
-# 3.x names the one-sided programs so; the versions after it leave that out.
-ONE_SIDED_3 = """# OSU One Sided MPI_Put Bi-directional Bandwidth Test v3.1.1
-# Size     Bi-Bandwidth (MB/s)
-1                         0.31
-2                         0.62
-# OSU One Sided MPI_Get latency Test v3.1.1
-# Size          Latency (us)
-1                         4.31
-"""
-
 # 5.x with -f: print_only_header and print_stats of osu_util_mpi.c, behind what mpirun prints.
 FULL_5 = """--------------------------------------------------------------------------
 WARNING: There was an error initializing an OpenFabrics device.
