@@ -64,12 +64,7 @@ NO_CONGESTION_CONTROL = (
 
 
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
-    """Return what to say beside a result.
-
-    Parameters:
-        machine: what was simulated.
-        nodes: how many of its nodes took part; two have a link to themselves.
-    """
+    """Return what to say beside a result of so many nodes; two have a link to themselves."""
     meet = nodes > 2 and isinstance(machine.link, EthernetLink)
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
@@ -81,13 +76,7 @@ def all_notes(several: Iterable[Point | Launch]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Point:
-    """One point to simulate.
-
-    Parameters:
-        workload: name of the benchmark.
-        machine: what it runs on.
-        options: message size and the other options.
-    """
+    """One point to simulate: a benchmark by its name, a machine and options."""
 
     workload: str
     machine: Machine
@@ -145,11 +134,7 @@ class Point:
         return notes_on(self.machine, max(least, nodes))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process.
-
-        Parameters:
-            listen: is given the simulator before anything happens.
-            profile: also measure what that costs.
+        """Simulate it in this process, as `Work.run` says.
 
         Raises:
             CatalogError: the machine's limits are too tight for the benchmark.
@@ -176,12 +161,7 @@ class Point:
 
 
 def long_wait(points: Sequence[Point], jobs: int | None) -> str:
-    """Say that points will take minutes, and which of them most; or nothing.
-
-    Parameters:
-        points: what will be simulated.
-        jobs: processes to use; all processors if None.
-    """
+    """Say that points take minutes in so many processes, and which of them most; or nothing."""
     guesses = [PACKET * point.packets for point in points]
     longest = max(guesses)
     seconds = max(longest, sum(guesses) / min(jobs or os.cpu_count() or 1, len(points)))
