@@ -44,7 +44,7 @@ def command(
     usual options are those of both sides, --a and --b those of one.
     """
     from hcasim.study.comparison.compare import compare
-    from hcasim.study.comparison.files import is_result
+    from hcasim.study.comparison.sides import is_result
 
     wanted = Wanted.take(given)
     faults = [*wanted.faults()]
@@ -123,7 +123,7 @@ def _range(ends: tuple[float, float] | None) -> str:
 def _sources(found: Comparison) -> list[tuple[str, ...]]:
     """Return where each value that differs comes from, a line for each side that has it."""
     return [
-        (difference.path, side, one.text, one.evidence, one.origin)
+        (difference.path, side, one.text, one.evidence, one.source)
         for difference in found.differences
         for side, one in (("A", difference.a), ("B", difference.b))
         if one is not None
