@@ -142,12 +142,7 @@ class Application(Table):
 
     Parameters:
         program: its name.
-        machine: what it ran on.
-        ranks: processes in all.
-        ppn: most of them on a node.
-        map_by: how they were placed on nodes.
-        algorithms: of collectives, by name, that were asked for.
-        exact: whether nothing was left out that repeats itself.
+        machine: what it ran on; ranks to exact are how it was asked for, as of `hcasim.app`.
         outcome: what it has done.
         wall_seconds: time that the simulation took, or None to leave that out.
         cost: what simulating it cost, if that was asked for.

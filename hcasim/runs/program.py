@@ -86,7 +86,8 @@ def app(
     """
     unknown = [one for one in choices if one not in (*CHOICES, "overrides")]
     refuse(
-        *(flag_fault(name, one) for name, one in (("profile", profile), ("exact", exact))),
+        flag_fault("profile", profile),
+        flag_fault("exact", exact),
         flag_fault("record", record),
         count_fault("ranks", ranks),
         count_fault("ppn", ppn),

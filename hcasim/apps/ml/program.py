@@ -14,7 +14,6 @@ from hcasim.catalog import Machine
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.ground.units import SIZE, Unit, UnitError, format_size, parse_size
-from hcasim.mpi import MPIError
 
 Run: TypeAlias = Generator[Event, Any, Any]
 Main: TypeAlias = Callable[[ProgramComm], Run]
@@ -202,8 +201,7 @@ class Learning:
             most = f"allowed: up to {format_size(MEMORY)}"
             faults.append(f"{self.name}: found messages of {memory / 2**30:.0f} GiB; {most}")
         if "rate" in given and given["rate"] is None:
-            computing = machine.host.computing
-            given = {**given, "rate": None if computing is None else computing.tensor}
+            given = {**given, "rate": getattr(machine.host.computing, "tensor", None)}
             if given["rate"] is None:
                 path = "host.computing.tensor"
                 needed = f"needed: rate=200Tflop/s and the like, or --set {path}='200 Top/s'"
@@ -213,11 +211,7 @@ class Learning:
 
         def main(comm: ProgramComm) -> Run:
             comm.process.combine_rate = given.get("combining")
-            try:
-                return (yield from self.run(comm, model, given))
-            except MPIError as error:
-                # Such as computing for years.
-                raise CatalogError([f"{self.name}: {error}"]) from None
+            return (yield from self.run(comm, model, given))
 
         return main
 

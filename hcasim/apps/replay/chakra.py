@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hcasim.apps.replay.collectives import CALLS, Collective, Collectives
-from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
+from hcasim.apps.replay.operations import Kind, Operations
 from hcasim.apps.replay.text import (
     LARGEST,
     MOST_ACTIONS,
@@ -273,7 +273,7 @@ class _Reader:
             return self._collect(node, attributes)
         if kind == "metadata" and node.inputs.values:
             self._learn_groups(node.inputs.values)
-        return self._here.add(CALC, 0, line=node.id)
+        return self._here.add(Kind.CALC, 0, line=node.id)
 
     def _compute(self, node: Any, attributes: dict[str, Any]) -> int:
         # An accelerator is another thread than the processor.
@@ -283,7 +283,7 @@ class _Reader:
         amount = None
         if not micros and "num_ops" in attributes:
             amount = _number(attributes, "num_ops", _MOST_OPERATIONS)
-        return self._here.add(CALC, micros * _PS, thread=thread, line=node.id, amount=amount)
+        return self._here.add(Kind.CALC, micros * _PS, thread=thread, line=node.id, amount=amount)
 
     def _message(self, node: Any, kind: str, attributes: dict[str, Any]) -> int:
         own, other = ("comm_src", "comm_dst") if kind == "send" else ("comm_dst", "comm_src")
@@ -294,7 +294,9 @@ class _Reader:
         peer = _number(attributes, other, most)
         size = _number(attributes, "comm_size", MOST_BYTES)
         tag = _number(attributes, "comm_tag", _MOST_TAG, 0)
-        return self._here.add(SEND if kind == "send" else RECV, size, peer, tag, line=node.id)
+        return self._here.add(
+            Kind.SEND if kind == "send" else Kind.RECV, size, peer, tag, line=node.id
+        )
 
     def _collect(self, node: Any, attributes: dict[str, Any]) -> int:
         call = _COLLECTIVES[_number(attributes, "comm_type", len(_COLLECTIVES) - 1)]
@@ -305,7 +307,7 @@ class _Reader:
         if not isinstance(group, str):
             raise ValueError(f"pg_name: found {shown(str(group))}; allowed: a text")
         number = CALLS.index(call)
-        one = self._here.add(COLL, size, thread=number, line=node.id, received=size)
+        one = self._here.add(Kind.COLL, size, thread=number, line=node.id, received=size)
         self._named[self._rank].append((one, group))
         return one
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
+from operator import gt
 from typing import Final
 
 from hcasim.apps.replay.operations import ANY, RECVS, SENDS, UNKNOWN
@@ -34,6 +35,8 @@ def check(trace: Trace) -> None:
 def _check_cycle(trace: Trace, rank: int) -> None:
     """Find operations of which each requires the next, and the last one the first."""
     operations = trace.operations[rank]
+    if all(map(gt, operations.later, operations.earlier)):
+        return
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for later, earlier in zip(operations.later, operations.earlier, strict=True):
         sorter.add(later, earlier)

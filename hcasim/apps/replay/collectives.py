@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from hcasim.apps.replay.operations import COLL, Operations, Ranks
+from hcasim.apps.replay.operations import Kind, Operations, Ranks
 from hcasim.apps.replay.text import MOST_BYTES, refuse
 from hcasim.mpi.message import Steps
 from hcasim.mpi.messages import MAX_BYTES
@@ -101,7 +101,7 @@ class Collectives:
         """
         for rank, operations in enumerate(self._ranks):
             for one, kind in enumerate(operations.kinds):
-                if kind == COLL:
+                if kind == Kind.COLL:
                     self._found[operations.tags[one]][rank].append(one)
         for number, found in enumerate(self._found):
             if found:

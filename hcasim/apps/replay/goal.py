@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from hcasim.apps.replay.operations import ANY, CALC, RECV, SEND, Operations, Ranks
+from hcasim.apps.replay.operations import ANY, Kind, Operations, Ranks
 from hcasim.apps.replay.text import (
     MOST_ACTIONS,
     MOST_BYTES,
@@ -152,22 +152,22 @@ class _Reader:
         self._actions += 1
         checked(self._actions, "operations", MOST_ACTIONS, 1)
         if word is None:
-            kind, peer = CALC, 0
+            kind, peer = Kind.CALC, 0
             size = _PS_PER_NS * checked(int(nanoseconds), "calc", MAX_SECONDS * 10**9)
         else:
-            kind = SEND if word == "send" else RECV
-            if way != ("to" if kind == SEND else "from"):
+            kind = Kind.SEND if word == "send" else Kind.RECV
+            if way != ("to" if kind == Kind.SEND else "from"):
                 raise ValueError(f"found {way} behind {word}; allowed: {_INSIDE}")
             size = checked(int(size_word), "bytes", MOST_BYTES)
-            least = 0 if kind == SEND else ANY
+            least = 0 if kind == Kind.SEND else ANY
             peer = checked(int(peer_word), "rank", (self._count or MOST_RANKS) - 1, least)
         given: dict[str, int] = {}
         words = options.split()
         for name, value in zip(words[::2], words[1::2], strict=True):
-            if name in given or (name == "tag" and kind == CALC):
+            if name in given or (name == "tag" and kind == Kind.CALC):
                 allowed = "once, and tag only of a message"
                 raise ValueError(f"found {name} {value} of {word or 'calc'}; allowed: {allowed}")
-            least = ANY if name == "tag" and kind == RECV else 0
+            least = ANY if name == "tag" and kind == Kind.RECV else 0
             given[name] = checked(int(value), name, _OPTIONS[name], least)
         if label in self._labels:
             first = self._here.lines[self._labels[label]]
@@ -195,11 +195,11 @@ def _statements(operations: Operations) -> Iterator[str]:
         operations.kinds, operations.sizes, operations.peers, operations.tags, strict=True
     )
     for number, (kind, size, peer, tag) in enumerate(columns):
-        if kind == CALC:
+        if kind == Kind.CALC:
             whole, left = divmod(size + left, _PS_PER_NS)
             yield f"l{number}: calc {whole}"
         else:
-            word = "send {}b to {}" if kind == SEND else "recv {}b from {}"
+            word = "send {}b to {}" if kind == Kind.SEND else "recv {}b from {}"
             asked = "" if tag == ANY else f" tag {tag}"
             yield f"l{number}: {word.format(size, peer)}{asked}"
         while at < len(later) and later[at] == number:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, Final
 
-CALC, SEND, RECV, COLL, ISEND, IRECV, SENDRECV, WAIT, WAITALL, TEST = range(10)
-"""Kinds; those behind COLL are of traces that are replayed call by call. A SENDRECV sends; the
-RECV behind it belongs to the same call."""
-SENDS: Final = frozenset((SEND, ISEND, SENDRECV))
-RECVS: Final = frozenset((RECV, IRECV))
+
+class Kind(IntEnum):
+    """What an operation does; those behind COLL are of traces that are replayed call by call.
+
+    A SENDRECV sends; the RECV behind it belongs to the same call.
+    """
+
+    CALC, SEND, RECV, COLL, ISEND, IRECV, SENDRECV, WAIT, WAITALL, TEST = range(10)
+
+
+SENDS: Final = frozenset((Kind.SEND, Kind.ISEND, Kind.SENDRECV))
+RECVS: Final = frozenset((Kind.RECV, Kind.IRECV))
 ANY: Final = -1
 """Source or tag of a receive that takes each."""
 UNKNOWN: Final = -1
@@ -21,7 +29,7 @@ class Operations:
     """The operations of one rank, in the order of the file.
 
     Attributes:
-        kinds: CALC, SEND and so on.
+        kinds: each a `Kind`.
         sizes: bytes of a message, or that a process has before a collective; picoseconds of a
             calculation; of a WAIT or WAITALL, where its requests begin in `earlier`; of a TEST,
             its request, or -1.

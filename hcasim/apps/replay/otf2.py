@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hcasim.apps.replay.collectives import CALLS, Collective, Collectives
-from hcasim.apps.replay.operations import CALC, COLL, RECV, SEND, Operations
+from hcasim.apps.replay.operations import Kind, Operations
 from hcasim.apps.replay.text import (
     LARGEST,
     MOST_ACTIONS,
@@ -304,13 +304,13 @@ class _Process:
         self._time = time
         if took_ps:
             most = MAX_SECONDS * 10**12
-            self._add(CALC, checked(took_ps, "picoseconds without an event", most))
+            self._add(Kind.CALC, checked(took_ps, "picoseconds without an event", most))
 
     def _wait(self, *operations: int) -> None:
         """Wait for operations, or else for the sends of the region."""
         waited = [*operations] or self._sends
         if waited:
-            last = self._add(CALC, 0)
+            last = self._add(Kind.CALC, 0)
             for one in waited:
                 self._operations.require(last, one)
             if not operations:
@@ -320,14 +320,14 @@ class _Process:
         operations = self._operations
         match name:
             case "MpiSend":
-                self._sends.append(self._add(SEND, *self._message(event), goes_on=True))
+                self._sends.append(self._add(Kind.SEND, *self._message(event), goes_on=True))
             case "MpiRecv":
-                self._add(RECV, *self._message(event))
+                self._add(Kind.RECV, *self._message(event))
             case "MpiIsend":
-                self._begin(event, self._add(SEND, *self._message(event), goes_on=True), False)
+                self._begin(event, self._add(Kind.SEND, *self._message(event), goes_on=True), False)
             case "MpiIrecvRequest":
                 # From whom, and how much, is known when it ends.
-                self._begin(event, self._add(RECV, 0, self._rank, goes_on=True), True)
+                self._begin(event, self._add(Kind.RECV, 0, self._rank, goes_on=True), True)
             case "MpiIsendComplete":
                 self._wait(self._end(event, False))
             case "MpiIrecv":
@@ -335,7 +335,7 @@ class _Process:
                 operations.sizes[one], operations.peers[one], operations.tags[one] = found
                 self._wait(one)
             case "MpiRequestCancelled":
-                operations.kinds[self._end(event, True)] = CALC
+                operations.kinds[self._end(event, True)] = Kind.CALC
             case "MpiCollectiveEnd":
                 self._collect(event)
             case _:
@@ -372,7 +372,7 @@ class _Process:
         if group is not None and call is not None:
             root = event.root if 0 <= event.root < len(members) else -1
             more = {"thread": CALLS.index(call), "received": received}
-            self._add(COLL, sent, root, group, **more)
+            self._add(Kind.COLL, sent, root, group, **more)
 
 
 def _part(whole: int, size: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcasim.apps.replay.operations import ANY, CALC, RECV, SEND, Operations
+from hcasim.apps.replay.operations import ANY, Kind, Operations
 from hcasim.mpi.message import Request
 
 
@@ -77,11 +77,11 @@ class RankRecorder:
     def sends(self, request: Request, rank: int) -> None:
         if rank != self._rank:
             tag = self._recording.tag(request.context, request.tag)
-            self._open[request] = self._add(SEND, request.buffer.size, rank, tag)
+            self._open[request] = self._add(Kind.SEND, request.buffer.size, rank, tag)
 
     def receives(self, request: Request) -> None:
         """It begins to receive; from whom is known once that is done."""
-        self._open[request] = self._add(RECV, request.buffer.size)
+        self._open[request] = self._add(Kind.RECV, request.buffer.size)
 
     def waited(self, request: Request) -> None:
         """It knows that a request is done."""
@@ -91,7 +91,7 @@ class RankRecorder:
             self._before = [one for one in self._before if one[0] != number] + [(number, False)]
 
     def computed(self, duration_ps: int) -> None:
-        self._add(CALC, duration_ps)
+        self._add(Kind.CALC, duration_ps)
 
     def finish(self) -> None:
         for request, number in self._open.items():
@@ -99,13 +99,13 @@ class RankRecorder:
         self._open.clear()
 
     def _found(self, number: int, request: Request) -> None:
-        if self._operations.kinds[number] != RECV:
+        if self._operations.kinds[number] != Kind.RECV:
             return
         status = request.status
         source = -1 if status is None else self._recording.rank(request.context, status.source)
         if status is None or source == self._rank:
             # Nothing has come, or nothing from elsewhere.
-            self._operations.kinds[number] = CALC
+            self._operations.kinds[number] = Kind.CALC
             self._operations.sizes[number] = 0
             return
         self._operations.peers[number] = source
@@ -116,5 +116,5 @@ class RankRecorder:
         number = self._operations.add(kind, size, peer, tag)
         for before, begun in self._before:
             self._operations.require(number, before, begun)
-        self._before = [(number, kind != CALC)]
+        self._before = [(number, kind != Kind.CALC)]
         return number

@@ -9,20 +9,7 @@ from itertools import count
 from typing import Any, Final
 
 from hcasim.apps.replay.collectives import Collectives
-from hcasim.apps.replay.operations import (
-    ANY,
-    CALC,
-    COLL,
-    IRECV,
-    ISEND,
-    RECV,
-    SEND,
-    SENDRECV,
-    TEST,
-    WAITALL,
-    Followers,
-    Ranks,
-)
+from hcasim.apps.replay.operations import ANY, Followers, Kind, Ranks
 from hcasim.apps.replay.text import refuse
 from hcasim.engine import Event
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, MPIError
@@ -131,7 +118,7 @@ class Trace:
         for rank, one in enumerate(self.operations):
             columns = zip(one.kinds, one.sizes, one.peers, one.tags, strict=True)
             for kind, size, peer, tag in columns:
-                if kind == SEND:
+                if kind == Kind.SEND:
                     for channel in ((a, peer, b) for a in (rank, ANY) for b in (tag, ANY)):
                         found[channel] = max(size, found.get(channel, 0))
         return found
@@ -172,31 +159,31 @@ class _InOrder(_Run):
         requests: dict[int, Any] = {}
         for one, kind in enumerate(operations.kinds):
             size, peer, tag = operations.sizes[one], operations.peers[one], operations.tags[one]
-            if kind == CALC:
+            if kind == Kind.CALC:
                 if duration_ps := self._duration(one):
                     yield from comm.compute(duration_ps * _PS)
-            elif kind == SEND:
+            elif kind == Kind.SEND:
                 yield from comm.send(size, peer, tag)
-            elif kind == ISEND:
+            elif kind == Kind.ISEND:
                 requests[one] = yield from comm.isend(size, peer, tag)
-            elif kind == SENDRECV:
+            elif kind == Kind.SENDRECV:
                 room, source = operations.sizes[one + 1], operations.peers[one + 1]
                 yield from comm.sendrecv(size, peer, room, source, tag, tag)
-            elif kind == RECV:
-                if not (one and operations.kinds[one - 1] == SENDRECV):
+            elif kind == Kind.RECV:
+                if not (one and operations.kinds[one - 1] == Kind.SENDRECV):
                     yield from comm.recv(size, _source(peer), ANY_TAG if tag == ANY else tag)
-            elif kind == IRECV:
+            elif kind == Kind.IRECV:
                 mpi_tag = ANY_TAG if tag == ANY else tag
                 requests[one] = yield from comm.irecv(size, _source(peer), mpi_tag)
-            elif kind == COLL:
+            elif kind == Kind.COLL:
                 yield from self._collective(one)
-            elif kind == TEST:
+            elif kind == Kind.TEST:
                 if size in requests and (yield from comm.test(requests[size])):
                     del requests[size]
             else:
                 numbers = operations.earlier[size : size + peer]
                 waited = [requests.pop(number) for number in numbers if number in requests]
-                if kind == WAITALL and waited:
+                if kind == Kind.WAITALL and waited:
                     yield from comm.waitall(waited)
                 elif waited:
                     yield from comm.wait(waited[0])
@@ -222,10 +209,10 @@ class _Graph(_Run):
     def _free(self, ready: list[int]) -> None:
         kinds = self._operations.kinds
         # Sends first and calculations last, as in LogGOPSim.
-        for one in sorted((one for one in ready if kinds[one] != CALC), key=kinds.__getitem__):
-            (self._collectives if kinds[one] == COLL else self._messages).append(one)
+        for one in sorted((one for one in ready if kinds[one] != Kind.CALC), key=kinds.__getitem__):
+            (self._collectives if kinds[one] == Kind.COLL else self._messages).append(one)
         for one in ready:
-            if kinds[one] == CALC:
+            if kinds[one] == Kind.CALC:
                 thread = self._operations.threads[one]
                 self._calculations.setdefault(thread, deque()).append(one)
 
@@ -246,7 +233,7 @@ class _Graph(_Run):
         operations, comm = self._operations, self._comm
         size, peer, tag = operations.sizes[one], operations.peers[one], operations.tags[one]
         mpi_tag = self._trace.tags.get(tag, tag)
-        if operations.kinds[one] == SEND:
+        if operations.kinds[one] == Kind.SEND:
             pending = yield from comm.isend(size, peer, mpi_tag)
         else:
             # Messages may come in another order than the receives of the file.

@@ -21,22 +21,11 @@ def app(program: str, testbed: str, ranks: int, *arguments: str, **more: Any) ->
 
 
 @cache
-def reduced(
-    testbed: str, ranks: int, size: str, algorithm: str = "ring", *words: str, **more: str
-) -> float:
+def reduced(testbed: str, ranks: int, size: str, algorithm: str, *words: str, **more: str) -> float:
     """Microseconds of an allreduce, the mean over processes."""
-    overrides = {path.replace("__", "."): value for path, value in more.items() if "__" in path}
-    chosen = {name: value for name, value in more.items() if "__" not in name}
-    found = app(
-        "allreduce",
-        testbed,
-        ranks,
-        f"size={size}",
-        *words,
-        algorithms={"allreduce": algorithm},
-        overrides=overrides,
-        **chosen,
-    )
+    ports = {"overrides": {"stack.mpi.rails.ports": more.pop("ports")}} if "ports" in more else {}
+    chosen: dict[str, Any] = {"algorithms": {"allreduce": algorithm}, **ports, **more}
+    found = app("allreduce", testbed, ranks, f"size={size}", *words, **chosen)
     return sum(one.rows[0].time_us for one in found.returned) / ranks
 
 
@@ -65,8 +54,8 @@ def test_a_tree_takes_longer_with_the_logarithm_of_processes_and_a_ring_with_the
 
 
 def test_two_ports_carry_nearly_twice_as_much_where_the_port_is_the_limit() -> None:
-    one = reduced("cib", 2, "4M", "ring", "steps=1", stack__mpi__rails__ports="1")
-    two = reduced("cib", 2, "4M", "ring", "steps=1", stack__mpi__rails__ports="2")
+    one = reduced("cib", 2, "4M", "ring", "steps=1", ports="1")
+    two = reduced("cib", 2, "4M", "ring", "steps=1", ports="2")
     assert 1.75 < one / two < 2
 
 
@@ -81,19 +70,17 @@ def test_two_ports_gain_nothing_where_the_bus_is_the_limit() -> None:
 # Data parallel.
 
 
-def trained(*words: str) -> Any:
-    sizes = ("shards=64", "batch=32", "bucket=256K", "first=16K")
-    ring = {"allreduce": "ring"}
-    return app(
-        "data_parallel", "liu2004", 4, "resnet-50", *sizes, *words, algorithms=ring
-    ).returned[0]
+def trained(*words: str) -> Application:
+    given = ("resnet-50", "batch=32", "bucket=256K", "first=16K", *words)
+    return app("data_parallel", "liu2004", 4, *given, algorithms={"allreduce": "ring"})
 
 
 @pytest.mark.check
 def test_gradients_are_added_up_while_others_are_computed() -> None:
-    slow = trained("rate=100Gflop/s")
-    behind = trained("rate=100Gflop/s", "overlap=no")
-    free = trained("rate=inf")
+    slow, behind, free = (
+        trained("shards=64", *words).returned[0]
+        for words in (("rate=100Gflop/s",), ("rate=100Gflop/s", "overlap=no"), ("rate=inf",))
+    )
     # Only the last bucket is left when computing ends.
     assert 0 < slow.exposed_ms < 2 * free.step_ms / free.buckets
     assert behind.exposed_ms == pytest.approx(free.step_ms, rel=0.02)
@@ -104,20 +91,10 @@ def test_gradients_are_added_up_while_others_are_computed() -> None:
 
 @pytest.mark.check
 def test_all_gradients_are_added_up() -> None:
-    found = app(
-        "data_parallel",
-        "liu2004",
-        4,
-        "resnet-50",
-        "shards=16",
-        "rate=inf",
-        "warmup=0",
-        algorithms={"allreduce": "ring"},
-    )
+    found = trained("shards=16", "rate=inf", "warmup=0")
     bytes_ = found.returned[0].gradient_bytes
     assert bytes_ == pytest.approx(4 * 25557032 / 16, rel=1e-3)
-    sent = sum(one.sent_bytes for one in found.outcome.ranks)
-    assert sent == 2 * 3 * bytes_
+    assert sum(one.sent_bytes for one in found.outcome.ranks) == 2 * 3 * bytes_
 
 
 # Experts.

@@ -36,7 +36,7 @@ class Counting:
     Attributes:
         sizes: of messages, by peer.
         calls: of collectives, by name and bytes.
-        computed: seconds of each computing, in the clock of the process, in picoseconds.
+        exchanged: bytes that each alltoallv sends to each and receives from each.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -82,11 +82,11 @@ class Counting:
     def bcast(self, memory: Any) -> Any:
         return self._call("bcast", bytes_of(memory))
 
-    def allreduce(self, own: Any, result: Any, operation: Any = None) -> Any:
+    def allreduce(self, own: Any, result: Any) -> Any:
         assert bytes_of(own) == bytes_of(result)
         return self._call("allreduce", bytes_of(own))
 
-    def reduce(self, own: Any, result: Any, operation: Any = None) -> Any:
+    def reduce(self, own: Any, result: Any) -> Any:
         assert bytes_of(own) == bytes_of(result)
         return self._call("reduce", bytes_of(own))
 

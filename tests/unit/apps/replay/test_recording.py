@@ -13,7 +13,7 @@ import hcasim as hc
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.replay import read_schedule
 from hcasim.apps.replay.goal import goal_lines
-from hcasim.apps.replay.operations import CALC, RECV, SEND, Operations
+from hcasim.apps.replay.operations import Kind, Operations
 from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import run
 from hcasim.mpi import ANY_SOURCE
@@ -152,10 +152,10 @@ def test_tags_of_collectives_are_none_of_the_program(tmp_path: Path) -> None:
 def test_what_is_left_of_a_nanosecond_is_not_lost() -> None:
     one = Operations()
     for _ in range(4):
-        one.add(CALC, 1500)
-    one.add(SEND, 1, 1, -1)
+        one.add(Kind.CALC, 1500)
+    one.add(Kind.SEND, 1, 1, -1)
     other = Operations()
-    other.add(RECV, 1, 0, 2)
+    other.add(Kind.RECV, 1, 0, 2)
     assert [*goal_lines([one, other])][3:8] == [
         "l0: calc 1",
         "l1: calc 2",
