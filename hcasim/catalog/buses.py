@@ -56,7 +56,6 @@ class PcieDevice(Section):
 
     @property
     def longest_read(self) -> int:
-        """Bytes of the longest read request."""
         return self.max_read_request
 
 
@@ -73,7 +72,6 @@ class PcixDevice(Section):
 
     @property
     def longest_read(self) -> int:
-        """Bytes of the longest read request."""
         return self.mmrbc
 
 

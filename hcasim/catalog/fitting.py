@@ -100,12 +100,10 @@ def link_of_port(
 
 
 def _common_kinds(switches: Iterable[Part]) -> set[str]:
-    """The kinds of links that all switches take."""
     return set(RATES).intersection(*(_kinds(switch.values.get("port")) for switch in switches))
 
 
 def _kinds(port: Mapping[str, Any] | None) -> set[str]:
-    """The kinds of links that the ports of a switch take."""
     return {kind for kind, keys in RATES.items() if port is None or keys[0] in port}
 
 

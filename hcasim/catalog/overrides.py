@@ -106,7 +106,6 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
 
 
 def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
-    """Say why a path cannot be set and which ones can."""
     leaves = {
         f"{start}.{inner}": None
         for part in parts.values()

@@ -64,18 +64,15 @@ class Part:
         return leaf_paths(self.model, self.values, every=True)
 
     def choosing(self, section: str) -> tuple[str, ...]:
-        """The settings that choose the kind of a section of it."""
         return tuple(f"{start}.{section}.kind" for start in dict.fromkeys((self.kind, self.name)))
 
     @property
     def bus_paths(self) -> tuple[str, ...]:
-        """The settings that give it, if it is an adapter, the bus of another."""
         kinds = self.choosing("bus")
         return (*kinds, *(path.removesuffix(".kind") for path in kinds))
 
     @property
     def protocol(self) -> str | None:
-        """What it speaks if it is an RDMA adapter."""
         spoken: str | None = self.values.get("protocol", {}).get("kind")
         return spoken
 
