@@ -126,7 +126,6 @@ class PortLink(Section):
 
 AnyLink = Annotated[InfinibandLink | EthernetLink | PortLink, Field(discriminator="kind")]
 
-
 Usual = tuple[str, Evidence, str]
 """The code that links of a rate have on a short cable of copper, its evidence and its source."""
 _PAM4: Usual = ("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
