@@ -76,11 +76,15 @@ class Part:
         spoken: str | None = self.values.get("protocol", {}).get("kind")
         return spoken
 
-    def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
-        """Change the value at a path inside of it for the sake of a setting."""
+    def assign(self, path: str, text: str, setting: str) -> bool:
+        """Change what is at a path inside of it, if it can be, for a setting; or UnitError."""
+        if (leaf := self.settable.get(path)) is None:
+            return False
+        value = leaf.read_argument(text)
         if setting not in self.set_paths:
             self.set_paths.append(setting)
         self._change(path, value, leaf, SET)
+        return True
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""
