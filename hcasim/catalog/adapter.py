@@ -200,7 +200,6 @@ class Adapter(Device):
 
     @property
     def caches(self) -> dict[str, Cache]:
-        """The caches by name."""
         return {name: getattr(self, name) for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")}
 
     @property
@@ -209,7 +208,6 @@ class Adapter(Device):
         return 0 if self.firmware_mode == "memfree" else self.memory.size
 
     def in_host(self, table: Cache) -> bool:
-        """Whether a table lives in host memory."""
         by_mode = "host" if self.firmware_mode == "memfree" else "adapter"
         return (by_mode if table.location == "mode" else table.location) == "host"
 

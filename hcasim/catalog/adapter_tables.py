@@ -71,7 +71,6 @@ class Cache(Section):
 
     @property
     def lines(self) -> int:
-        """Lines that the cache holds."""
         return self.entries * self.entry // self.line
 
     @model_validator(mode="after")

@@ -63,7 +63,6 @@ class Assembly:
         self.faults: list[str] = []
 
     def of(self, kind: str) -> list[Part]:
-        """The parts of a kind, such as all adapters."""
         return [part for part in self.parts.values() if part.kind == kind]
 
     def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
@@ -160,7 +159,6 @@ class Assembly:
             part.own.add(one.path)
 
     def _cable(self, adapter: Part, group: str, ports: int | None) -> None:
-        """Leave an adapter the ports that have a cable."""
         path = "nodes.ports" if group == "nodes" else f"nodes.{group}.ports"
         full, has = f"{adapter.name}.ports", adapter.values["ports"]
         if ports is not None and ports > has:

@@ -34,7 +34,6 @@ class PcixBridge(Bridge):
 DISCONNECT = 128
 """Allowable disconnect boundary in bytes (PCI-X Addendum 1.0b, 2.2)."""
 
-
 _Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
 
 
@@ -56,7 +55,6 @@ class PcieDevice(Section):
 
     @property
     def longest_read(self) -> int:
-        """Bytes of the longest read request."""
         return self.max_read_request
 
 
@@ -73,7 +71,6 @@ class PcixDevice(Section):
 
     @property
     def longest_read(self) -> int:
-        """Bytes of the longest read request."""
         return self.mmrbc
 
 

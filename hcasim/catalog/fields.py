@@ -66,7 +66,6 @@ class Leaf:
 
     @property
     def allowed(self) -> str:
-        """The list or range of values, for messages."""
         if self.choices:
             return one_of([self.format(choice) for choice in self.choices])
         if self.base is bool:

@@ -190,7 +190,6 @@ class Fit(_Record):
 
     @property
     def file(self) -> Path:
-        """Where it was read from, for messages."""
         return self._file
 
     @field_validator("entries")

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.buses import PcieDevice
+from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
     NO_CODE,
     RATES,
     USUAL_CODES,
     EthernetLink,
+    Fec,
     InfinibandLink,
     Link,
     PortLink,
@@ -24,7 +26,7 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
 from hcasim.catalog.network.topologies import BackToBack, Switch
 from hcasim.catalog.part import Part
-from hcasim.catalog.protocol import LINK_OF, IwarpProtocol
+from hcasim.catalog.protocol import LINK_OF, IwarpProtocol, Port
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.ground.errors import Fault, one_of
@@ -67,7 +69,8 @@ def link_of_port(
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
         kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
-        rates = {k: Parameter(k, v, str(v), "", "assumed", words) for k, v in _SLOWEST.items()}
+        leaves = leaf_paths(Port)
+        rates = {k: leaves[k].parameter(k, v, "assumed", words) for k, v in _SLOWEST.items()}
     else:
         kind = LINK_OF[protocol]
     wanted = given.get("carries") or kind
@@ -95,17 +98,15 @@ def link_of_port(
     found += [own[key] for key in _MODELS[kind].model_fields if key in own]
     fec = {"code": code, "decoding": given["decoding"]}
     values = {"kind": kind, **{one.path: one.value for one in found}, "fec": fec}
-    found.append(Parameter("fec.code", code, code, "", evidence, source))
+    found.append(leaf_paths(Fec)["code"].parameter("fec.code", code, evidence, source))
     return _MODELS[kind], values, [*found, replace(own["decoding"], path="fec.decoding")]
 
 
 def _common_kinds(switches: Iterable[Part]) -> set[str]:
-    """The kinds of links that all switches take."""
     return set(RATES).intersection(*(_kinds(switch.values.get("port")) for switch in switches))
 
 
 def _kinds(port: Mapping[str, Any] | None) -> set[str]:
-    """The kinds of links that the ports of a switch take."""
     return {kind for kind, keys in RATES.items() if port is None or keys[0] in port}
 
 

@@ -126,7 +126,6 @@ class PortLink(Section):
 
 AnyLink = Annotated[InfinibandLink | EthernetLink | PortLink, Field(discriminator="kind")]
 
-
 Usual = tuple[str, Evidence, str]
 """The code that links of a rate have on a short cable of copper, its evidence and its source."""
 _PAM4: Usual = ("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
@@ -151,12 +150,12 @@ RATES: Mapping[str, tuple[str, ...]] = {"infiniband": ("speed", "width"), "ether
 class LinkChanges(Section):
     """Where some links differ from the others."""
 
-    speed: Speed | None = None
-    width: Width | None = None
-    gigabits: Gigabits | None = None
-    cable_length: CableLength | None = None
-    propagation: Propagation | None = None
-    credit_update: CreditUpdate | None = None
+    speed: Speed | None = optional("lane rate, by its InfiniBand name")
+    width: Width | None = optional("lanes")
+    gigabits: Gigabits | None = optional("data rate in Gbit/s, line coding taken off")
+    cable_length: CableLength | None = optional("length of each cable")
+    propagation: Propagation | None = optional("delay of the cable; light in vacuum: 3.336 ns/m")
+    credit_update: CreditUpdate | None = optional("buffer freed between flow-control packets")
 
 
 LARGEST_MTU = 9216

@@ -166,7 +166,6 @@ class ModelFile:
         return values
 
     def table(self, key: Table, raw: dict[str, Any], base: Mapping[str, Any], path: _Path) -> Any:
-        """Return the values of a section of which there may be several kinds."""
         if len(path) > DEPTH:
             allowed = "three buses and the bridges between them"
             return self.wrong(path[:DEPTH], raw, allowed, "too many sections in each other")
@@ -256,11 +255,9 @@ class ModelFile:
         return value
 
     def in_fit(self, path: str) -> str:
-        """The name of a leaf in fits."""
         return f"{self.kind}.{self.file.stem}.{path}"
 
     def fit(self, name: str, where: str) -> Fit:
-        """Return the fit that a leaf names."""
         if name not in self.fits:
             try:
                 file = find_file(name, "calibrations", self.file.parent)
@@ -293,7 +290,6 @@ def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | 
 
 
 def _wanted(model: type[BaseModel], name: str) -> str:
-    """What is allowed for a key that is missing."""
     key = keys_of(model).get(name)
     if isinstance(key, Leaf):
         return key.allowed

@@ -44,13 +44,9 @@ def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> s
     for part in parts.values():
         for start in _starts(part):
             inner = path.removeprefix(f"{start}.")
-            if inner == path or (leaf := part.settable.get(inner)) is None:
-                continue
-            if start not in (part.name, part.kind) and inner in part.own:
-                continue
-            found = True
+            own = start not in (part.name, part.kind) and inner in part.own
             try:
-                part.put(inner, leaf.read_argument(text), leaf, path)
+                found |= inner != path and not own and part.assign(inner, text, path)
             except UnitError as error:
                 return error.fault.at(f"--set {path}")
     return "" if found else _unknown(path, text, parts)
@@ -99,14 +95,11 @@ def take_ports(part: Part, settings: Mapping[str, str]) -> None:
     """
     for start in dict.fromkeys((part.kind, part.name)):
         for path in [path for path in settings if path.startswith(f"{start}.port.")]:
-            inner = path.removeprefix(f"{start}.")
-            if (leaf := part.settable.get(inner)) is not None:
-                with suppress(UnitError):
-                    part.put(inner, leaf.read_argument(settings[path]), leaf, path)
+            with suppress(UnitError):
+                part.assign(path.removeprefix(f"{start}."), settings[path], path)
 
 
 def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
-    """Say why a path cannot be set and which ones can."""
     leaves = {
         f"{start}.{inner}": None
         for part in parts.values()

@@ -64,26 +64,27 @@ class Part:
         return leaf_paths(self.model, self.values, every=True)
 
     def choosing(self, section: str) -> tuple[str, ...]:
-        """The settings that choose the kind of a section of it."""
         return tuple(f"{start}.{section}.kind" for start in dict.fromkeys((self.kind, self.name)))
 
     @property
     def bus_paths(self) -> tuple[str, ...]:
-        """The settings that give it, if it is an adapter, the bus of another."""
         kinds = self.choosing("bus")
         return (*kinds, *(path.removesuffix(".kind") for path in kinds))
 
     @property
     def protocol(self) -> str | None:
-        """What it speaks if it is an RDMA adapter."""
         spoken: str | None = self.values.get("protocol", {}).get("kind")
         return spoken
 
-    def put(self, path: str, value: Value, leaf: Leaf, setting: str) -> None:
-        """Change the value at a path inside of it for the sake of a setting."""
+    def assign(self, path: str, text: str, setting: str) -> bool:
+        """Change what is at a path inside of it, if it can be, for a setting; or UnitError."""
+        if (leaf := self.settable.get(path)) is None:
+            return False
+        value = leaf.read_argument(text)
         if setting not in self.set_paths:
             self.set_paths.append(setting)
         self._change(path, value, leaf, SET)
+        return True
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""

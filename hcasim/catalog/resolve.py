@@ -14,6 +14,7 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.assembly import Assembly, models_of, trunks_of
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.fitting import contradictions, train
+from hcasim.catalog.folders import find_file
 from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded
@@ -70,7 +71,15 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
-    bed = load(fspath(testbed_id), "testbeds")
+    try:
+        bed = load(fspath(testbed_id), "testbeds")
+    except CatalogError as error:
+        if adapter is not None:
+            try:
+                find_file(adapter, "adapters")
+            except CatalogError as unknown:
+                raise CatalogError(error.faults + unknown.faults) from None
+        raise
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.

@@ -41,7 +41,6 @@ class Nodes(Section):
 
     @property
     def adapter(self) -> str:
-        """The adapter unless another is chosen."""
         return self.default_adapter or self.adapters[0]
 
 

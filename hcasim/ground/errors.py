@@ -59,7 +59,6 @@ class Fault(str):
         return (self.place, self.found, self.allowed, self.hint), {"said": self.said}
 
     def at(self, place: str) -> Fault:
-        """Return the same fault with the place that it is at."""
         return Fault(place, self.found, self.allowed, self.hint, said=self.said)
 
 
@@ -133,8 +132,7 @@ def display(path: Path) -> str:
 
 def refuse(*faults: str) -> None:
     """Raise a CatalogError of those faults that say something, if any does."""
-    found = [fault for fault in faults if fault]
-    if found:
+    if found := [fault for fault in faults if fault]:
         raise CatalogError(found)
 
 

@@ -124,7 +124,6 @@ def _place(location: Sequence[int | str], table: Any, missing: bool) -> str:
 def _fault(
     one: Any, models: Models, wanted: Callable[[type[BaseModel], str], str]
 ) -> tuple[str, str]:
-    """What was found, and what is allowed instead."""
     kind, context, found = one["type"], one.get("ctx", {}), shown(one["input"])
     *outer, last = one["loc"] or ("",)
     if kind == "missing":
@@ -158,7 +157,6 @@ def _choice(expected: str, found: str) -> str:
 
 
 def _sections(models: Models, location: Sequence[int | str]) -> Iterator[type[BaseModel]]:
-    """The models of the section that a location leads to."""
     here = list(models)
     for part in location:
         chosen = [model for model in here if part in _tags(model)] if len(here) > 1 else []

@@ -76,7 +76,7 @@ def traced(key: str) -> tuple[str, str] | None:
 def written(value: float, field: str = "") -> str:
     """Write a result with two decimals, or four digits below 1; a rate with a unit of its own."""
     unit = ""
-    if _own_unit(field):
+    if field.endswith("_Mps"):
         unit, value = (" M/s", value) if value >= 0.1 else (" k/s", 1e3 * value)
     return (f"{value:.2f}" if value >= 1 else f"{value:#.4g}" if value else "0") + unit
 
@@ -87,13 +87,9 @@ def number(value: float, unit: str = "") -> str:
     return f"{text} {unit}".strip()
 
 
-def _own_unit(field: str) -> bool:
-    return field.endswith("_Mps")
-
-
 def heading(field: str) -> str:
     """Write a key of a row as the title of a column of `written` results."""
-    return title(field).partition(" (")[0] if _own_unit(field) else title(field)
+    return title(field).partition(" (")[0] if field.endswith("_Mps") else title(field)
 
 
 def band_fields(field: str) -> tuple[str, str]:

@@ -50,7 +50,6 @@ class Unit:
 
     @property
     def names(self) -> list[str]:
-        """Units a file may use."""
         return [name for name, _ in self.factors]
 
     def parse(self, text: str) -> int:
@@ -78,7 +77,6 @@ class Unit:
 
     @property
     def hint(self) -> str:
-        """What may be written, for messages."""
         return f"a {self.dimension} is allowed with the unit {one_of(self.names)}"
 
     def format(self, value: int) -> str:

@@ -71,7 +71,6 @@ class FatTree(Section):
 
     @property
     def shape(self) -> Shape:
-        """Its levels from below."""
         uplinks = [1, self.arity // self.oversubscription, *[self.arity] * self.levels]
         return tuple((self.arity, uplinks[level], 1) for level in range(self.levels))
 
@@ -106,7 +105,6 @@ class Tree(Section):
 
     @property
     def shape(self) -> Shape:
-        """Its levels from below."""
         children, parents = (_numbers(text) for text in (self.children, self.parents))
         parallel = _numbers(self.parallel) if self.parallel else [1] * len(children)
         return tuple(zip(children, parents, parallel, strict=True))

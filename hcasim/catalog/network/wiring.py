@@ -79,7 +79,6 @@ class Wiring:
             self._numbers.append(node + port)
 
     def trunk(self, a: int, b: int, link: Link, cables: int = 1, name: str = "") -> None:
-        """Connect two switches."""
         for _ in range(cables):
             here, there = self._take(a), self._take(b)
             self.ways[a].append(Way(here, b, there, link, name))
@@ -102,7 +101,6 @@ class Wiring:
         return ways[self._numbers[lid - 1] // self._divisors[switch] % len(ways)]
 
     def route(self, source: int, lid: int) -> list[int]:
-        """Return the switches on the way to a LID, from the one at a source."""
         path = [source]
         while isinstance(way := self.out(path[-1], lid), Way):
             path.append(way.neighbour)
@@ -189,7 +187,6 @@ def _fill(wiring: Wiring, ports: Sequence[int], switches: Sequence[int], room: i
 def _tree(
     wiring: Wiring, network: FatTree | Tree, ports: Sequence[int], model: Switch, link: Link
 ) -> None:
-    """Build as many of the subtrees below the topmost switches as the nodes need."""
     shape = network.shape
     room = shape[0][0]
     per_leaf = max(1, room // max(ports)) if ports else 1

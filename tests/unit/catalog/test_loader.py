@@ -17,7 +17,6 @@ FIT = "calibration/fits/liu2004.toml"
 LANES = 'lanes = { value = 8, evidence = "datasheet",'
 SEND = 'send.latency" = { value = "600 ns" }'
 
-
 pytestmark = pytest.mark.usefixtures("data")
 
 FAULTS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())

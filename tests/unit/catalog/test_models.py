@@ -209,6 +209,7 @@ def test_each_parameter_is_where_its_path_says() -> None:
         assert len(paths) == len(set(paths))
         for p in machine.parameters:
             assert value_at(machine, p.path) == p.value, (testbed, adapter, p.path)
+            assert p.meaning, p.path
 
 
 def test_the_digest_is_the_same_in_another_process() -> None:
