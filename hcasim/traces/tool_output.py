@@ -16,6 +16,7 @@ from hcasim.traces.source import POINTS, Source, Unreadable, too_many
 from hcasim.traces.trace_file import Trace
 
 CUT = "the output was cut short"
+LOOPBACK = "both ends are one port, a loopback: what a link and a switch take is not in it"
 _NOTED = 5
 """Lines without figures of which each is noted."""
 Options = dict[str, Option]

@@ -136,7 +136,7 @@ def test_files_of_one_adapter_become_one_trace() -> None:
         "rxe_write_lat_8B.txt",
         "rxe_write_bw_gbits.json",
     ]
-    assert trace.header.notes[0].startswith("rxe_write_bw_gbits.json: bandwidths of 4096 bytes")
+    assert trace.header.notes[1].startswith("rxe_write_bw_gbits.json: bandwidths of 4096 bytes")
     assert trace.end is not None
     assert trace.end.points == 2
     assert parse_trace(render(trace).encode(), "file").points == trace.points
