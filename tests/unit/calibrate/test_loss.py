@@ -30,9 +30,8 @@ def test_the_influence_is_the_slope_of_the_cost(name: str, residual: float) -> N
     assert slope[0] == pytest.approx((high - low) / (2 * step), rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["soft_l1", "huber"])
-def test_a_robust_loss_keeps_most_of_the_efficiency(name: str) -> None:
-    squares, bend = LOSSES[name].moments()
+def test_a_robust_loss_keeps_most_of_the_efficiency() -> None:
+    squares, bend = LOSSES["soft_l1"].moments()
     assert 0.9 < bend**2 / squares < 1
 
 
@@ -60,6 +59,5 @@ def test_errors_that_are_all_far_out_scatter_as_far_and_no_farther(name: str) ->
 def test_a_few_errors_far_out_are_outliers_and_not_scatter() -> None:
     errors = np.random.default_rng(1).standard_normal(1000)
     errors[:20] = 1000.0
-    for name in ("soft_l1", "huber"):
-        squares, bend = LOSSES[name].seen_moments(errors, len(errors))
-        assert squares / bend**2 < 1.3
+    squares, bend = LOSSES["soft_l1"].seen_moments(errors, len(errors))
+    assert squares / bend**2 < 1.3
