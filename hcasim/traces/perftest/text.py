@@ -104,6 +104,7 @@ class PerftestReader(Reader):
     """Of the bandwidths of the table."""
     closed = accelerated = False
     end = ""
+    """Local or remote: whose address is being read."""
 
     def __init__(self, source: Source, hints: Hints) -> None:
         super().__init__(source, hints)
