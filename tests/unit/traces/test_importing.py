@@ -15,6 +15,7 @@ from hcasim.traces import (
     import_trace,
     merge,
     parse_trace,
+    read_measured,
     render,
     tool_output,
     trace_file,
@@ -82,6 +83,19 @@ def test_what_no_tool_printed_is_refused(data: bytes, fault: str) -> None:
     with pytest.raises(CatalogError) as caught:
         import_trace(Source("file", data))
     assert caught.value.faults[0].startswith(fault)
+
+
+def test_a_file_is_read_whatever_it_holds(tmp_path: Path) -> None:
+    """What a tool printed, or its trace; an option that is missing is one of import."""
+    sample, file = DATA / "perftest" / "rxe_write_lat_8B.txt", tmp_path / "trace.jsonl"
+    trace = read_measured(sample)
+    file.write_text(render(trace))
+    assert read_measured(file).points == trace.points
+    (tmp_path / "osu.txt").write_text(osu.BARRIER_5)
+    with pytest.raises(CatalogError) as caught:
+        read_measured(tmp_path / "osu.txt")
+    hint = "--processes how many on each; an option of `hcasim import osu.txt -o FILE.jsonl`"
+    assert caught.value.faults[0].endswith(hint)
 
 
 def test_a_format_that_is_given_is_taken(faults: Faults) -> None:
