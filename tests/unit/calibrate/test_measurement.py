@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.calibrate.measurement import Measurement, measurement, pooled
+from hcasim.calibrate.gathering import Measurement, measurement, pooled
 from hcasim.traces import Measured, Statistics
 
 
