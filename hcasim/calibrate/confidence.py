@@ -78,8 +78,7 @@ def confidence(
     Parameters:
         slopes: observations by parameters, per base unit, at the fit.
         residuals: relative errors at the fit, in tolerances.
-        parameters: what was fitted.
-        observations: what it was fitted to.
+        parameters, observations: what was fitted, and to what.
         loss: what the fit made small.
     """
     widths = np.array([one.width for one in parameters], dtype=float)
@@ -131,11 +130,8 @@ def correlations(covariance: Array) -> Array:
 def split(sensitivity: Array) -> tuple[Array, Array]:
     """Divide all moves of the parameters into those that the data notice and those they do not.
 
-    Parameters:
-        sensitivity: observations by parameters: sigmas of the observation per width of the bounds.
-
-    Returns:
-        Two orthonormal bases, as parameters by directions.
+    The sensitivity is observations by parameters: sigmas of the observation per width of the
+    bounds. What is returned are two orthonormal bases, as parameters by directions.
     """
     _, strengths, directions = np.linalg.svd(sensitivity, full_matrices=True)
     strengths = np.pad(strengths, (0, len(directions) - len(strengths)))

@@ -17,7 +17,7 @@ class Loss:
     """A loss function of SciPy's least squares.
 
     Parameters:
-        name: "linear", "soft_l1" or "huber".
+        name: "linear" or "soft_l1".
         scale: residual from which on an error is taken to be an outlier, in standard deviations.
     """
 
@@ -33,8 +33,6 @@ class Loss:
         ratio = (residuals / self.scale) ** 2
         if self.name == "soft_l1":
             ratio = 2 * (np.sqrt(1 + ratio) - 1)
-        elif self.name == "huber":
-            ratio = np.where(ratio <= 1, ratio, 2 * np.sqrt(ratio) - 1)
         return 0.5 * self.scale**2 * float(np.sum(ratio))
 
     def influence(self, residuals: Array) -> tuple[Array, Array]:
@@ -43,9 +41,6 @@ class Loss:
         if self.name == "soft_l1":
             root = np.sqrt(1 + ratio)
             return residuals / root, root**-3
-        if self.name == "huber":
-            inside = ratio <= 1
-            return np.clip(residuals, -self.scale, self.scale), inside.astype(float)
         return residuals, np.ones_like(residuals)
 
     def moments(self, scatter: float = 1.0) -> tuple[float, float]:
@@ -87,6 +82,6 @@ def _variance(moments: tuple[float, float]) -> float:
 
 
 LINEAR = Loss("linear")
-LOSSES = {one.name: one for one in (LINEAR, Loss("soft_l1", 1.345), Loss("huber", 1.345))}
-"""By name; the robust ones keep about 95 % of the efficiency of least squares if all errors are
+LOSSES = {one.name: one for one in (LINEAR, Loss("soft_l1", 1.345))}
+"""By name; the robust one keeps about 95 % of the efficiency of least squares if all errors are
 normal."""

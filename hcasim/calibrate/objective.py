@@ -31,12 +31,10 @@ Run = Callable[[Sequence[Point]], Sequence[Row]]
 def runner(
     *, jobs: int | None = None, progress: Progress | None = None, store: Store | None = None
 ) -> Run:
-    """Return what simulates the points of a calibration in parallel.
+    """Return what simulates the points of a calibration in so many processes, or on all processors.
 
-    Parameters:
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done, of those known to be needed.
-        store: knows results of earlier runs and keeps new ones; or none.
+    The progress is told how many points are done, of those known to be needed; the store knows
+    results of earlier runs and keeps new ones.
     """
     done = 0
 

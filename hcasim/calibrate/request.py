@@ -27,7 +27,7 @@ from hcasim.ground.errors import display
 from hcasim.ground.text import command_line, printable
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import find_machine
-from hcasim.traces import TRANSPORTS, Header, Point, Trace, read_measured
+from hcasim.traces import LOOPBACK, TRANSPORTS, Header, Point, Trace, read_measured
 from hcasim.workloads import find_workload
 
 PARTS = {"adapter": "adapters", "stack": "stacks", "host": "hosts"}
@@ -170,6 +170,7 @@ def prepare_fit(request: Request) -> Prepared:
         for name, trace in traces.items()
         if (device := software(trace.header))
     )
+    notes += (f"{name}: {LOOPBACK}" for name, one in traces.items() if LOOPBACK in one.header.notes)
     # Points without an error would be another fault of a floor that is wrong.
     floor = request.floor if _is_share(request.floor) else FLOOR
     gathered = gather(traces, base, machine, floor)

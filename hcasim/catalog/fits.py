@@ -28,7 +28,7 @@ from hcasim.ground.text import brief, html_table
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Share = Annotated[StrictFloat, Field(ge=0)]
-LossName = Literal["linear", "soft_l1", "huber"]
+LossName = Literal["linear", "soft_l1"]
 IntervalKind = Literal["profile", "linear"]
 
 _OF_A_LEADER = ("interval", "bounds", "start", "claims", "samples", "multiple")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,13 @@ if TYPE_CHECKING:
     from hcasim.calibrate.report import FitReport
     from hcasim.calibrate.request import Prepared
     from hcasim.runs.store import Store
+
+    _Asked = tuple[
+        Callable[[Run], FitReport],
+        Sequence[tuple[Path | None, Callable[[FitReport], str]]],
+        str,
+    ]
+    """What searches, what is written with its texts, and what helps a search that does not end."""
 
 _BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -67,7 +73,7 @@ _of_traces = options(
     ),
     click.option("--seed", metavar="N", help="Of samples (default: 0)."),
     click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
-    click.option("--loss", metavar="KIND", help="soft_l1 (the default), huber or linear."),
+    click.option("--loss", metavar="KIND", help="soft_l1 (the default) or linear."),
     click.option(
         "--floor",
         metavar="PERCENT",
@@ -83,21 +89,6 @@ _of_traces = options(
         help="Also write a page with curves and residuals.",
     ),
 )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A fit that has no faults and was not begun.
-
-    Parameters:
-        find: searches, with what simulates points.
-        files: what to write, each with its text.
-        remedy: what helps a search that does not end.
-    """
-
-    find: Callable[[Run], FitReport]
-    files: Sequence[tuple[Path | None, Callable[[FitReport], str]]]
-    remedy: str
 
 
 @click.command("calibrate", cls=Command)
@@ -134,15 +125,15 @@ def command(
     store = None if no_cache else usual_store()
     fit = Output("-o", output, [".toml"])
     if testbed is None and not any(map(_is_file, words)):
-        asked = _of_claims(words, fit, given)
+        find, files, remedy = _of_claims(words, fit, given)
     else:
-        asked = _of_files(words, testbed, fit, given, store)
-    unended = f"the search did not end; allowed: {asked.remedy}"
+        find, files, remedy = _of_files(words, testbed, fit, given, store)
+    unended = f"the search did not end; allowed: {remedy}"
     if output is not None:
         unended = f"{output}: not written: {unended}"
     try:
         with progress_bar("Fitting") as progress:
-            found = asked.find(runner(jobs=jobs, progress=progress, store=store))
+            found = find(runner(jobs=jobs, progress=progress, store=store))
     except OutOfTime as error:
         for text in getattr(error, "__notes__", ()):
             note(text)
@@ -154,7 +145,7 @@ def command(
     if not found.converged:
         # A part of a search is no fit.
         raise Faults([unended])
-    for file, render in asked.files:
+    for file, render in files:
         if file is not None:
             write_atomically(file, render(found))
             note(f"Wrote {file}")
@@ -196,7 +187,7 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
         raise Faults(faults)
     fit = load_fit(words[0])
     found = observations(fit)
-    return _Asked(
+    return (
         lambda run: calibrate(fit, found, run=run),
         [(output.file, lambda report: report.to_toml())],
         "other bounds",
@@ -234,7 +225,7 @@ def _of_files(
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
         remedy = f"a larger --budget{goes_on}"
-    return _Asked(
+    return (
         lambda run: fit_traces(prepared, run),
         [
             (output.file, lambda found: found.to_toml()),

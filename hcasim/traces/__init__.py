@@ -14,11 +14,12 @@ from hcasim.traces.schema import (
     Tool,
 )
 from hcasim.traces.source import Source
-from hcasim.traces.tool_output import Hints
+from hcasim.traces.tool_output import LOOPBACK, Hints
 from hcasim.traces.trace_file import Trace, parse_trace, read_trace, render
 
 __all__ = [
     "FORMATS",
+    "LOOPBACK",
     "TRANSPORTS",
     "UNITS",
     "Device",

@@ -32,14 +32,8 @@ UNIT_FACTORS: dict[str, tuple[str, Decimal]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A number as it was printed: its digits say how exact it is.
-
-    Parameters:
-        what: the title of its column.
-        text: its digits.
-        value: what they say.
-        step: one of the last digit.
-    """
+    """A number as it was printed under the title of its column; its step is one of the last digit,
+    which says how exact it is."""
 
     what: str
     text: str
@@ -58,15 +52,7 @@ and what else a tool prints."""
 
 
 def figure(text: str, what: str) -> Figure:
-    """Read a number that is not negative.
-
-    Parameters:
-        text: what was printed.
-        what: the title of its column, for messages.
-
-    Raises:
-        Unreadable: no such number.
-    """
+    """Read a number that is not negative, under the title of its column."""
     if re.fullmatch(r"-[0-9.]+(e[+-]?[0-9]+)?", text, re.ASCII):
         raise Unreadable(f"{what}: found {shown(text)}; it cannot be negative")
     match = _FIGURE.fullmatch(text)
@@ -77,11 +63,7 @@ def figure(text: str, what: str) -> Figure:
 
 
 def count(text: str, what: str, least: int = 0) -> int:
-    """Read a whole number.
-
-    Raises:
-        Unreadable: no such number.
-    """
+    """Read a whole number, under the title of its column."""
     if not _COUNT.fullmatch(text) or int(text) < least:
         kind = "a whole number" if least == 0 else f"a whole number from {least}"
         raise Unreadable(f"{what}: found {shown(text)}; allowed: {kind}")

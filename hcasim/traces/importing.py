@@ -93,7 +93,13 @@ def read_measured(file: Path) -> Trace:
     data = read_file(file, MEASURED)
     if file.suffix == ".jsonl" or data.lstrip().startswith(b'{"record"'):
         return parse_trace(data, display(file))
-    return import_trace(Source(display(file), data))
+    try:
+        return import_trace(Source(display(file), data))
+    except CatalogError as error:
+        # Its options are not those of the command that reads a file here.
+        option = f"; an option of `hcasim import {file.name} -o FILE.jsonl`"
+        told = [f"{one}{option if ' --' in one else ''}" for one in error.faults]
+        raise CatalogError(told) from None
 
 
 def _check_word(option: str, found: str, allowed: Sequence[str]) -> None:

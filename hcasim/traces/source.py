@@ -45,12 +45,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is imported.
-
-    Parameters:
-        name: as messages show it.
-        data: its bytes.
-    """
+    """A file that is imported: its name as messages show it, and its bytes."""
 
     name: str
     data: bytes

@@ -16,6 +16,7 @@ from hcasim.traces.source import POINTS, Source, Unreadable, too_many
 from hcasim.traces.trace_file import Trace
 
 CUT = "the output was cut short"
+LOOPBACK = "both ends are one port, a loopback: what a link and a switch take is not in it"
 _NOTED = 5
 """Lines without figures of which each is noted."""
 Options = dict[str, Option]
@@ -107,16 +108,8 @@ Columns = Mapping[str, tuple[str, Sequence[str]]]
 def read_head(
     text: str, columns: Columns, needed: Sequence[str]
 ) -> tuple[dict[str, str], set[str]]:
-    """Return the titles of a table's columns by what they are, and the units that are printed.
-
-    Parameters:
-        text: the head, whose units stand in brackets.
-        columns: those that the tool prints.
-        needed: what at least one is.
-
-    Raises:
-        Unreadable: other columns or units, or one that is there twice.
-    """
+    """Return the titles of a table's columns by what they are, and the units that are printed in
+    brackets behind them. At least one of the columns is one of the needed."""
     names = "|".join(map(re.escape, sorted(columns, key=len, reverse=True)))
     pattern = re.compile(rf"(?<!\S)({names})(?!\w)(?:\s?[\[(]([^\[\]()]*)[\])])?")
     if rest := pattern.sub(" ", text).split():
@@ -170,11 +163,7 @@ class Reader:
         self._passed: list[str] = []
 
     def read(self) -> Trace:
-        """Read the output.
-
-        Raises:
-            CatalogError: the first line that cannot be read, and why; no results.
-        """
+        """Read the output, or say the first line that cannot be read."""
         lines = self.source.lines
         if not self.ends_itself and not self.source.text.endswith("\n"):
             reason = "found a last line without a newline, which may be cut: add one if it is whole"

@@ -67,10 +67,7 @@ def render(trace: Trace) -> str:
 
 
 def read_trace(file: str | PathLike[str]) -> Trace:
-    """Read a trace.
-
-    Parameters:
-        file: JSON Lines in the form of `hcasim.traces.schema`.
+    """Read a trace, JSON Lines in the form of `hcasim.traces.schema`.
 
     Raises:
         CatalogError: a file that cannot be read, or its first fault with its line.
@@ -81,11 +78,7 @@ def read_trace(file: str | PathLike[str]) -> Trace:
 
 
 def parse_trace(data: bytes, where: str) -> Trace:
-    """Read the bytes of a trace.
-
-    Parameters:
-        data: JSON Lines in the form of `hcasim.traces.schema`.
-        where: the name of the file in messages.
+    """Read the bytes of a trace, whose name is `where` in messages.
 
     Raises:
         CatalogError: the first line with a fault, and what is wrong with it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from os import PathLike
@@ -94,10 +93,7 @@ def _other_form(file: Path) -> str:
         text = read_file(file, MEASURED).decode("utf-8-sig").lstrip()
     except (CatalogError, ValueError):
         return ""
-    first = None
-    with suppress(ValueError, RecursionError):
-        first = json.loads(text.partition("\n")[0])
-    if isinstance(first, dict) and first.get("schema") == SCHEMA:
+    if text.startswith("{") and f'"{SCHEMA}"' in text.partition("\n")[0]:
         words = f"hcasim calibrate {file.name} --testbed ID --free PATH -o FILE"
         return f"found a trace; `{words}` makes a calibration of it"
     return f"found JSON; {_ALLOWED}" if text.startswith("{") else ""

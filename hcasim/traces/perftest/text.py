@@ -14,8 +14,8 @@ from hcasim.ground.errors import one_of
 from hcasim.traces import simulated
 from hcasim.traces.figures import all_numbers, count
 from hcasim.traces.perftest.run import BANDWIDTH_UNITS, COLUMNS, OPS, TITLES, UNITS, Run, is_nothing
-from hcasim.traces.source import Unreadable
-from hcasim.traces.tool_output import CUT, Reader, Row, Table, read_head
+from hcasim.traces.source import Source, Unreadable
+from hcasim.traces.tool_output import CUT, LOOPBACK, Hints, Reader, Row, Table, read_head
 
 _TITLE = re.compile(r"\s*((?:Send|RDMA_Write|RDMA_Read|Atomic)(?:_imm)?(?: [A-Za-z_-]+)* Test)\s*")
 _HEAD = re.compile(r"\s*#bytes(?!\s+#repetitions)\s.*")
@@ -23,6 +23,8 @@ _RULE = re.compile(r"\s*-{40,}\s*")
 # --use_cuda and the like print this before the title.
 _ACCELERATOR = re.compile(r"\s*allocated .*\bGPU buffer\b.*")
 _COMMAND = re.compile(r"(?:^|[\s/])(ib_(?:write|send|read|atomic)_(?:lat|bw)(?:\s.*)?)$")
+_ADDRESS = re.compile(r"\s*(local|remote) address:\s+LID (\w+)\b.*")
+_GID = re.compile(r"\s*GID: (\S+)\s*")
 
 TOLD = {
     *("size", "qps", "tx_depth", "cq_mod", "op", "iters", "inline", "inline_size", "post_list"),
@@ -101,6 +103,12 @@ class PerftestReader(Reader):
     unit = ""
     """Of the bandwidths of the table."""
     closed = accelerated = False
+    end = ""
+    """Local or remote: whose address is being read."""
+
+    def __init__(self, source: Source, hints: Hints) -> None:
+        super().__init__(source, hints)
+        self.ends: dict[str, str] = {}
 
     def take(self, text: str) -> None:
         """Read one line."""
@@ -128,6 +136,11 @@ class PerftestReader(Reader):
                 self.pass_over(text)
             if match := _COMMAND.search(text):
                 self.commands[match[1].strip()] = None
+            if match := _ADDRESS.fullmatch(text):
+                self.end = match[1]
+                self.ends[self.end] = match[2].removeprefix("0x").lstrip("0")
+            elif match := _GID.fullmatch(text):
+                self.ends[self.end] = match[1]
             if self.run is not None:
                 self.run.take_settings(text)
         elif self.closed:
@@ -156,6 +169,10 @@ class PerftestReader(Reader):
             name = self.run.title or self.run.workload
             raise Unreadable(f"found the columns of another test than {name}")
         table.titles, table.line, table.least, self.unit = titles, self.line, 1, unit
+        here, there = self.ends.get("local", ""), self.ends.get("remote", "")
+        if here and here == there:
+            self.note(LOOPBACK)
+        self.ends.clear()
 
     def _row(self, run: Run, table: Table, words: list[str]) -> None:
         if len(words) == len(table.titles) + 1 and [*table.titles][-1] == "99.9":

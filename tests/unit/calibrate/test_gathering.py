@@ -93,11 +93,6 @@ def test_an_empty_message_has_a_latency_and_no_bandwidth(gathered: Gather) -> No
     assert "left out 1 point of imb_sendrecv: found no number above 0" in found.notes
 
 
-def test_an_option_that_says_what_is_usual_does_no_harm(gathered: Gather) -> None:
-    found = gathered(point("read_lat", size=8, inline=False, ports=1))
-    assert len(found.observations) == 1
-
-
 def test_of_what_follows_from_each_other_one_counts(gathered: Gather) -> None:
     both = Point(
         workload="window_bw",
@@ -129,13 +124,6 @@ def test_repeats_of_a_point_are_pooled_and_the_floor_enters_once(gathered: Gathe
     # The floor is 2 % of 5 us; what the samples add to it is a tenth.
     assert pool.error**2 - 0.1**2 == pytest.approx((single.error**2 - 0.1**2) / 100)
     assert "100 measurements are repeats: pooled, they count as 1" in found.notes
-
-
-def test_equal_repeats_count_as_much_as_those_that_differ(gathered: Gather) -> None:
-    equal = gathered(*(point("write_lat", size=8) for _ in range(3)))
-    differ = gathered(*(point("write_lat", (5000.0 + n,), size=8) for n in (-1e-3, 0, 1e-3)))
-    assert len(equal.observations) == len(differ.observations) == 1
-    assert equal.observations[0].error == pytest.approx(differ.observations[0].error, rel=1e-6)
 
 
 def test_other_options_are_no_repeats(gathered: Gather) -> None:

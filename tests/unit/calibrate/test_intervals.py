@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.calibrate import intervals
 from hcasim.calibrate.confidence import Around
 from hcasim.calibrate.descent import TRACES, Search
 from hcasim.calibrate.fit import calibrate, restored
@@ -183,12 +182,6 @@ def test_a_pair_whose_partner_is_at_its_bound_is_known_only_in_combination(
     assert str(straight[SEND].verdict) == f"only in combination with {QUEUE}"
 
 
-def test_to_first_order_a_looser_correlation_leaves_parameters_identified(curved_fit: Fit) -> None:
-    report = with_linear(calibrate(curved_fit, measured(0), run=run_curved, search=TRACES))
-    assert report[SEND].correlation[QUEUE] < -0.6
-    assert all(one.verdict.identified for one in report.parameters)
-
-
 def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
     make_fit: MakeFit, observe: Callable[..., Observation], run: Any
 ) -> None:
@@ -204,17 +197,6 @@ def test_a_parameter_that_is_known_almost_as_well_alone_is_identified(
     # The queue may be nothing, which is where the upper end of the other is.
     assert str(found[QUEUE].verdict) == "only from above"
     assert found[SEND].verdict.identified
-
-
-def test_a_profile_goes_on_where_the_cost_hardly_rises(
-    pair: Fit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(intervals, "ROUNDS", 5)
-    # These errors make the fit end beyond the valley, whose floor then lies above the fit.
-    seen = in_a_valley(2, 0.3047, 0.6953)
-    found = profiled(calibrate(pair, seen, run=valley, search=TRACES))[0]
-    assert found[SEND].value > 850_000
-    assert found[SEND].interval[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from hcasim.calibrate.loss import LINEAR, LOSSES
+from hcasim.calibrate.loss import LOSSES
 
 ERRORS = st.floats(-50, 50)
 
@@ -30,9 +30,8 @@ def test_the_influence_is_the_slope_of_the_cost(name: str, residual: float) -> N
     assert slope[0] == pytest.approx((high - low) / (2 * step), rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["soft_l1", "huber"])
-def test_a_robust_loss_keeps_most_of_the_efficiency(name: str) -> None:
-    squares, bend = LOSSES[name].moments()
+def test_a_robust_loss_keeps_most_of_the_efficiency() -> None:
+    squares, bend = LOSSES["soft_l1"].moments()
     assert 0.9 < bend**2 / squares < 1
 
 
@@ -44,12 +43,6 @@ def test_errors_as_expected_change_nothing(name: str) -> None:
     usual, usual_bend = loss.moments()
     assert squares / bend**2 == pytest.approx(usual / usual_bend**2, rel=0.05)
     assert loss.seen_moments(0.1 * errors, len(errors)) == loss.moments()
-
-
-def test_errors_three_times_as_large_are_seen() -> None:
-    errors = 3 * np.random.default_rng(1).standard_normal(20_000)
-    squares, bend = LINEAR.seen_moments(errors, len(errors))
-    assert squares / bend**2 == pytest.approx(9, rel=0.05)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -66,6 +59,5 @@ def test_errors_that_are_all_far_out_scatter_as_far_and_no_farther(name: str) ->
 def test_a_few_errors_far_out_are_outliers_and_not_scatter() -> None:
     errors = np.random.default_rng(1).standard_normal(1000)
     errors[:20] = 1000.0
-    for name in ("soft_l1", "huber"):
-        squares, bend = LOSSES[name].seen_moments(errors, len(errors))
-        assert squares / bend**2 < 1.3
+    squares, bend = LOSSES["soft_l1"].seen_moments(errors, len(errors))
+    assert squares / bend**2 < 1.3

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hcasim.calibrate.objective import Objective, runner, simulate
-from hcasim.calibrate.observation import without_repeats
 from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import resolve
 from hcasim.runs.experiment import Experiment
@@ -168,14 +167,3 @@ def test_the_best_of_several_points_is_read(observe: Observe) -> None:
     rows = [{"latency_us": 3.0}, {"latency_us": 2.0}, {"latency_us": 4.0}]
     assert observe("write_lat", "1").read(rows) == 2.0
     assert observe("write_lat", "1", best="max").read(rows) == 4.0
-
-
-def test_a_repeated_number_is_kept_once_with_both_names(observe: Observe) -> None:
-    first, again = observe("write_lat", "3.8", id="A"), observe("write_lat", "3.8", id="B")
-    (one,) = without_repeats([first, again])
-    assert (one.id, one.repeats) == ("A", ("B",))
-
-
-def test_another_number_of_the_same_point_is_no_repeat(observe: Observe) -> None:
-    both = [observe("write_lat", "3.8", id="A"), observe("write_lat", "3.9", id="B")]
-    assert without_repeats(both) == tuple(both)

@@ -1,6 +1,5 @@
 """The document of a fit to traces holds all of it."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,10 @@ from hcasim.calibrate.gathering import gather
 from hcasim.calibrate.page import document
 from hcasim.calibrate.report import FitReport, Traced
 from hcasim.calibrate.request import Prepared, Request, find_base
-from hcasim.pages import Code, Document, Figure, Section, Table, Text, write
+from hcasim.pages import Code, Document, Figure, Section, Table, Text
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
-from tests.unit.calibrate.toys import RECEIVE, RESPONDER, SEND, run_curved
+from tests.unit.calibrate.toys import QUEUE, SEND, run_curved
 
 Make = Callable[..., FitReport]
 SIZES = (8, 64, 512)
@@ -157,49 +155,25 @@ def test_tables_hold_parameters_curves_and_every_point(made: Make) -> None:
     assert document(fit).title.endswith(", fitted to a.jsonl")
 
 
-def test_each_verdict_is_said_in_words(made: Make) -> None:
-    text = page(made()).text
-    assert f"{SEND} is determined by " in text
-    assert "The search ended by itself." in text
-    # The model has no pipeline of the receiver.
-    free = ("adapter.send.latency", "adapter.receive.latency")
-    assert f"{RECEIVE} is not determined at all: within its bounds everything fits." in (
-        page(made(free=free)).text
-    )
-    sum_only = made(
-        measured("read_lat", 4.0, SIZES), free=("adapter.send.latency", "adapter.responder.latency")
-    )
-    text = page(sum_only).text
-    assert f"{SEND} is not determined by itself, only in combination with {RESPONDER}." in text
-
-
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
+        (Verdict(True), "is determined by write_lat, read_lat."),
+        (Verdict(False), "is not determined at all: within its bounds everything fits."),
+        (
+            Verdict(False, (QUEUE,)),
+            f"is not determined by itself, only in combination with {QUEUE}.",
+        ),
         (Verdict(False, (), "above"), "is determined only from above: its interval ends"),
         (Verdict(False, ended=False), "is unknown: the search did not end"),
     ],
 )
-def test_verdicts_that_leave_an_end_open_are_said(verdict: Verdict, words: str, made: Make) -> None:
+def test_each_verdict_is_said_in_words(verdict: Verdict, words: str, made: Make) -> None:
     fit = made()
     judged = tuple(replace(one, verdict=verdict) for one in fit.parameters)
-    shown = replace(fit, parameters=judged)
+    shown = replace(fit, parameters=judged, converged=False)
     assert f"{SEND} {words}" in page(shown).text
-
-
-def test_a_search_that_did_not_end_is_no_fit(made: Make) -> None:
-    fit = made()
-    stopped = replace(fit, converged=False)
-    assert "The search did not end by itself: these values are not a fit." in page(stopped).text
-
-
-@pytest.mark.parametrize("holdout", [(), ("read_lat",)])
-def test_one_point_of_a_curve_is_enough(holdout: tuple[str, ...], made: Make) -> None:
-    points = measured("write_lat", 1.7, (8,))
-    points += measured("read_lat", 4.0, (8,)) if holdout else []
-    found = page(made(points, holdout=holdout))
-    assert len(found.figures) == 1 + len(holdout)
-    assert f"Points fitted: 1; held out: {len(holdout)}." in found.text
+    assert "The search did not end by itself: these values are not a fit." in page(shown).text
 
 
 def test_a_point_far_off_is_within_its_drawing(made: Make) -> None:
@@ -211,23 +185,6 @@ def test_a_point_far_off_is_within_its_drawing(made: Make) -> None:
     assert worst > 100
     limits = page(fit).figures["write_lat"].axes[1].get_ylim()
     assert limits == (pytest.approx(-1.1 * worst), pytest.approx(1.1 * worst))
-
-
-def test_points_are_drawn_in_the_order_of_their_sizes(made: Make) -> None:
-    asked: list[Simulated] = []
-
-    def run(trials: Any) -> list[dict[str, Any]]:
-        asked.extend(trials)
-        return run_curved(trials)
-
-    upwards = measured("write_lat", 1.7, SIZES)
-    one, other = (
-        write(document(made(points, run=run)), ".html") for points in (upwards, upwards[::-1])
-    )
-    assert re.findall(r"<svg.*?</svg>", one, re.DOTALL) == (
-        re.findall(r"<svg.*?</svg>", other, re.DOTALL)
-    )
-    assert {one.options.size for one in asked} == {*SIZES}
 
 
 def test_points_that_nothing_fitted_moves_are_named(made: Make) -> None:

@@ -42,6 +42,15 @@ def test_samples_of_a_nearly_straight_model_scatter_as_the_fit_is_uncertain(
         assert found[:, n].max() <= one.parameter.high
 
 
+def test_samples_are_as_fine_as_the_fit_however_wide_the_bounds_are(make_fit: MakeFit) -> None:
+    free = make_fit({SEND: (0, 300_000)})
+    report, sides = profiled(calibrate(free, measured(1)[:6], run=run_curved, search=TRACES))
+    (one,) = report.parameters
+    assert one.deviation < 1e-4 * one.parameter.width
+    found = drawn(report.around, np.random.default_rng(1), 200, sides)
+    assert np.std(found) == pytest.approx(one.deviation, rel=0.1)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_samples_reach_where_the_profiles_do(pair: Fit, seed: int) -> None:
     report = calibrate(pair, in_a_valley(None), run=valley, search=TRACES)

@@ -122,26 +122,6 @@ def test_a_search_sets_out_again_from_a_better_place(monkeypatch: pytest.MonkeyP
     assert str(found[ACK].verdict) == "not at all"
 
 
-def test_no_samples_are_drawn_around_what_is_bettered(monkeypatch: pytest.MonkeyPatch) -> None:
-    around, usual, order = trace_search.profiled, trace_search.drawn, []
-
-    def better_once(report: Any) -> Any:
-        order.append("profile")
-        found = around(report)
-        if len(order) == 1:
-            report.around.cheaper = {SEND: 123_000}
-        return found
-
-    def drawn(*given: Any) -> Any:
-        order.append("samples")
-        return usual(*given)
-
-    monkeypatch.setattr(trace_search, "profiled", better_once)
-    monkeypatch.setattr(trace_search, "drawn", drawn)
-    fit_traces(straight(), run_curved)
-    assert order == ["profile", "profile", "samples"]
-
-
 def test_what_is_always_bettered_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     around, times = trace_search.profiled, []
 

@@ -1,5 +1,6 @@
 """calibrate fits a machine to traces, and says what they do not tell."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -18,8 +19,10 @@ from hcasim.traces import read_trace, render
 from hcasim.workloads import Result
 from tests.measured import with_noise
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
+from tests.unit.traces.conftest import DATA
 
 Hcasim = Callable[..., Any]
+PERFTEST = DATA / "perftest" / "rxe_write_lat_8B.txt"
 
 
 @pytest.mark.check
@@ -81,15 +84,27 @@ def test_the_same_words_give_the_same_file_also_after_an_interruption(
     assert Path("one.toml").read_bytes() == Path("two.toml").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["linear"])
-def test_each_kind_of_interval_says_what_it_is(hcasim_: Hcasim, exact: Path, kind: str) -> None:
+def test_what_a_tool_printed_is_fitted_as_it_is_and_said_to_be_no_adapter(
+    hcasim_: Hcasim, in_empty_folder: Path
+) -> None:
+    machine = ("--testbed", "liu2004", "--allow-mismatch", "--mtu", "1024", "-j", "1")
+    found = hcasim_("calibrate", str(PERFTEST), *machine, *FREE[:2], *LINEAR, "-o", "cal.toml")
+    assert found.code == 0
+    assert "rxe_write_lat_8B.txt: rxe0 is software: what is fitted says nothing" in found.messages
+    assert "rxe_write_lat_8B.txt: both ends are one port, a loopback" in found.messages
+    (trace,) = read_calibration(Path("cal.toml")).traces
+    assert (trace.name, trace.tool, trace.points) == (PERFTEST.name, "perftest", 1)
+    assert trace.sha256 == hashlib.sha256(PERFTEST.read_bytes()).hexdigest()
+
+
+def test_linear_intervals_say_what_they_are(hcasim_: Hcasim, exact: Path) -> None:
     words = ("calibrate", str(exact / "write_lat.jsonl"), "--testbed", "liu2004", "-j", "1")
-    found = hcasim_(*words, *FREE[:2], "--intervals", kind, "--json")
+    found = hcasim_(*words, *FREE[:2], *LINEAR, "--json")
     data = json.loads(found.output)
     (one,) = data["parameters"]
     low, high = (float(end.removesuffix(" ns")) for end in one["interval"])
     assert low < 900 < high
-    assert data["made"]["intervals"] == kind
+    assert data["made"]["intervals"] == "linear"
 
 
 @pytest.mark.check

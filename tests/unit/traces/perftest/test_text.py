@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hcasim.traces import Trace
+from hcasim.traces import LOOPBACK, Trace
 from tests.unit.traces.conftest import DATA
 from tests.unit.traces.outputs import perftest
 
@@ -111,8 +111,17 @@ def test_cycles_are_no_microseconds(faults: Faults) -> None:
 def test_samples_are_passed_over(read: Read) -> None:
     trace = read(UNSORTED)
     assert points(trace)[0].endswith(": 10.39 us")
-    assert trace.header.notes[0].startswith("line 22 was passed over: '#, usec'")
+    assert trace.header.notes[1].startswith("line 22 was passed over: '#, usec'")
     assert trace.header.notes[-1] == "195 further such lines were passed over"
+
+
+def test_a_loopback_is_said_to_be_one(read: Read) -> None:
+    assert LOOPBACK in read(BW).header.notes
+    other = BW[::-1].replace("10:00:00:01"[::-1], "10:00:00:02"[::-1], 1)[::-1]
+    assert LOOPBACK not in read(other).header.notes
+    # Here two different ports have LIDs.
+    assert LOOPBACK not in read(perftest.LAT_2008).header.notes
+    assert LOOPBACK in read(perftest.LAT_2008.replace("LID 0x04", "LID 0x01")).header.notes
 
 
 def test_two_ends_on_one_terminal_are_refused(faults: Faults) -> None:
