@@ -148,11 +148,7 @@ def limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str
 
     What is busy all the time limits; then what work waits for, such as credits, and what deals with
     one after the other. A window is full also where what is behind it is nearly saturated, so that
-    this limits rather than the window.
-
-    Args:
-        busy: by name, the share of the time in which it works.
-        waited: the share in which work waits for it.
+    this limits rather than the window. Both are shares of the time.
     """
     at_work = _most(busy)
     if at_work and busy[at_work[0]] >= SATURATED:

@@ -31,8 +31,7 @@ class Meter:
 
     Parameters:
         nodes: the numbers of those whose threads post.
-        warm: requests of all that are not counted.
-        most: requests of all that are counted at most.
+        warm, most: requests of all that are not counted, and that are counted at most.
         in_flight: requests of all in flight; a batch has no fewer if there are enough of them.
         exact: whether as many as that are counted in any case.
 
@@ -107,9 +106,7 @@ class Thread(Protocol):
 
     @property
     def in_flight(self) -> int: ...
-
-    def run(self, meter: Meter) -> Steps:
-        """Post requests for ever, and have them counted."""
+    def run(self, meter: Meter) -> Steps: ...
 
 
 def metered(run: Run, threads: Sequence[Thread]) -> Meter:
