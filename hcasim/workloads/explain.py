@@ -49,26 +49,23 @@ class Follower:
         return stages(self._marks[operation], self._begin, typical=typical)
 
 
-class Sample:
+class Sample(Follower):
     """Listens to a whole run, to say what an operation in the midst of it takes in the mean.
 
     Few operations are kept, the farther apart the more there are.
     """
 
-    def __init__(self, sim: Simulator) -> None:
-        self._marks: dict[int, list[tuple[int, str]]] = {}
-        self._every = 1
-        sim.listeners.append(self._note)
+    _every = 1
 
     def _note(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
         if not operation or operation % self._every:
             return
-        self._marks.setdefault(operation, []).append((time_ps, event))
+        super()._note(time_ps, block, event, operation, details)
         if len(self._marks) > KEPT:
             self._every *= 2
             self._marks = {n: one for n, one in self._marks.items() if n % self._every == 0}
 
-    def stages(self) -> list[dict[str, Any]]:
+    def mean(self) -> list[dict[str, Any]]:
         """The stages of an operation from its posting on, the longest first."""
         every = list(self._marks.values())
         midst = every[len(every) // 4 : -(len(every) // 4) or None]

@@ -68,20 +68,17 @@ def measure(run: Run) -> Result:
     options = run.options
     found = footprint(run.machine, options.qps, options.depth)
     row: dict[str, Any] = {
-        "size": options.size,
-        "qps": options.qps,
         "pinned_KiB": found.pinned / KIB,
         "total_KiB": found.total / KIB,
         "mapped_KiB": found.mapped / KIB,
     }
     row |= {f"{one.name}_KiB": one.size / KIB for one in found.components}
-    if not options.explain:
-        return Result(row)
     components = [
         {"component": one.name, "KiB": one.size / KIB, "pinned": one.pinned, "mapped": one.mapped}
         for one in found.components
     ]
-    return Result(row, {}, {"components": components, "total_KiB": found.total / KIB})
+    told = {"components": components, "total_KiB": found.total / KIB}
+    return run.result(row, lambda: told, counters={})
 
 
 def footprint(machine: Machine, qps: int, depth: int) -> Footprint:

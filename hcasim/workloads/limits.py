@@ -176,8 +176,5 @@ def _most(shares: Mapping[str, float]) -> list[str]:
 
 def _like(waited: Mapping[str, float], patterns: Iterable[str]) -> dict[str, float]:
     """Those whose names are like one of some patterns."""
-    return {
-        name: share
-        for name, share in waited.items()
-        if any(fnmatchcase(whole(name), pattern) for pattern in patterns)
-    }
+    every = [*patterns]
+    return {n: one for n, one in waited.items() if any(fnmatchcase(whole(n), p) for p in every)}

@@ -84,13 +84,11 @@ def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
     """Find iterations that need not be run, as nothing they leave behind is ever found again.
 
     A message with as many pages as the adapter holds translations displaces all others: after the
-    first round trip each finds what the one before has found, and one is enough.
-
-    Where the places together have twice the translations that the adapter holds, none is held when
-    its turn comes again: each message misses all of its own, the first as the hundredth. That
-    leaves the entries that protect the buffers. A pool has one for all messages. Separate
-    buffers have one each, which a short message brings in as well as a long one, if the first long
-    one then displaces all translations.
+    first round trip each finds what the one before has found, and one is enough. Where the places
+    together have twice the translations that the adapter holds, each message misses all of its own,
+    the first as the hundredth. That leaves the entries that protect the buffers. A pool has one for
+    all messages. Separate buffers have one each, which a short message brings in as well as a long
+    one, if the first long one then displaces all translations.
 
     Returns:
         Messages at the start that carry no more than a page, and how the iterations are timed.

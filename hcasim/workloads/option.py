@@ -14,7 +14,6 @@ class Option:
     """How an option is written and what it may be; as an axis, what a curve is drawn over.
 
     Attributes:
-        help: what it is, as the command line says it.
         low, high: least and greatest number; usually what an int of C holds.
         is_size: whether it is in bytes, which are also written with K, M and G.
         is_power: whether only powers of two are allowed.
@@ -23,8 +22,7 @@ class Option:
         doubling: whether values are spread by doubling: as a range, and on a logarithmic axis.
         name: of the field of `Options` and of the key of a row.
         words: those it may be, if it is a word.
-        is_flag: whether it is on or off.
-        is_name: whether it is a name that depends on the machine.
+        is_flag, is_name: whether it is on or off, and a name that depends on the machine.
         varies: the defaults that it has, if the workload says which.
         usual: its default; none if it varies.
     """

@@ -504,4 +504,4 @@ def _stages_of(
     sim = Simulator(options.exact)
     sample = Sample(sim)
     workload.run(sim, machine, replace(options, explain=False))
-    return {"operation": stages} if (stages := sample.stages()) else {}
+    return {"operation": stages} if (stages := sample.mean()) else {}

@@ -59,14 +59,15 @@ class Run:
         breakdown: Callable[[], dict[str, Any]] | None = None,
         *,
         sized: tuple[str, ...] = ("size", "qps"),
+        counters: dict[str, int] | None = None,
     ) -> Result:
-        """Return what was measured, with what the cluster has counted.
+        """Return what was measured, with what the cluster has counted, unless that is given.
 
         A breakdown says where the time went, or else what was busy, if that is asked for. Columns
         of the options that sized the run stand before the others.
         """
         row = {name: getattr(self.options, name) for name in sized} | row
-        counters = self.cluster.counters()
+        counters = self.cluster.counters() if counters is None else counters
         explain = breakdown or self.usage.report
         return Result(row, counters, explain() if self.options.explain else {})
 

@@ -77,10 +77,10 @@ class Meter:
             self._before = {**self._posted}
             self.begun.succeed()
         self._next = min(self._total + self._batch, self._last)
-        batches = self.batches = len(self._times) - 1
-        if batches > 1:
-            self.error = max(UNPROVEN, self._scatter(batches))
-        settled = batches >= BATCHES and self.error <= ERROR and not self._exact
+        self.batches = len(self._times) - 1
+        if self.batches > 1:
+            self.error = max(UNPROVEN, self._scatter(self.batches))
+        settled = self.batches >= BATCHES and self.error <= ERROR and not self._exact
         if self._total >= self._last:
             self.error = 0.0
             self.over.succeed()

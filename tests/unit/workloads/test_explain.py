@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from hcasim.workloads import Options, run_point
 from hcasim.workloads.explain import Utilisation, stages
 from tests.rig import machine, run
 
@@ -141,26 +140,6 @@ def test_waiting_binds_only_where_nothing_is_busy_all_the_time(
     usage = Utilisation(meters)
     meters.now = 1000
     assert usage.report()["binds"] == binding
-
-
-@pytest.mark.parametrize(
-    ("outstanding", "binding", "gain"), [("1", "node0.hca.icm", 2), ("64", "node0.hca.mpt", 1.2)]
-)
-def test_missing_entries_or_the_path_to_them_are_named(
-    outstanding: str, binding: str, gain: float
-) -> None:
-    def scatter(**change: str) -> tuple[float, str]:
-        slow = {"adapter.icm.outstanding": outstanding, "adapter.icm.latency": "800 ns"}
-        slow |= {"adapter.mpt.outstanding": "1", "adapter.sqpc.outstanding": "64"}
-        settings = slow | {key.replace("__", "."): value for key, value in change.items()}
-        options = Options(size=64, qps=128, iters=6, warmup=1, explain=True)
-        point = run_point("scatter", machine(settings, adapter="mt25218"), options)
-        return point.row["latency_us"], point.breakdown["binds"]
-
-    short, binds = scatter()
-    assert binds == binding
-    roomy, _ = scatter(adapter__mpt__entries="512")
-    assert gain * roomy < short
 
 
 @pytest.mark.parametrize(

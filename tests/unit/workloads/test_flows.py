@@ -33,7 +33,6 @@ from hcasim.workloads.flows import (
     percentile,
     permuted,
     run_flows,
-    shifted,
     torus,
 )
 from hcasim.workloads.options import Verb
@@ -229,12 +228,6 @@ def test_into_one_node_the_bus_of_that_binds_if_it_is_slower() -> None:
     assert bus < 0.5 * GOODPUT
     for rate in whole_rates(networked(network, 5, mtu=MTU, overrides=slow), into_one(5), iters=2):
         assert rate == pytest.approx(bus / 4, rel=0.03)
-
-
-@pytest.mark.parametrize("oversubscription", [2, pytest.param(4, marks=pytest.mark.check)])
-def test_a_shift_to_the_next_switch_shares_its_uplinks(oversubscription: int) -> None:
-    for rate in whole_rates(fat_tree(oversubscription), shifted(16, 4)):
-        assert rate == pytest.approx(float(GOODPUT) / oversubscription, rel=0.03)
 
 
 @pytest.mark.check

@@ -121,14 +121,6 @@ def test_completions_beyond_the_largest_queue_take_another() -> None:
     assert kib(take("mem", 1, 1))["completion_queues"] == 4
 
 
-def test_a_single_table_can_be_in_host_memory() -> None:
-    changes = {"adapter.mtt.location": "host"}
-    machine = resolve("liu2004", adapter="mt25218", overrides=changes, firmware_mode="mem")
-    tables = {k: v for k, v in kib(footprint(machine, 128, 128)).items() if k.startswith("icm")}
-    assert tables.pop("icm_mtt") == 256
-    assert set(tables.values()) == {0}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

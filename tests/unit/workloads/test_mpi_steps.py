@@ -154,14 +154,6 @@ def test_the_resource_that_binds_windows_is_named(name: str, size: int, binding:
     assert found["binds"].endswith(binding)
 
 
-def test_copies_bind_the_processor() -> None:
-    """Through eager buffers each byte is copied at both ends."""
-    slow = on(stack__mpi__rendezvous__protocol="r3", host__cache__hit_bandwidth="100 MB/s")
-    found = explained(slow, 2**16, "osu_bw", window=8).breakdown
-    assert found["binds"].endswith(".cpu0")
-    assert {one["name"]: one for one in found["resources"]}[found["binds"]]["busy"] > 0.8
-
-
 @pytest.mark.parametrize(
     "name", ["osu_latency", "osu_bw", "netpipe_mpi", "osu_bcast", "imb_bcast", "imb_exchange"]
 )

@@ -39,17 +39,6 @@ def test_the_latency_is_that_of_two_nodes_without_what_is_between_them(name: str
     assert alone.row["latency_us"] == pytest.approx(joined.row["latency_us"], rel=0.02)
 
 
-@pytest.mark.parametrize("connection", ["RC", "UC"])
-@pytest.mark.parametrize("name", ["write_bw", "write_bibw", "send_bw"])
-def test_a_run_that_is_cut_short_has_the_rate_of_all_of_it(name: str, connection: str) -> None:
-    options = given(name, connection=connection, iters=1600, size=256, tx_depth=16, cq_mod=16)
-    short, whole = (run(name, machine(), exact=exact, **options) for exact in (False, True))
-    expected = pytest.approx(whole.row["bandwidth_MBps"], rel=0.02)
-    assert short.row["bandwidth_MBps"] == expected
-    packets = [found.counters["port_rcv_packets"] for found in (short, whole)]
-    assert packets[0] < packets[1]
-
-
 def test_each_process_has_a_processor_of_its_own_where_there_are_two() -> None:
     options = given("send_bw", size=8, explain=True)
     found = run("send_bw", machine(), **options).breakdown["resources"]

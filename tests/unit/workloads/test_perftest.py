@@ -1,11 +1,9 @@
 """perftest's loop keeps queues full, asks for few completions, and stops early with its result."""
 
-from functools import cache
 from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine, resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
 from hcasim.verbs import SendWR
@@ -255,38 +253,3 @@ def test_uniform_addresses_hit_as_often_as_there_is_room() -> None:
     counters = run("write_bw", machine(), region=1 << 22, exact=True, **BW).counters
     missed = counters["mtt_miss_cnt"] / (2 * BW["iters"])
     assert missed == pytest.approx(1 - 512 / 1024, abs=0.06)
-
-
-LINE = 64
-
-
-@cache
-def pair() -> Machine:
-    """200 Gbit/s adapters in EPYC hosts, of which it was published that relaxed ordering counts."""
-    return resolve("pair", adapter="connectx6", host="epyc-rome")
-
-
-def ordered_bandwidth(ordered: int | None, relaxed: bool) -> dict[str, Any]:
-    machine = extended(
-        pair(),
-        host={"root_port": {"ordered_writes": ordered}},
-        adapter={"bus": {"relaxed_ordering": relaxed}},
-    )
-    options = {"size": 65536, "qps": 2, "iters": 200, "explain": True}
-    found = run("write_bw", machine, **options)
-    return {**found.row, "binds": found.breakdown["binds"]}
-
-
-@pytest.mark.check
-def test_ordered_writes_bind_by_their_number_and_relaxed_ones_do_not() -> None:
-    """Each line holds its place until memory has it (Little's law)."""
-    free = ordered_bandwidth(None, relaxed=False)
-    slow, quick = (ordered_bandwidth(ordered, relaxed=False) for ordered in (12, 24))
-    assert quick["bandwidth_MBps"] < 0.9 * free["bandwidth_MBps"]
-    assert quick["bandwidth_MBps"] == pytest.approx(2 * slow["bandwidth_MBps"], rel=0.05)
-    most = 24 * LINE / pair().host.memory.write_latency * 1e6
-    assert quick["bandwidth_MBps"] == pytest.approx(most, rel=0.03)
-    assert quick["binds"].endswith(".ordered_writes")
-    for ordered in (12, 24):
-        relaxed = ordered_bandwidth(ordered, relaxed=True)
-        assert relaxed["bandwidth_MBps"] == pytest.approx(free["bandwidth_MBps"], rel=1e-9)

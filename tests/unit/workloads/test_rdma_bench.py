@@ -100,25 +100,6 @@ def test_a_swarm_says_the_rate_of_a_node(verb: str) -> None:
     assert run("rc_swarm", machine(), verb=verb, **given).row == row
 
 
-def test_a_list_of_requests_rings_one_doorbell() -> None:
-    rung = []
-    for post_list in (1, 4):
-        given = {**FEW, "post_list": post_list, "exact": True, "inline": True}
-        counters = run("rw_tput_receiver", machine(), clients=1, **given).counters
-        rung.append(counters["doorbells"])
-    # Doorbells of completion queues stay: one for each request.
-    assert rung[1] == pytest.approx(rung[0] * (1 / 4 + 1) / 2, rel=0.05)
-
-
-def test_few_completions_are_asked_for_if_few_are_wanted() -> None:
-    given = {**FEW, "verb": "read", "exact": True}
-    each, few = (
-        run("rw_tput_receiver", machine(), clients=1, **given | {"cq_mod": every}).counters
-        for every in (1, 16)
-    )
-    assert few["cqes_written"] < each["cqes_written"] / 12
-
-
 def test_a_meter_counts_from_the_end_of_the_warm_up_and_gives_the_error_of_batches() -> None:
     sim = Simulator()
     meter = Meter(sim, [7, 9], 10, 1000, 20, True)
