@@ -156,12 +156,7 @@ def _bandwidth(run: Run, kind: Kind) -> Result:
     row["error_percent"] = stream.laps.error_percent
     # As many operations as may be are always under way.
     full = {IN_FLIGHT: run.usage.elapsed_ps}
-    return _result(run, rig, row, run.usage.report(full) if run.options.explain else {})
-
-
-def _result(run: Run, rig: _Rig, row: dict[str, float], breakdown: dict[str, object]) -> Result:
-    sizes = {"size": run.options.size, "qps": run.options.qps}
-    return Result({**sizes, **row}, rig.bus.counters(), breakdown)
+    return run.result(row, lambda: run.usage.report(full), counters=rig.bus.counters())
 
 
 def bw_rd(run: Run) -> Result:
@@ -190,7 +185,7 @@ def _latency(run: Run, operation: Callable[[_Rig, int, Done], None]) -> Result:
         run.sim.run()
         laps.lap(ended.pop() - begin)
     row = {"latency_us": laps.mean_ps() / 1e6, "error_percent": laps.error_percent}
-    return _result(run, rig, row, {})
+    return run.result(row, dict, counters=rig.bus.counters())
 
 
 def lat_rd(run: Run) -> Result:

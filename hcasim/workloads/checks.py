@@ -20,9 +20,7 @@ from hcasim.workloads.workload import Workload
 def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any]) -> list[str]:
     """Return a line for each option that is out of range, unknown or contradicts another.
 
-    Parameters:
-        machine: what it runs on, or None if that is not known.
-        given: what was set, by name; of an axis a value or all values.
+    What was set is given by name, of an axis a value or all values; the machine if it is known.
     """
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
     allowed = sorted(workload.options)
@@ -48,12 +46,7 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
 def contradictions(
     workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
 ) -> Iterator[str]:
-    """Yield a line for each option that another does not allow.
-
-    Parameters:
-        settings: the options, of each axis the largest value.
-        given: what was set, by name: all values.
-    """
+    """Yield a line for each option, of each axis the largest value, that another does not allow."""
     size, mode, verb = settings.size, settings.mode, settings.verb
     other = next((one for one in given.get("size", ()) if one != ATOMIC_SIZE), ATOMIC_SIZE)
     if "op" in workload.options and other != ATOMIC_SIZE:
@@ -134,11 +127,9 @@ def _list_faults(settings: Options) -> Iterator[str]:
 def machine_faults(
     workload: Workload, settings: Options, machine: Machine, numbers: Iterable[int]
 ) -> list[str]:
-    """Return a line for each option that the machine does not allow.
+    """Return a line for each option, of each axis the largest value, that a machine does not allow.
 
-    Parameters:
-        settings: the options, of each axis the largest value.
-        numbers: of nodes that were given, each of which has to do.
+    Each of the numbers of nodes that were given has to do.
     """
     devices = (one.adapter for one in machine.groups)
     other = next((one for one in devices if not isinstance(one, Adapter)), None)

@@ -14,12 +14,8 @@ Done = Callable[[], None]
 class DeviceEngine:
     """Reads and writes for the software of a device; each calls `done` when that has seen the end.
 
-    Reads and writes have a queue each and begin in its order, a request of each at a time. Half of
-    the device's latency lies before the bus and half behind it.
-
-    Parameters:
-        description: intervals and latencies in ps.
-        request: bytes that one request may read.
+    Reads and writes have a queue each and begin in its order, a request of each at a time, which
+    may read so many bytes. Half of the device's latency lies before the bus and half behind it.
     """
 
     def __init__(self, sim: Simulator, description: Description, bus: Bus, request: int) -> None:

@@ -1,4 +1,4 @@
-"""What both ends of a connection need: operations, their connection, and places in memory."""
+"""What the processes of benchmarks share: their loops' base, operations, and places in memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import count, repeat
 from random import Random
 from typing import Any
 
-from hcasim.cluster import Cluster
-from hcasim.engine import Event
-from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
+from hcasim.cluster import Node
+from hcasim.engine import Event, Simulator
+from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, RecvWR, SendWR, WROpcode
 from hcasim.verbs import Access as MemoryAccess
 from hcasim.verbs.errors import VerbsError
 from hcasim.workloads.options import Access, Options
@@ -49,6 +49,19 @@ def join(one: QP, other: QP) -> None:
     other.connect(one)
 
 
+def request(
+    opcode: WROpcode, near: MR, place: int, size: int, far: MR, there: int, **how: Any
+) -> SendWR:
+    """A request that moves bytes between a place in a memory here and one at the peer."""
+    sge = SGE(near.addr + place, size, near.lkey)
+    return SendWR(opcode, sge, remote_addr=far.addr + there, rkey=far.rkey, **how)
+
+
+def receive(memory: MR, place: int, size: int, **how: Any) -> RecvWR:
+    """A receive into a place in a memory."""
+    return RecvWR(SGE(memory.addr + place, size, memory.lkey), **how)
+
+
 def rate_columns(per_second: float, size: int) -> dict[str, float]:
     """Columns of a row, from messages a second."""
     return {"bandwidth_MBps": per_second * size / 1e6, "rate_Mps": per_second / 1e6}
@@ -58,10 +71,8 @@ def hold(memory: MR, page_size: int, parts: Sequence[tuple[int, int]] = ()) -> N
     """Have a region's translations as after a run of minutes: the caches are full.
 
     The last pages were used last: of places that are drawn uniformly as many are found as there is
-    room for, of those that follow each other the first ones only if there is room for all.
-
-    Parameters:
-        parts: those of the region in use, as (offset, bytes), all equally long; or all of it.
+    room for, of those that follow each other the first ones only if there is room for all. Parts in
+    use are (offset, bytes), all equally long; without them it is all of the region.
     """
     pages = [
         range(memory.addr + offset, memory.addr + offset + length, page_size)[: -HELD - 1 : -1]
@@ -80,10 +91,7 @@ def stride(size: int) -> int:
 def places(region: int, size: int, access: Access, seed: int, align: int = LINE) -> Iterator[int]:
     """The offsets in a region of one message after another, for ever.
 
-    Parameters:
-        region: its bytes; no fewer than a message has.
-        access: one message behind the other, again from the start at the end; or drawn uniformly.
-        align: what offsets that are drawn are multiples of.
+    They follow each other, again from the start at the end, or are drawn, as multiples of `align`.
     """
     if access == "sequential":
         step = stride(size)
@@ -108,13 +116,24 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
     return context.blueflame_inline(opcode.value, QPType[options.connection])
 
 
-class Endpoint(ABC):
-    """One process of a pair, with buffers, a completion queue and queue pairs.
+class Program:
+    """A process of a benchmark: its loop, with a processor and a protection domain of its own.
 
-    Parameters:
-        core: its processor; a node with fewer has it share one.
-        entries: of its completion queue.
-        depths: entries of the send queue and of the receive queue of each queue pair.
+    A node with fewer processors has it share one.
+    """
+
+    def __init__(self, sim: Simulator, home: Node, core: int, options: Options) -> None:
+        self.sim, self.options, self.home = sim, options, home
+        self.context = Context(sim, home, core % len(home.cores))
+        self.pd = PD(self.context)
+
+    def memory(self, size: int) -> MR:
+        """Register memory in the pages that the options say, for all operations."""
+        return self.pd.reg_mr(size, ALL_ACCESS, page_size=self.options.page_size)
+
+
+class Endpoint(Program, ABC):
+    """A process of a pair, with buffers, a completion queue of some entries and queue pairs.
 
     Attributes:
         room: bytes that a receive buffer has for a message.
@@ -124,37 +143,32 @@ class Endpoint(ABC):
 
     def __init__(
         self,
-        cluster: Cluster,
-        node: int,
+        sim: Simulator,
+        home: Node,
+        core: int,
         options: Options,
         opcode: WROpcode,
-        core: int,
         entries: int,
         depths: tuple[int, int] = (ENTRIES, ENTRIES),
     ) -> None:
-        self.sim, self.options, self.opcode = cluster.sim, options, opcode
-        self.home = cluster.nodes[node]
-        self.context = Context(cluster.sim, self.home, core % len(self.home.cores))
-        pd = PD(self.context)
+        super().__init__(sim, home, core, options)
+        self.opcode = opcode
         self.cq = CQ(self.context, entries)
         self.room = options.size + GRH_SIZE * (options.connection == "UD")
         self.places: Iterator[int] | None = None
         if options.region:
             self.places = places(options.region, options.size, options.access, SEED)
-        self.register(pd)
+        self.register()
         limit = inline_limit(self.context, options, opcode)
         self.inline = 0 < options.size <= limit
-        sizes: dict[str, Any] = dict(zip(("max_send_wr", "max_recv_wr"), depths, strict=True))
-        kind = QPType[options.connection]
-        self.qps = [
-            QP(pd, self.cq, self.cq, max_inline_data=limit, qp_type=kind, **sizes)
-            for _ in range(options.qps)
-        ]
+        how: dict[str, Any] = {"max_inline_data": limit, "qp_type": QPType[options.connection]}
+        how |= {"max_send_wr": depths[0], "max_recv_wr": depths[1]}
+        self.qps = [QP(self.pd, self.cq, self.cq, **how) for _ in range(options.qps)]
         self.numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}
         self._to: list[tuple[int, int]] = []
 
     @abstractmethod
-    def register(self, pd: PD) -> None:
+    def register(self) -> None:
         """Register its buffers."""
 
     def activate(self, other: Endpoint) -> None:
@@ -173,14 +187,7 @@ class Endpoint(ABC):
     ) -> SendWR:
         """A message over a queue pair, between places in a memory here and one at the peer."""
         dlid, remote_qpn = self._to[number]
-        return SendWR(
-            self.opcode,
-            SGE(near.addr + place, self.options.size, near.lkey),
-            remote_addr=far.addr + there,
-            rkey=far.rkey,
-            inline=self.inline,
-            signaled=signaled,
-            compare_add=1,
-            dlid=dlid,
-            remote_qpn=remote_qpn,
-        )
+        found = request(self.opcode, near, place, self.options.size, far, there, compare_add=1)
+        found.inline, found.signaled = self.inline, signaled
+        found.dlid, found.remote_qpn = dlid, remote_qpn
+        return found

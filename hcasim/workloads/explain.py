@@ -19,9 +19,8 @@ LINE = ".qp"
 def stages(marks: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:
     """The stages of one operation, adding up to its duration; those that take no time are left out.
 
-    Args:
+    Parameters:
         marks: (time in ps, stage that ends then).
-        start_ps: when the operation began.
         typical: whether all operations last as long.
     """
     found, before = [], start_ps
@@ -50,26 +49,23 @@ class Follower:
         return stages(self._marks[operation], self._begin, typical=typical)
 
 
-class Sample:
+class Sample(Follower):
     """Listens to a whole run, to say what an operation in the midst of it takes in the mean.
 
     Few operations are kept, the farther apart the more there are.
     """
 
-    def __init__(self, sim: Simulator) -> None:
-        self._marks: dict[int, list[tuple[int, str]]] = {}
-        self._every = 1
-        sim.listeners.append(self._note)
+    _every = 1
 
     def _note(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
         if not operation or operation % self._every:
             return
-        self._marks.setdefault(operation, []).append((time_ps, event))
+        super()._note(time_ps, block, event, operation, details)
         if len(self._marks) > KEPT:
             self._every *= 2
             self._marks = {n: one for n, one in self._marks.items() if n % self._every == 0}
 
-    def stages(self) -> list[dict[str, Any]]:
+    def mean(self) -> list[dict[str, Any]]:
         """The stages of an operation from its posting on, the longest first."""
         every = list(self._marks.values())
         midst = every[len(every) // 4 : -(len(every) // 4) or None]
@@ -77,10 +73,8 @@ class Sample:
         for marks in midst:
             for one in stages(marks, min(marks)[0])["stages"]:
                 spent[one["stage"]] = spent.get(one["stage"], 0.0) + one["us"] / len(midst)
-        return [
-            {"stage": stage, "us": round(us, 6)}
-            for stage, us in sorted(spent.items(), key=lambda item: -item[1])
-        ]
+        longest = sorted(spent.items(), key=lambda item: -item[1])
+        return [{"stage": stage, "us": round(us, 6)} for stage, us in longest]
 
 
 class Utilisation:
@@ -110,28 +104,23 @@ class Utilisation:
     def report(self, full_ps: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Shares of the time since the mark, and what binds.
 
-        What binds is empty if nothing is saturated; what is about as busy is told with it.
-
-        Args:
-            full_ps: time in ps that processes waited since then because their queues were full.
+        What binds is empty if nothing is saturated; what is about as busy is told with it. What is
+        full is the time in ps that processes waited since then because their queues were full.
         """
         elapsed = self.elapsed_ps
-        busy = {
-            name: min(1.0, (value - self._busy.get(name, 0)) / elapsed)
-            for name, value in self._sim.resources.busy_ps().items()
-        }
-        waiting = {
-            name: min(1.0, (value - self._waiting.get(name, 0)) / elapsed)
-            for name, value in self._sim.resources.waiting_ps().items()
-        }
-        waiting |= {name: min(1.0, value / elapsed) for name, value in (full_ps or {}).items()}
-        busy, waiting = _telling(busy), _telling(waiting)
+        resources = self._sim.resources
+        busy = _shares(resources.busy_ps(), self._busy, elapsed)
+        waiting = _shares(resources.waiting_ps(), self._waiting, elapsed)
+        waiting |= _shares(full_ps or {}, {}, elapsed)
         binds, *also = limiting(busy, waiting) or [""]
-        resources = [{"name": n, "busy": b} for n, b in busy.items() if b > 0]
-        resources += [{"name": n, "waited": w} for n, w in waiting.items() if w > 0]
-        return {"binds": binds, "also": also, "resources": resources}
+        found: list[dict[str, Any]] = [{"name": n, "busy": b} for n, b in busy.items() if b > 0]
+        found += [{"name": n, "waited": w} for n, w in waiting.items() if w > 0]
+        return {"binds": binds, "also": also, "resources": found}
 
 
-def _telling(shares: Mapping[str, float]) -> dict[str, float]:
-    """Without what is done for single queue pairs for a small part of the time."""
-    return {name: one for name, one in shares.items() if LINE not in name or one > TELLING}
+def _shares(
+    after: Mapping[str, int], before: Mapping[str, int], elapsed_ps: int
+) -> dict[str, float]:
+    """Shares of a time, without what is done for single queue pairs for a small part of it."""
+    shares = {n: min(1.0, (value - before.get(n, 0)) / elapsed_ps) for n, value in after.items()}
+    return {n: one for n, one in shares.items() if LINE not in n or one > TELLING}

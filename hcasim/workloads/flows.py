@@ -99,9 +99,6 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
     Returns:
         Bytes a second of each node that is the first of a pair, in their order there, and the
         relative error of their sum.
-
-    Raises:
-        CatalogError: packets block each other for good.
     """
     cluster, options = run.cluster, run.options
     endless = replace(options, iters=ENDLESS, exact=True)
@@ -145,10 +142,7 @@ def perftest(run: Run) -> Result:
 
 
 def run_flows(cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs) -> list[Side]:
-    """Run a flow from place to place in the cluster for each pair, all at once, to their ends.
-
-    Returns:
-        The senders, in the order of the pairs.
+    """Run a flow for each pair, all at once, to their ends; return the senders in their order.
 
     Raises:
         CatalogError: packets block each other for good.

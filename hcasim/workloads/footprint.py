@@ -29,11 +29,9 @@ DOORBELL_PAGE: Final = 4096
 
 
 class Component(NamedTuple):
-    """One use of host memory.
+    """One use of host memory in bytes, also if it comes to nothing.
 
     Attributes:
-        name: what it is for.
-        size: bytes.
         pinned: it cannot be swapped out.
         mapped: it is in the address space of the process, where pmap sees it.
     """
@@ -45,27 +43,23 @@ class Component(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """What one process and its connections take on one host.
-
-    Attributes:
-        components: each use, also those that come to nothing.
-    """
+    """What one process and its connections take on one host, in bytes."""
 
     components: tuple[Component, ...]
 
     @property
     def pinned(self) -> int:
-        """Bytes that cannot be swapped out."""
+        """What cannot be swapped out."""
         return sum(one.size for one in self.components if one.pinned)
 
     @property
     def mapped(self) -> int:
-        """Bytes of the process's address space, as pmap counts them."""
+        """The process's address space, as pmap counts it."""
         return sum(one.size for one in self.components if one.mapped)
 
     @property
     def total(self) -> int:
-        """Bytes in all, pinned or mapped."""
+        """All, pinned or mapped."""
         return sum(one.size for one in self.components)
 
 
@@ -74,20 +68,17 @@ def measure(run: Run) -> Result:
     options = run.options
     found = footprint(run.machine, options.qps, options.depth)
     row: dict[str, Any] = {
-        "size": options.size,
-        "qps": options.qps,
         "pinned_KiB": found.pinned / KIB,
         "total_KiB": found.total / KIB,
         "mapped_KiB": found.mapped / KIB,
     }
     row |= {f"{one.name}_KiB": one.size / KIB for one in found.components}
-    if not options.explain:
-        return Result(row)
     components = [
         {"component": one.name, "KiB": one.size / KIB, "pinned": one.pinned, "mapped": one.mapped}
         for one in found.components
     ]
-    return Result(row, {}, {"components": components, "total_KiB": found.total / KIB})
+    told = {"components": components, "total_KiB": found.total / KIB}
+    return run.result(row, lambda: told, counters={})
 
 
 def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
@@ -97,7 +88,7 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
     completions of all its work requests, or several where one cannot be as large, and in mode
     memfree it opens the device again when the doorbell records of one opening are used up.
 
-    Args:
+    Parameters:
         qps: reliable connection queue pairs.
         depth: entries of each send queue and of each receive queue.
 
@@ -135,17 +126,18 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
         records = 2 * pages * _round_up(DOORBELL_PAGE, page)
     buffers = [*((1, size) for size in event_queues), (qps, work_queue), (cqs, completion_queue)]
     tables = _tables(adapter, adapter.tables, driver, qps, cqs, buffers)
-    own = (
-        Component("event_queues", sum(event_queues), pinned=True, mapped=False),
-        Component("work_queues", qps * work_queue, pinned=True, mapped=True),
-        Component("completion_queues", cqs * completion_queue, pinned=True, mapped=True),
-        Component("doorbell_records", records, pinned=True, mapped=True),
-        Component("uar_pages", devices * page, pinned=False, mapped=True),
-        Component("wr_ids", qps * entries * driver.wr_id, pinned=False, mapped=True),
-        Component("process", driver.process, pinned=False, mapped=True),
+    return Footprint(
+        (
+            *(Component(f"icm_{name}", size, True, False) for name, size in tables.items()),
+            Component("event_queues", sum(event_queues), pinned=True, mapped=False),
+            Component("work_queues", qps * work_queue, pinned=True, mapped=True),
+            Component("completion_queues", cqs * completion_queue, pinned=True, mapped=True),
+            Component("doorbell_records", records, pinned=True, mapped=True),
+            Component("uar_pages", devices * page, pinned=False, mapped=True),
+            Component("wr_ids", qps * entries * driver.wr_id, pinned=False, mapped=True),
+            Component("process", driver.process, pinned=False, mapped=True),
+        )
     )
-    sizes = ((f"icm_{name}", size) for name, size in tables.items())
-    return Footprint((*(Component(*one, pinned=True, mapped=False) for one in sizes), *own))
 
 
 def _tables(
@@ -158,8 +150,7 @@ def _tables(
 ) -> dict[str, int]:
     """Bytes of each table of the adapter, as far as it is in host memory.
 
-    Args:
-        buffers: (how many, bytes of each) of those that are registered for queues.
+    Buffers that are registered for queues are (how many, bytes of each).
     """
     memfree = adapter.firmware_mode == "memfree"
     # A buffer's segments are a power of two of neighbours; the buffers lie without gaps.
@@ -172,19 +163,14 @@ def _tables(
     def size(in_host: bool, entry: int, first: int, used: int, reserved: int | None = None) -> int:
         """Bytes of chunks that hold the entries that the firmware keeps filled, and those in use.
 
-        Args:
-            entry: bytes of what is handed out together.
-            first: number of the first entry that is not the firmware's.
-            used: entries in use, from that one on.
-            reserved: entries that are kept filled; those before ``first`` unless given.
+        An entry is what is handed out together. The first in use is the number of those that the
+        firmware has, which it keeps filled unless it is said how many.
         """
-        if not in_host:
-            return 0
         kept = -(-(first if reserved is None else reserved) * entry // chunk)
-        if not used:
-            return kept * chunk
-        end = -(-(first + used) * entry // chunk)
-        return (kept + max(0, end - max(first * entry // chunk, kept))) * chunk
+        if used:
+            end = -(-(first + used) * entry // chunk)
+            kept += max(0, end - max(first * entry // chunk, kept))
+        return kept * chunk if in_host else 0
 
     def filled(entries: int, entry: int) -> int:
         """Bytes of a small table, which is filled at once."""

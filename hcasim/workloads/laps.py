@@ -136,11 +136,7 @@ class Laps:
             self.period = count
 
     def settle(self, duration_ps: int, error: float = 0.0) -> None:
-        """Note the duration of an iteration that all others are known to repeat.
-
-        Parameters:
-            error: relative one to which it is known.
-        """
+        """Note the duration of an iteration that all others repeat, to a relative error."""
         self.durations_ps.append(duration_ps)
         self.period = 1
         self.pattern_error = error
@@ -148,9 +144,7 @@ class Laps:
     def mean_ps(self, every: int = 1) -> float:
         """Mean duration in ps of the timed iterations, run or repeated.
 
-        Parameters:
-            every: average only those whose number, counted from 0 at the first iteration of all,
-                is a multiple of it.
+        Only those count whose number, from 0 at the first of all, is a multiple of `every`.
         """
         run, end = self.durations_ps, self.warmup + self.iters
         known = min(len(run), end)
@@ -205,8 +199,7 @@ def _warm_laps(options: Options) -> int:
     """Iterations that bring a short run of a random order to what a long one settles at.
 
     Each queue pair has its turn once, the most popular last, and then as many random turns
-    follow as there are queue pairs, but no more than the author's own warm-up. 0 if the run is
-    not worth shortening.
+    follow as there are queue pairs, but no more than the warm-up. 0: not worth shortening.
     """
     warm = options.qps + min(options.warmup, options.qps)
     worth = warm + FEWEST < options.warmup + options.iters

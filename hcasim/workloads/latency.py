@@ -11,33 +11,28 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any, Protocol, TypeVar
 
-from hcasim.cluster import Cluster
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, ATOMICS, Endpoint, Steps, hold, join
+from hcasim.verbs import CQ, PD, QP, Access, Context, SendWR, WROpcode
+from hcasim.workloads.end import ATOMICS, Endpoint, Steps, hold, join, receive, request
 from hcasim.workloads.explain import Follower
 from hcasim.workloads.laps import Laps, draw_turns, make_laps, repeats
-from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends
 from hcasim.workloads.workload import Run
 
 SLACK = 1e-4
 ERROR = 1e-3
+_WRITE = WROpcode.RDMA_WRITE
 _TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
 def measure(
     run: Run, laps: Laps, once: Callable[[], Steps], parts: int = 1, every: int = 1
 ) -> float:
-    """Time iterations of a process one by one until their mean is known.
+    """Time iterations of a process one by one until their mean is known, and return it in us.
 
     Parameters:
-        once: one iteration.
         parts: equal parts of an iteration, of which one is reported.
         every: of which iterations one is reported.
-
-    Returns:
-        The mean, in us. How busy everything was counts from the end of the first iteration on.
     """
 
     def loop() -> Steps:
@@ -55,8 +50,7 @@ def measure(
 def _result(
     run: Run, laps: Laps, latency_us: float, explain: Callable[[], dict[str, Any]] | None = None
 ) -> Result:
-    row = {"latency_us": latency_us, "error_percent": laps.error_percent}
-    return run.result(row, explain)
+    return run.result({"latency_us": latency_us, "error_percent": laps.error_percent}, explain)
 
 
 class Party(Protocol):
@@ -64,22 +58,13 @@ class Party(Protocol):
 
     operation: int
 
-    def prepare(self) -> Steps:
-        """What it does before the first message."""
-
-    def send(self) -> Steps:
-        """Send one message."""
-
-    def receive(self) -> Steps:
-        """Wait for one message and be ready for the next."""
+    def prepare(self) -> Steps: ...
+    def send(self) -> Steps: ...
+    def receive(self) -> Steps: ...
 
 
 class PingPong:
-    """Two parties that answer each other.
-
-    Parameters:
-        typical: whether one message is like the others.
-    """
+    """Two parties that answer each other; one message is like the others if that is typical."""
 
     def __init__(self, run: Run, client: Party, server: Party, *, typical: bool) -> None:
         self._run, self._client, self._server = run, client, server
@@ -118,21 +103,19 @@ class PingPong:
 class End(Endpoint):
     """One of two processes, whose queue pairs are used in turn."""
 
-    def __init__(
-        self, cluster: Cluster, node: int, options: Options, opcode: WROpcode, core: int
-    ) -> None:
-        super().__init__(cluster, node, options, opcode, core, 4 * options.qps + 16)
-        self._turns = draw_turns(options)
+    def __init__(self, run: Run, node: int, core: int, opcode: WROpcode) -> None:
+        home, entries = run.cluster.nodes[node], 4 * run.options.qps + 16
+        super().__init__(run.sim, home, core, run.options, opcode, entries)
+        self._turns = draw_turns(run.options)
         self.received = self.operation = 0
         self._peer = self
 
-    def register(self, pd: PD) -> None:
-        size, region, page_size = self.options.size, self.options.region, self.options.page_size
-        self.source: MR = pd.reg_mr(max(region, size), ALL_ACCESS, page_size=page_size)
-        self.sink: MR = pd.reg_mr(max(region, self.room), ALL_ACCESS, page_size=page_size)
+    def register(self) -> None:
+        size, region = self.options.size, self.options.region
+        self.source, self.sink = self.memory(max(region, size)), self.memory(max(region, self.room))
         if region:
-            hold(self.source, page_size)
-            hold(self.sink, page_size)
+            hold(self.source, self.options.page_size)
+            hold(self.sink, self.options.page_size)
         self.arrivals = self.sink.watch(self.sink.addr + size - 1)
 
     def connect(self, other: End) -> None:
@@ -143,8 +126,8 @@ class End(Endpoint):
     def post(self) -> Steps:
         """Move a message to or from the peer, over the queue pair whose turn it is."""
         number, place = next(self._turns), next(self.places) if self.places else 0
-        request = self.request(number, self.source, place, self._peer.sink, place)
-        self.operation = yield from self.qps[number].post_send(request)
+        message = self.request(number, self.source, place, self._peer.sink, place)
+        self.operation = yield from self.qps[number].post_send(message)
 
     def mark(self, stage: str) -> None:
         """Tell the end of a stage of the message that this end has just received."""
@@ -185,7 +168,7 @@ class SendEnd(End):
         self.mark("post_recv")
 
     def _post_receive(self, qp: QP) -> Steps:
-        yield from qp.post_recv(RecvWR(SGE(self.sink.addr, self.room, self.sink.lkey)))
+        yield from qp.post_recv(receive(self.sink, 0, self.room))
 
 
 OneEnd = TypeVar("OneEnd", bound=End)
@@ -193,11 +176,8 @@ OneEnd = TypeVar("OneEnd", bound=End)
 
 def _two(kind: type[OneEnd], run: Run, opcode: WROpcode) -> tuple[OneEnd, OneEnd]:
     """Client and server, connected; on one node each has a processor of its own."""
-    options = run.options
-    client, server = (
-        kind(run.cluster, node, options, opcode, number * options.loopback)
-        for number, node in enumerate(both_ends(options))
-    )
+    nodes, apart = both_ends(run.options), run.options.loopback
+    client, server = (kind(run, node, n * apart, opcode) for n, node in enumerate(nodes))
     client.connect(server)
     server.connect(client)
     return client, server
@@ -263,16 +243,6 @@ def atomic_lat(run: Run) -> Result:
     return _fetch(run, ATOMICS[run.options.op])
 
 
-def _write(source: MR, size: int, target: MR, place: int = 0, inline: bool = False) -> SendWR:
-    return SendWR(
-        WROpcode.RDMA_WRITE,
-        SGE(source.addr, size, source.lkey),
-        remote_addr=target.addr + place,
-        rkey=target.rkey,
-        inline=inline,
-    )
-
-
 def scatter(run: Run) -> Result:
     """Time of a scatter of buffers over all queue pairs.
 
@@ -293,11 +263,12 @@ def scatter(run: Run) -> Result:
             for pd, cq in zip(pds, cqs, strict=True)
         )
         join(mine, theirs)
-        messages.append((mine, _write(source, size, target, number * size, options.inline)))
+        write = request(_WRITE, source, 0, size, target, number * size, inline=options.inline)
+        messages.append((mine, write))
 
     def once() -> Steps:
-        for qp, request in messages:
-            yield from qp.post_send(request)
+        for qp, message in messages:
+            yield from qp.post_send(message)
         for _ in messages:
             yield from cqs[0].wait()
 
@@ -322,12 +293,15 @@ def loopback_lat(run: Run) -> Result:
     pairs = [(QP(pd, cq, cq), QP(pd, cq, cq)) for _ in range(options.qps)]
     for pair in pairs:
         join(*pair)
-    moves = _write(first, size, second), _write(second, size, first)
+    moves = (
+        request(_WRITE, first, 0, size, second, 0),
+        request(_WRITE, second, 0, size, first, 0),
+    )
     turns = cycle(pairs)
 
     def once() -> Steps:
-        for qp, request in zip(next(turns), moves, strict=True):
-            yield from qp.post_send(request)
+        for qp, move in zip(next(turns), moves, strict=True):
+            yield from qp.post_send(move)
             yield from cq.wait()
 
     laps = Laps.of(options, cycle=options.qps, slack=SLACK, error=ERROR)

@@ -148,11 +148,7 @@ def limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str
 
     What is busy all the time limits; then what work waits for, such as credits, and what deals with
     one after the other. A window is full also where what is behind it is nearly saturated, so that
-    this limits rather than the window.
-
-    Args:
-        busy: by name, the share of the time in which it works.
-        waited: the share in which work waits for it.
+    this limits rather than the window. Both are shares of the time.
     """
     at_work = _most(busy)
     if at_work and busy[at_work[0]] >= SATURATED:
@@ -180,8 +176,5 @@ def _most(shares: Mapping[str, float]) -> list[str]:
 
 def _like(waited: Mapping[str, float], patterns: Iterable[str]) -> dict[str, float]:
     """Those whose names are like one of some patterns."""
-    return {
-        name: share
-        for name, share in waited.items()
-        if any(fnmatchcase(whole(name), pattern) for pattern in patterns)
-    }
+    every = [*patterns]
+    return {n: one for n, one in waited.items() if any(fnmatchcase(whole(n), p) for p in every)}

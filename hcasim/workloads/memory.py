@@ -63,4 +63,4 @@ def copy_bw(run: Run) -> Result:
     sim.run(until=programs[0])
     rate = options.processes / (laps.mean_ps() / 1e12)
     row = {**rate_columns(rate, size), "error_percent": laps.error_percent}
-    return Result({"size": size, **row}, {}, run.usage.report() if options.explain else {})
+    return run.result(row, sized=("size",), counters={})

@@ -14,15 +14,13 @@ whole. Or they rotate through several buffers, each with registrations of its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from hcasim.catalog import Adapter
-from hcasim.cluster import Cluster
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, RecvWR, SendWR
 from hcasim.verbs.memory import Watch
-from hcasim.workloads.end import OPCODES, Steps, join
+from hcasim.workloads.end import OPCODES, Program, Steps, join
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.latency import ERROR, SLACK, PingPong
 from hcasim.workloads.options import Options
@@ -57,8 +55,7 @@ def spacing(size: int) -> int:
     return size + ALIGNMENT - size % ALIGNMENT
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a message is sent from, and where one is received."""
 
     source: int
@@ -87,13 +84,11 @@ def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
     """Find iterations that need not be run, as nothing they leave behind is ever found again.
 
     A message with as many pages as the adapter holds translations displaces all others: after the
-    first round trip each finds what the one before has found, and one is enough.
-
-    Where the places together have twice the translations that the adapter holds, none is held when
-    its turn comes again: each message misses all of its own, the first as the hundredth. That
-    leaves the entries that protect the buffers. A pool has one for all messages. Separate
-    buffers have one each, which a short message brings in as well as a long one, if the first long
-    one then displaces all translations.
+    first round trip each finds what the one before has found, and one is enough. Where the places
+    together have twice the translations that the adapter holds, each message misses all of its own,
+    the first as the hundredth. That leaves the entries that protect the buffers. A pool has one for
+    all messages. Separate buffers have one each, which a short message brings in as well as a long
+    one, if the first long one then displaces all translations.
 
     Returns:
         Messages at the start that carry no more than a page, and how the iterations are timed.
@@ -111,21 +106,16 @@ def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
     return whole
 
 
-class Player:
-    """One of the two processes.
+class Player(Program):
+    """One of the two processes; messages at the start carry no more than a page, if so many."""
 
-    Args:
-        short: messages at the start that carry no more than a page.
-    """
-
-    def __init__(self, cluster: Cluster, node: int, options: Options, short: int) -> None:
-        self._options, self._short = options, short
-        self.context = Context(cluster.sim, cluster.nodes[node])
-        pd = PD(self.context)
-        self._depth = min(QUEUE, cluster.machine.hca.limits.max_wr)
+    def __init__(self, run: Run, node: int, short: int) -> None:
+        super().__init__(run.sim, run.cluster.nodes[node], 0, run.options)
+        self._short = short
+        self._depth = min(QUEUE, run.machine.hca.limits.max_wr)
         self.cq = CQ(self.context, self._depth)
-        self.qp = QP(pd, self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
-        self._places = places(pd, options)
+        self.qp = QP(self.pd, self.cq, self.cq, max_send_wr=self._depth, max_recv_wr=self._depth)
+        self._places = places(self.pd, run.options)
         self._sends, self._receives = count(), count()
         self.peer = self
         self._watch: Watch | None = None
@@ -134,8 +124,8 @@ class Player:
         self.operation = 0
 
     def _length(self, message: int) -> int:
-        size = self._options.size
-        return min(size, self._options.page_size) if message < self._short else size
+        size = self.options.size
+        return min(size, self.options.page_size) if message < self._short else size
 
     def _empties_queue(self, message: int) -> bool:
         # NetPIPE empties its queues between its trials by one signaled message.
@@ -145,14 +135,14 @@ class Player:
         """Post the receive of the next message, or only know where it will be written."""
         message = next(self._receives)
         place, length = self._places[message % len(self._places)], self._length(message)
-        polls_memory = self._options.completion == "memory"
+        polls_memory = self.options.completion == "memory"
         if polls_memory:
             self._watch = place.receiving.watch(place.target + length - 1)
-        if self._options.verb == "write":
+        if self.options.verb == "write":
             self._awaits_completion = False
             return
         self._awaits_completion = not polls_memory or self._empties_queue(message)
-        sge = SGE(place.target, self._options.size, place.receiving.lkey)
+        sge = SGE(place.target, self.options.size, place.receiving.lkey)
         yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
         self._mark("post_recv")
 
@@ -162,15 +152,11 @@ class Player:
         turn = message % len(self._places)
         place, remote = self._places[turn], self.peer._places[turn]
         signaled = self._empties_queue(message)
-        request = SendWR(
-            OPCODES[self._options.verb],
-            SGE(place.source, self._length(message), place.sending.lkey),
-            remote_addr=remote.target,
-            rkey=remote.receiving.rkey,
-            signaled=signaled,
-        )
+        sge = SGE(place.source, self._length(message), place.sending.lkey)
+        request = SendWR(OPCODES[self.options.verb], sge, signaled=signaled)
+        request.remote_addr, request.rkey = remote.target, remote.receiving.rkey
         self.operation = yield from self.qp.post_send(request)
-        if signaled and self._options.completion == "memory":
+        if signaled and self.options.completion == "memory":
             yield from self._await_completion(receive=False)
 
     def receive(self) -> Steps:
@@ -207,7 +193,7 @@ def netpipe(run: Run) -> Result:
     """Half a round trip, and the bandwidth that it stands for."""
     options = run.options
     short, timed = _start(run.machine.hca, options)
-    one, other = (Player(run.cluster, node, options, short) for node in range(2))
+    one, other = (Player(run, node, short) for node in range(2))
     one.peer, other.peer = other, one
     join(one.qp, other.qp)
     laps = Laps.of(options, **timed, slack=SLACK, error=ERROR)

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from hcasim.cluster import Node
-from hcasim.engine import Event, Simulator
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, Steps, join, rate_columns
-from hcasim.workloads.options import Options
+from hcasim.engine import Event
+from hcasim.verbs import CQ, MR, QP, SGE, RecvWR, SendWR, WROpcode
+from hcasim.workloads.end import ALL_ACCESS, Program, Steps, join, rate_columns, receive, request
 from hcasim.workloads.rdma_bench.meter import Meter, metered
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Run
@@ -25,43 +24,34 @@ CAPSULE = 64
 """Bytes of a command (NVM Express over Fabrics 1.0, 2.1)."""
 RESPONSE = 16
 """Bytes of a completion (NVM Express over Fabrics 1.0, 2.2)."""
+WRITE = WROpcode.RDMA_WRITE
 LISTED = 2
 """Requests that are posted at once."""
 
 
-class Queue:
-    """One end of a queue of commands.
-
-    Parameters:
-        number: of the queue, which says its processor.
-        sent, received: bytes of the messages that go out and come in.
-    """
+class Queue(Program):
+    """One end of a queue of commands, whose messages have so many bytes that go out and come in."""
 
     def __init__(
-        self, sim: Simulator, node: Node, number: int, options: Options, sent: int, received: int
+        self, home: Node, number: int, run: Run, sent: int = CAPSULE, received: int = RESPONSE
     ) -> None:
-        context = Context(sim, node, number % len(node.cores))
-        self.home = node
-        self.size, depth = options.size, options.window
-        self.in_flight = depth
-        self.pd = PD(context)
-        self.cq = CQ(context, (LISTED + 1) * depth)
+        super().__init__(run.sim, home, number, run.options)
+        self.in_flight = depth = run.options.window
+        self.cq = CQ(self.context, (LISTED + 1) * depth)
         self.qp = QP(self.pd, self.cq, self.cq, max_send_wr=LISTED * depth, max_recv_wr=depth)
-        self._out = self.pd.reg_mr(depth * sent, ALL_ACCESS)
-        self._in = self.pd.reg_mr(depth * received, ALL_ACCESS)
+        self._out, self._in = self.memory(depth * sent), self.memory(depth * received)
         self._sent, self._received = sent, received
         for slot in range(depth):
             self.qp.prepost_recv(self._receive(slot))
 
     def _receive(self, slot: int) -> RecvWR:
-        place = self._in.addr + slot * self._received
-        return RecvWR(SGE(place, self._received, self._in.lkey), wr_id=slot)
+        return receive(self._in, slot * self._received, self._received, wr_id=slot)
 
-    def post(self, request: SendWR, slot: int) -> Steps:
+    def post(self, first: SendWR, slot: int) -> Steps:
         """Post a request, and a capsule or response behind it."""
         place = self._out.addr + slot * self._sent
         message = SendWR(WROpcode.SEND, SGE(place, self._sent, self._out.lkey))
-        yield from self.qp.post_send_list([request, message])
+        yield from self.qp.post_send_list([first, message])
 
     def take(self) -> Generator[Event, object, int]:
         """Wait for a message, whose receive is posted again; the slots have their turns."""
@@ -74,11 +64,10 @@ class Queue:
 class HostQueue(Queue):
     """Keeps so many commands in flight, each with a block of memory."""
 
-    def __init__(self, sim: Simulator, node: Node, number: int, options: Options) -> None:
-        super().__init__(sim, node, number, options, CAPSULE, RESPONSE)
-        self.blocks: list[MR] = [
-            self.pd.alloc_mr(options.size, ALL_ACCESS) for _ in range(options.window)
-        ]
+    def __init__(self, home: Node, number: int, run: Run) -> None:
+        super().__init__(home, number, run)
+        size, window = run.options.size, run.options.window
+        self.blocks = [self.pd.alloc_mr(size, ALL_ACCESS) for _ in range(window)]
 
     def run(self, meter: Meter) -> Steps:
         """Read blocks for ever, and have them counted."""
@@ -97,33 +86,28 @@ class HostQueue(Queue):
 class TargetQueue(Queue):
     """Answers each command."""
 
-    def __init__(self, sim: Simulator, node: Node, number: int, options: Options) -> None:
-        super().__init__(sim, node, number, options, RESPONSE, CAPSULE)
-        self._data = self.pd.reg_mr(options.window * options.size, ALL_ACCESS)
+    def __init__(self, home: Node, number: int, run: Run) -> None:
+        super().__init__(home, number, run, RESPONSE, CAPSULE)
+        self._data = self.memory(run.options.window * run.options.size)
 
     def run(self, blocks: list[MR]) -> Steps:
         """Write the block of each command where the host has its memory."""
+        size = self.options.size
         while True:
             slot = yield from self.take()
-            write = SendWR(
-                WROpcode.RDMA_WRITE,
-                SGE(self._data.addr + slot * self.size, self.size, self._data.lkey),
-                remote_addr=blocks[slot].addr,
-                rkey=blocks[slot].rkey,
-                signaled=False,
-            )
+            write = request(WRITE, self._data, slot * size, size, blocks[slot], 0, signaled=False)
             yield from self.post(write, slot)
 
 
 def nvmf_read(run: Run) -> Result:
     """Blocks that a host reads in a second over so many queues, with a window of each in flight."""
-    sim, options = run.sim, run.options
+    options = run.options
     host, target = run.cluster.nodes
-    hosts = [HostQueue(sim, host, number, options) for number in range(options.qps)]
+    hosts = [HostQueue(host, number, run) for number in range(options.qps)]
     for number, asks in enumerate(hosts):
-        answers = TargetQueue(sim, target, number, options)
+        answers = TargetQueue(target, number, run)
         join(asks.qp, answers.qp)
-        sim.process(answers.run(asks.blocks))
+        run.sim.process(answers.run(asks.blocks))
     meter = metered(run, hosts)
     (rate,) = meter.rates()
     return run.result(rate_columns(rate, options.size) | {"error_percent": 100 * meter.error})

@@ -6,14 +6,14 @@ from operator import index
 from typing import Any
 
 from hcasim.ground.errors import Fault, nearest, one_of
+from hcasim.ground.text import plain
 
 
 @dataclass(frozen=True)
 class Option:
     """How an option is written and what it may be; as an axis, what a curve is drawn over.
 
-    Parameters:
-        help: what it is, as the command line says it.
+    Attributes:
         low, high: least and greatest number; usually what an int of C holds.
         is_size: whether it is in bytes, which are also written with K, M and G.
         is_power: whether only powers of two are allowed.
@@ -22,8 +22,7 @@ class Option:
         doubling: whether values are spread by doubling: as a range, and on a logarithmic axis.
         name: of the field of `Options` and of the key of a row.
         words: those it may be, if it is a word.
-        is_flag: whether it is on or off.
-        is_name: whether it is a name that depends on the machine.
+        is_flag, is_name: whether it is on or off, and a name that depends on the machine.
         varies: the defaults that it has, if the workload says which.
         usual: its default; none if it varies.
     """
@@ -46,27 +45,19 @@ class Option:
     @property
     def allowed(self) -> str:
         """The numbers that it may be, for messages."""
-        low, high = str(self.low), str(self.high)
-        if self.is_size:
-            from hcasim.ground.units import format_size
+        # Units take long to import.
+        from hcasim.ground.units import format_size
 
-            low, high = format_size(self.low), format_size(self.high)
+        low, high = map(format_size if self.is_size else str, (self.low, self.high))
         return f"{'powers of two from ' if self.is_power else ''}{low} to {high}"
 
     def fault(self, value: Any, text: str = "") -> Fault | None:
-        """Say that a value is not allowed, and what is; nothing if it is allowed.
-
-        Parameters:
-            value: of the option.
-            text: how it was written.
-        """
+        """Say that a value, written as some text, is not allowed, and what is."""
         if self.words:
-            found, allowed = str(value), one_of(self.words)
-            known = value in self.words
-            return None if known else Fault("", found, allowed, nearest(found, self.words))
-        if self.is_name:
-            return None
-        fits = self.is_flag or self.low <= value <= self.high
+            found, known = str(value), value in self.words
+            hint = nearest(found, self.words)
+            return None if known else Fault("", found, one_of(self.words), hint)
+        fits = self.is_name or self.is_flag or self.low <= value <= self.high
         if fits and not (self.is_power and value & (value - 1)):
             return None
         try:
@@ -89,8 +80,6 @@ class Option:
         Raises:
             ValueError: a line for each fault of a text.
         """
-        from hcasim.ground.text import plain
-
         given = plain(given)
         if self.is_flag or self.is_name or self.words:
             if isinstance(given, bool if self.is_flag else str):
@@ -130,24 +119,22 @@ class Option:
         return [low, *(number for number in powers if number < high), high]
 
     def _number(self, given: Any) -> int:
-        from hcasim.ground.text import plain
         from hcasim.ground.units import parse_size
 
         try:
             given = plain(given)
             if isinstance(given, str):
                 return parse_size(given) if self.is_size else int(given)
-            if not isinstance(given, bool):
-                return index(given)
-            raise TypeError
+            if isinstance(given, bool):
+                raise TypeError
+            return index(given)
         except (ValueError, TypeError):
-            allowed = "a size such as 8, 4K or 1M" if self.is_size else "a whole number"
-            if not self.is_size:
-                allowed += f" from {self.allowed}"
+            allowed = f"a whole number from {self.allowed}"
+            if self.is_size:
+                allowed = "a size such as 8, 4K or 1M"
             if self.title:
-                allowed += (
-                    ", or several such as 8,64" + ", or a range such as 4..64" * self.doubling
-                )
+                ranges = ", or a range such as 4..64" if self.doubling else ""
+                allowed += f", or several such as 8,64{ranges}"
             raise ValueError(f"found {given!r}; allowed: {allowed}") from None
 
     def label(self, value: int) -> str:

@@ -19,14 +19,13 @@ from hcasim.workloads.rdma_bench import request_reply
 from hcasim.workloads.rdma_bench.worker import warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import (
-    clients_and_server,
     first_nodes,
     hub_and_halves,
     paired_nodes,
     shifted_nodes,
     the_first,
 )
-from hcasim.workloads.workload import Nodes, Round, Workload
+from hcasim.workloads.workload import Round, Workload
 
 Listen = Callable[[Simulator], None]
 
@@ -48,11 +47,12 @@ _ALL = _COMMON + "nodes processes "
 _LATENCY_US = "latency_us"
 _RATE = "bandwidth_MBps rate_Mps "
 _THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
+_OVERLAP = "communication_us overlap_percent"
 _COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us fairness"
 
 _TWO_SIDED = {"verb": ("write", "send")}
 _CONNECTED = {"connection": ("RC", "UC")}
-_BY_ITSELF: dict[str, Any] = {"rdma": False, "nodes": the_first}
+_BY_ITSELF: dict[str, Any] = {"program": "bus", "rdma": False, "nodes": the_first}
 
 _FEW = Options(iters=100, warmup=10)
 _BW = replace(_FEW, size=65536)
@@ -71,6 +71,8 @@ def _workload(
     if program in ("latency", "bus", "flows", "rdma_bench.rates", "mpi.pairs"):
         program = f"{program}.{name}"
     understood = frozenset(options.split())
+    if "nodes" in understood:
+        more.setdefault("nodes", first_nodes)
     return Workload(name, title, tuple(fields.split()), understood, program, **more)
 
 
@@ -78,15 +80,19 @@ def _of_a_node(options: Options) -> int:
     return options.clients * options.qps * (2 if options.loopback else 1)
 
 
-def _latency(
-    name: str, title: str, options: str, program: str = "latency", **more: Any
-) -> Workload:
+def _latency(name: str, title: str, options: str, **more: Any) -> Workload:
     usual = {
+        "program": "latency",
         "defaults": replace(_LAT, inline_size=-1),
         "round": lambda options: options.qps,
         "queue_pairs": _of_a_node,
     }
-    return _workload(name, title, _LATENCY_US, options, program, **{**usual, **more})
+    return _workload(name, title, _LATENCY_US, options, **{**usual, **more})
+
+
+def _few(name: str, title: str) -> Workload:
+    once = {"defaults": _FEW, "round": lambda options: 1}
+    return _latency(name, title, _MANY + "inline", **once)
 
 
 def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
@@ -135,128 +141,79 @@ def _windows(name: str, title: str, **more: Any) -> Workload:
 
 def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more: Any) -> Workload:
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
-    usual = {"defaults": Options(size=65536, iters=1, tx_depth=4), "nodes": first_nodes}
-    return _workload(
-        name,
-        title,
-        _RATE + _COMPLETIONS,
-        _QUEUES + "nodes verb " + understood,
-        "flows",
-        queue_pairs=lambda options: options.qps * of_a_node(options),
-        words=_TWO_SIDED,
-        **{**usual, **more},
-    )
+    more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
+    more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
+    understood = _QUEUES + "nodes verb " + understood
+    return _workload(name, title, _RATE + _COMPLETIONS, understood, "flows", **more)
 
 
-def _rates(name: str, title: str, options: str, queue_pairs: Round, **more: Any) -> Workload:
-    usual = {"defaults": _THREADED, "round": lambda options: warm_up(options, options.qps)}
-    words = {"verb": ("write", "read"), **_CONNECTED}
-    program = "rdma_bench.rates"
-    return _workload(
-        name, title, _RATE, options, program, queue_pairs=queue_pairs, words=words, **usual | more
-    )
-
-
-def _to_clients(options: Options) -> int:
-    """Queue pairs of a server whose threads are connected with each client's."""
-    return options.clients * options.processes * options.qps
+def _rates(name: str, title: str, queue_pairs: Round, options: str = "", **more: Any) -> Workload:
+    """Threads that keep a window of requests in flight, unless said otherwise to a server."""
+    understood = _MOVING + (options or "client server clients")
+    usual: dict[str, Any] = {
+        "defaults": _THREADED,
+        "round": lambda options: warm_up(options, options.qps),
+        "words": {"verb": ("write", "read"), **_CONNECTED},
+        "queue_pairs": queue_pairs,
+    }
+    if "op" in options.split():
+        understood = _THREADS + _REGION + "pattern " + options
+    return _workload(name, title, _RATE, understood, "rdma_bench.rates", **{**usual, **more})
 
 
 def _bus(name: str, title: str, fields: str = _RATE) -> Workload:
     options = _DEVICE + "window explain"
-    return _workload(name, title, fields, options, "bus", defaults=_BW, **_BY_ITSELF)
+    return _workload(name, title, fields, options, defaults=_BW, **_BY_ITSELF)
+
+
+How = tuple[str, Round]
+"""Options that mean something, and the queue pairs of a node."""
+_TWO: How = _PAIR, lambda options: options.qps
+"""Two processes, each on a node or both on one."""
+_BY_TWO: How = _ALL, lambda options: options.processes
+"""All processes of some nodes, two by two."""
+_HUB: How = _ALL, lambda options: (options.nodes - 1) * options.processes
+"""One process, and all those of other nodes."""
+_RING: How = _ALL, lambda options: 2 * options.processes
 
 
 def _mpi(
-    name: str,
-    title: str,
-    fields: str,
-    options: str,
-    usual: Options,
-    program: str,
-    lanes: Round,
-    nodes: Nodes = first_nodes,
-    **more: Any,
+    name: str, title: str, fields: str, usual: Options, how: How, program: str = "", **more: Any
 ) -> Workload:
-    """All processes of some nodes, unless others are named."""
-    more |= {"table": _table(name), "both_ways": "bibw" in name, "mpi": True}
-    queues = {"defaults": usual, "queue_pairs": lanes, "nodes": nodes}
-    return _workload(name, title, fields, options, program, **queues, **more)
-
-
-def _table(name: str) -> str:
-    """The sizes that OSU's and Intel's programs measure; OSU reduces numbers of 4 B.
-
-    Sources: OSU benchmarks, osu_latency.c and the like; IMB 2.3, IMB_settings.h.
-    """
+    options, more["queue_pairs"] = how
+    if fields == _RATE:
+        options, program = options + "window", "mpi.windows.bandwidth"
+    if how is _BY_TWO:
+        usual, more["nodes"] = replace(usual, nodes=2), paired_nodes
     tool, _, test = name.partition("_")
-    if tool not in ("osu", "imb") or test == "barrier":
-        return ""
-    if tool == "imb" or test in ("latency", "multi_lat"):
-        return "0..4M"
-    if test not in COLLECTIVES:
-        return "1..4M"
-    return "4..1M" if "reduce" in test else "1..1M"
-
-
-def _pair(
-    name: str, title: str, fields: str, usual: Options, program: str = "mpi.pairs"
-) -> Workload:
-    """Two processes, each on a node or both on one."""
-    options = _PAIR + ("window" if fields == _RATE else "")
-    return _mpi(name, title, fields, options, usual, program, lambda o: o.qps, clients_and_server)
-
-
-def _pairs(name: str, title: str, fields: str, usual: Options, program: str) -> Workload:
-    """All processes of some nodes, two by two."""
-    options = _ALL + ("window" if fields == _RATE else "")
-    usual = replace(usual, nodes=2)
-    return _mpi(name, title, fields, options, usual, program, lambda o: o.processes, paired_nodes)
-
-
-_bandwidth = "mpi.windows.bandwidth"
-
-
-def _hotspot(way: str, title: str, nodes: Nodes = first_nodes) -> Workload:
-    """One process, and all those of other nodes."""
-    return _mpi(
-        f"hotspot_{way}",
-        title,
-        _RATE,
-        _ALL + "window",
-        _BW,
-        _bandwidth,
-        lambda options: (options.nodes - 1) * options.processes,
-        nodes,
-    )
+    # The sizes that the tools measure; OSU reduces numbers of 4 B. Sources: OSU benchmarks,
+    # osu_latency.c and the like; IMB 2.3, IMB_settings.h.
+    table = ""
+    if tool == "imb" or name in ("osu_latency", "osu_multi_lat"):
+        table = "0..4M"
+    elif tool == "osu":
+        table = "1..4M" if test not in COLLECTIVES else "4..1M" if "reduce" in test else "1..1M"
+    if test == "barrier":
+        options, table = options.removeprefix("size"), ""
+    more |= {"defaults": usual, "mpi": True, "table": table, "both_ways": "bibw" in name}
+    return _workload(name, title, fields, options, program or "mpi.pairs", **more)
 
 
 def _to_all(options: Options) -> int:
-    """Queue pairs of the processes of a node to all of the others."""
+    """Queue pairs of all processes of a node, each with those of the others."""
     return options.processes * options.processes * (options.nodes - 1)
 
 
 def _collective(tool: str, name: str) -> Workload:
-    how = "each call by itself" if tool == "osu" else "calls one behind the other"
-    title = f"MPI {name} of all processes, {how}"
-    options = _ALL + "algorithm"
-    if name == "barrier":
-        options = options.removeprefix("size")
-    program = "mpi.collectives.collective"
-    return _mpi(f"{tool}_{name}", title, _LATENCY_US, options, _CALL, program, _to_all)
+    when = "each call by itself" if tool == "osu" else "calls one behind the other"
+    title = f"MPI {name} of all processes, {when}"
+    how, program = (_ALL + "algorithm", _to_all), "mpi.collectives.collective"
+    return _mpi(f"{tool}_{name}", title, _LATENCY_US, _CALL, how, program)
 
 
-def _exchange(name: str, title: str, nodes: Nodes = first_nodes) -> Workload:
-    return _mpi(
-        f"imb_{name}",
-        title,
-        "latency_us bandwidth_MBps",
-        _ALL,
-        _CALL,
-        "mpi.collectives.exchange",
-        lambda options: 2 * options.processes,
-        nodes,
-    )
+def _exchange(name: str, title: str, **more: Any) -> Workload:
+    fields, program = "latency_us bandwidth_MBps", "mpi.collectives.exchange"
+    return _mpi(f"imb_{name}", title, fields, _CALL, _RING, program, **more)
 
 
 def _nas(name: str, title: str) -> Workload:
@@ -264,11 +221,10 @@ def _nas(name: str, title: str) -> Workload:
         f"nas_{name}",
         f"{title}, of the NAS benchmarks",
         "run_s communication_s",
-        "nodes processes nas_class exact",
         Options(),
+        ("nodes processes nas_class exact", _to_all),
         "mpi.kernels.nas",
-        _to_all,
-        partial(_nodes_of_kernel, name),
+        nodes=partial(_nodes_of_kernel, name),
         node_faults=partial(_rate_of_kernel, name),
     )
 
@@ -325,20 +281,8 @@ _EVERY = (
     _latency("send_lat", "send/receive ping-pong, CQ polled", _INLINE),
     _latency("read_lat", "RDMA read round trip", _LATENCY + _REGION),
     _latency("atomic_lat", "atomic round trip", _LATENCY + _REGION + "op"),
-    _latency(
-        "qp_lat",
-        "write ping-pong over queue pairs in turn, the first one's",
-        _MANY + "inline",
-        defaults=_FEW,
-        round=lambda options: 1,
-    ),
-    _latency(
-        "scatter",
-        "a buffer on each queue pair, all completions",
-        _MANY + "inline",
-        defaults=_FEW,
-        round=lambda options: 1,
-    ),
+    _few("qp_lat", "write ping-pong over queue pairs in turn, the first one's"),
+    _few("scatter", "a buffer on each queue pair, all completions"),
     _latency(
         "loopback_lat",
         "RDMA write within one port, there and back",
@@ -399,30 +343,27 @@ _EVERY = (
     _rates(
         "rc_swarm",
         "small requests of threads of each node to each other",
-        _MOVING + "nodes",
         lambda options: options.processes * options.nodes * options.qps,
+        "nodes",
         defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21),
         round=lambda options: warm_up(options, options.qps * (options.nodes - 1)),
-        nodes=first_nodes,
     ),
     _rates(
         "rw_tput_receiver",
         "small requests of many clients' threads to a server",
-        _MOVING + _ROLES + "clients",
-        _to_clients,
+        lambda options: options.clients * options.processes * options.qps,
     ),
     _rates(
         "atomics",
         "atomics of many clients' threads at words of a server",
-        _THREADS + _REGION + _ROLES + "pattern clients op",
-        _to_clients,
+        lambda options: options.clients * options.processes * options.qps,
+        "client server clients op",
         # Each brings back the word, as a read does.
         defaults=replace(_THREADED, size=8, region=2**21, verb="read"),
     ),
     _rates(
         "rw_tput_sender",
         "small requests of a server's threads to many clients",
-        _MOVING + _ROLES + "clients",
         lambda options: options.processes * options.qps,
     ),
     _workload(
@@ -446,13 +387,13 @@ _EVERY = (
         defaults=Options(size=4096, window=16, iters=100, warmup=20),
         node_faults=_memory_registered_by_requests,
     ),
-    _pair("osu_latency", "MPI ping-pong", _LATENCY_US, _LAT),
-    _pairs(
+    _mpi("osu_latency", "MPI ping-pong", _LATENCY_US, _LAT, _TWO),
+    _mpi(
         "osu_multi_lat",
         "MPI ping-pong of several pairs at once, the mean",
         _LATENCY_US,
         _LAT,
-        "mpi.pairs",
+        _BY_TWO,
     ),
     _workload(
         "netpipe_mpi",
@@ -465,29 +406,27 @@ _EVERY = (
         ladder=True,
         mpi=True,
     ),
-    _pair("osu_bw", "MPI windows one way, with a reply", _RATE, _BW, _bandwidth),
-    _pair("osu_bibw", "MPI windows both ways", _RATE, _BW, _bandwidth),
-    _pairs("osu_mbw_mr", "MPI windows one way of several pairs, together", _RATE, _BW, _bandwidth),
-    _pairs(
-        "multi_bibw", "MPI windows both ways of several pairs, together", _RATE, _BW, _bandwidth
+    _mpi("osu_bw", "MPI windows one way, with a reply", _RATE, _BW, _TWO),
+    _mpi("osu_bibw", "MPI windows both ways", _RATE, _BW, _TWO),
+    _mpi("osu_mbw_mr", "MPI windows one way of several pairs, together", _RATE, _BW, _BY_TWO),
+    _mpi("multi_bibw", "MPI windows both ways of several pairs, together", _RATE, _BW, _BY_TWO),
+    _mpi("hotspot_send", "MPI windows of one process to several peers", _RATE, _BW, _HUB),
+    _mpi("hotspot_recv", "MPI windows of several peers to one process", _RATE, _BW, _HUB),
+    _mpi(
+        "hotspot_both",
+        "MPI windows of some peers to one process, and of it to others",
+        _RATE,
+        _BW,
+        _HUB,
+        nodes=hub_and_halves,
     ),
-    _hotspot("send", "MPI windows of one process to several peers"),
-    _hotspot("recv", "MPI windows of several peers to one process"),
-    _hotspot(
-        "both", "MPI windows of some peers to one process, and of it to others", hub_and_halves
-    ),
-    *(
-        _pair(
-            f"overlap_i{call}",
-            f"computing beside an MPI {what} without blocking",
-            "communication_us overlap_percent",
-            _BW,
-        )
-        for call, what in (("send", "send"), ("recv", "receive"))
-    ),
-    _pair("imb_pingpong", "MPI ping-pong", "latency_us bandwidth_MBps", _LAT),
+    _mpi("overlap_isend", "computing beside an MPI send without blocking", _OVERLAP, _BW, _TWO),
+    _mpi("overlap_irecv", "computing beside an MPI receive without blocking", _OVERLAP, _BW, _TWO),
+    _mpi("imb_pingpong", "MPI ping-pong", "latency_us bandwidth_MBps", _LAT, _TWO),
     # None is left without a partner.
-    _exchange("pingping", "MPI messages of two processes to each other at once", paired_nodes),
+    _exchange(
+        "pingping", "MPI messages of two processes to each other at once", nodes=paired_nodes
+    ),
     _exchange("sendrecv", "MPI messages around a ring of all processes"),
     _exchange("exchange", "MPI messages with both neighbours, both ways"),
     *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
@@ -499,13 +438,9 @@ _EVERY = (
     _bus("bw_rd", "DMA reads by the adapter, bus alone"),
     _bus("bw_wr", "DMA writes by the adapter, bus alone"),
     _bus("bw_rdwr", "DMA reads and writes together, bus alone", _RATE + "each_way_MBps"),
-    _latency("lat_rd", "one DMA read, bus alone", _DEVICE + "path", "bus", **_BY_ITSELF),
+    _latency("lat_rd", "one DMA read, bus alone", _DEVICE + "path", **_BY_ITSELF),
     _latency(
-        "lat_wrrd",
-        "a DMA write and a read behind it, bus alone",
-        _DEVICE + "path",
-        "bus",
-        **_BY_ITSELF,
+        "lat_wrrd", "a DMA write and a read behind it, bus alone", _DEVICE + "path", **_BY_ITSELF
     ),
     _workload(
         "reg_mr",
@@ -539,11 +474,9 @@ WORKLOADS: dict[str, Workload] = {one.name: one for one in _EVERY}
 def run_point(
     name: str, machine: Machine, options: Options, listen: Listen | None = None
 ) -> Result:
-    """Run one benchmark once on a fresh machine.
+    """Run one benchmark of `WORKLOADS` once on a fresh machine.
 
     Parameters:
-        name: a key of `WORKLOADS`.
-        machine: a resolved machine.
         listen: is given the simulator before anything happens, to listen to its blocks.
 
     Raises:
@@ -571,4 +504,4 @@ def _stages_of(
     sim = Simulator(options.exact)
     sample = Sample(sim)
     workload.run(sim, machine, replace(options, explain=False))
-    return {"operation": stages} if (stages := sample.stages()) else {}
+    return {"operation": stages} if (stages := sample.mean()) else {}

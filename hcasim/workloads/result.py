@@ -57,11 +57,7 @@ class Cost:
 
 
 class Meter:
-    """Measures what simulating costs from now on.
-
-    Parameters:
-        listen: what else is to be called with each simulator before anything happens.
-    """
+    """Measures what simulating costs from now on; somebody else may listen to the simulators."""
 
     def __init__(self, listen: Callable[[Simulator], None] | None = None) -> None:
         self._listen = listen

@@ -59,16 +59,15 @@ class Run:
         breakdown: Callable[[], dict[str, Any]] | None = None,
         *,
         sized: tuple[str, ...] = ("size", "qps"),
+        counters: dict[str, int] | None = None,
     ) -> Result:
-        """Return what was measured, with what the cluster has counted.
+        """Return what was measured, with what the cluster has counted, unless that is given.
 
-        Parameters:
-            row: the numbers, by column.
-            breakdown: says where the time went, if that is asked for; what was busy without it.
-            sized: options whose columns stand before the others.
+        A breakdown says where the time went, or else what was busy, if that is asked for. Columns
+        of the options that sized the run stand before the others.
         """
         row = {name: getattr(self.options, name) for name in sized} | row
-        counters = self.cluster.counters()
+        counters = self.cluster.counters() if counters is None else counters
         explain = breakdown or self.usage.report
         return Result(row, counters, explain() if self.options.explain else {})
 
@@ -140,12 +139,9 @@ class Workload:
         return read_options(given, faults, self.option)
 
     def build(self, given: Mapping[str, Any]) -> Options:
-        """Complete settings with the defaults.
+        """Complete settings, one value each and without faults, with the defaults.
 
         The warm-up, unless it is given, lasts until every queue pair and buffer has been used once.
-
-        Parameters:
-            given: settings that were made, one value each; they must have no faults.
         """
         settings = dict(given)
         if settings.get("mode") in ("striping", "binding"):
@@ -171,11 +167,7 @@ class Workload:
         return found
 
     def each_point(self, given: Mapping[str, Any]) -> list[Options]:
-        """Return the options of each point: each value of an axis with each other's.
-
-        Parameters:
-            given: what was set; of an axis all values. It must have no faults.
-        """
+        """Return the options of each point: each value of an axis with each other's."""
         swept = {name: given[name] for name in AXES if name in given}
         points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
         return [self.build({**given, **point}) for point in points]

@@ -73,8 +73,13 @@ CALLS: dict[str, Call] = {
         -(-size // comm.size) * comm.size, -(-size // comm.size)
     ),
     "barrier": lambda comm, size, root: comm.barrier(),
+    "pingping": _pingping,
+    "sendrecv": _sendrecv,
+    "exchange": _exchange,
 }
-"""What each process calls, by the name of the collective; sizes are those of one part."""
+"""What each process calls, by the name of the benchmark; sizes are those of one part."""
+MESSAGES = {"pingping": 1, "sendrecv": 2, "exchange": 4}
+"""Those of which IMB's tests of neighbours report the bandwidth."""
 ROOTED = {"bcast", "reduce", "gather", "scatter"}
 """The collectives with a root, by name."""
 
@@ -88,20 +93,19 @@ class Collective:
     def __init__(self, run: Run) -> None:
         self.sim, self.options, self._run = run.sim, run.options, run
         tool, _, name = run.name.partition("_")
-        self._sized = name != "barrier"
-        self._call = CALLS[name] if name in CALLS else EXCHANGES[name][0]
+        self._call, self._apart = CALLS[name], tool == "osu"
         chosen = {name: run.options.algorithm} if run.options.algorithm else {}
         self.job = Job(run.sim, run.cluster, run.options.processes, algorithms=chosen)
-        self._apart = tool == "osu"
-        self._turns = turns = len(self.job.worlds) if name in ROOTED and not self._apart else 1
+        ranks = len(self.job.worlds)
+        self._turns = turns = ranks if name in ROOTED and not self._apart else 1
         self._sums: dict[int, list[int]] = {}
         self._cold = COLD * turns
         # By rank: calls after the first ones, and how long they took in all.
-        self._calls, self._took_ps = ([0] * len(self.job.worlds) for _ in range(2))
+        self._calls, self._took_ps = [0] * ranks, [0] * ranks
         self._done = run.sim.event()
-        self._begun = 0
-        # Processes that have called with each root.
-        self._settled = 0
+        # Calls that have begun, and processes that have called with each root.
+        self._begun = self._settled = 0
+        short = run.options.size <= self.job.processes[0].library.eager.limit
         self.laps = Laps.of(
             run.options,
             cycle=turns,
@@ -109,13 +113,8 @@ class Collective:
             slack=SLACK,
             error=ERROR,
             repeats=REPEATS if run.options.processes == 1 else SHARED_REPEATS,
-            enough=self._enough(),
+            enough=ENOUGH if short and ranks <= FEW else FEWEST,
         )
-
-    def _enough(self) -> int:
-        """Calls of which a mean may be known at the earliest."""
-        short = self.options.size <= self.job.processes[0].library.eager.limit
-        return ENOUGH if short and len(self.job.processes) <= FEW else FEWEST
 
     def _loop(self, comm: Comm) -> Steps:
         for index in count():
@@ -157,7 +156,9 @@ class Collective:
             "error_percent": self.laps.error_percent,
             **self._ends(),
         }
-        sized = ("size", "nodes", "processes")[not self._sized :]
+        sized: tuple[str, ...] = ("size", "nodes", "processes")
+        if self._run.name.endswith("barrier"):
+            sized = sized[1:]
         return self._run.result(row, self._explained, sized=sized)
 
     def _ends(self) -> dict[str, float]:
@@ -191,14 +192,6 @@ class Collective:
         }
 
 
-EXCHANGES: dict[str, tuple[Call, int]] = {
-    "pingping": (_pingping, 1),
-    "sendrecv": (_sendrecv, 2),
-    "exchange": (_exchange, 4),
-}
-"""IMB's tests of neighbours, each with the messages of which it reports the bandwidth."""
-
-
 def collective(run: Run) -> Result:
     """A collective of all processes; in OSU's a barrier follows each call."""
     return Collective(run).measure()
@@ -207,6 +200,6 @@ def collective(run: Run) -> Result:
 def exchange(run: Run) -> Result:
     """Messages between neighbours, all processes at once."""
     found = Collective(run).measure()
-    messages = EXCHANGES[run.name.removeprefix("imb_")][1]
+    messages = MESSAGES[run.name.removeprefix("imb_")]
     found.row["bandwidth_MBps"] = messages * run.options.size / found.row["latency_us"]
     return found

@@ -29,16 +29,11 @@ TYPICAL = 1e-2
 
 
 class Group(ABC):
-    """A process that takes the time, and its peers.
-
-    Parameters:
-        one: the process, with the communicator of all.
-        peers: the others, each with its own.
+    """A process that takes the time, and its peers, each with the communicator of all.
 
     Attributes:
         laps: the durations that it takes.
-        begun: happens after the first iteration.
-        known: happens when they say enough.
+        begun, known: happen after the first iteration, and when durations say enough.
         received_ps: when a peer had its last message, of those that say so.
     """
 
@@ -109,55 +104,47 @@ def one_pair(kind: Kind[OneOf], run: Run) -> OneOf:
 
 def several_pairs(kind: Kind[OneOf], run: Run) -> list[OneOf]:
     """Pairs of processes: the first half of all, each with that of its number in the second."""
-    options = run.options
-    job = Job(run.sim, run.cluster, options.processes)
+    job = Job(run.sim, run.cluster, run.options.processes)
     half = len(job.worlds) // 2
     pairs = zip(job.worlds[:half], job.worlds[half:], strict=True)
-    return [kind(job, options, one, (other,)) for one, other in pairs]
+    return [kind(job, run.options, one, (other,)) for one, other in pairs]
 
 
 def measure(groups: Sequence[Group]) -> None:
     """Run groups of one program until the times of all are known."""
     one = groups[0]
-    sim = one.sim
     for group in groups:
         for comm in group.peers:
-            sim.process(group.second(comm))
-        sim.process(group.first())
-    sim.run(until=sim.all_of([group.begun for group in groups]))
+            one.sim.process(group.second(comm))
+        one.sim.process(group.first())
+    one.sim.run(until=one.sim.all_of([group.begun for group in groups]))
     one.job.settle(one.options.size)
-    sim.run(until=sim.all_of([group.known for group in groups]))
+    one.sim.run(until=one.sim.all_of([group.known for group in groups]))
 
 
 def found(
     groups: Sequence[Group], row: dict[str, float], explain: Callable[[], dict[str, Any]]
 ) -> Result:
     """What groups have measured, with the error of the one that is known worst."""
-    size = {"size": groups[0].options.size}
-    error = {"error_percent": max(group.laps.error_percent for group in groups)}
-    return Result({**size, **row, **error}, groups[0].job.cluster.counters(), explain())
+    options, error = groups[0].options, max(group.laps.error_percent for group in groups)
+    whole = {"size": options.size, **row, "error_percent": error}
+    counters = groups[0].job.cluster.counters()
+    return Result(whole, counters, explain() if options.explain else {})
 
 
 def explain_message(group: Group) -> dict[str, Any]:
-    """Where the time goes of a message to the peer, if that was asked for."""
+    """Where the time goes of a message to the peer."""
     to = group.peers[0].rank
     return _explain(group, lambda: (to, group.received_ps), group.laps.mean_ps() / 2)
 
 
 def explain_iteration(group: Group) -> dict[str, Any]:
-    """Where the time goes of an iteration of who takes the time, if that was asked for."""
+    """Where the time goes of an iteration of who takes the time."""
     return _explain(group, lambda: (group.one.rank, group.sim.now), group.laps.mean_ps())
 
 
 def _explain(group: Group, end: Callable[[], tuple[int, int]], mean_ps: float) -> dict[str, Any]:
-    """Follow what begins with an iteration.
-
-    Parameters:
-        end: says of the last one in which rank it ended, and when.
-        mean_ps: of all of them.
-    """
-    if not group.options.explain:
-        return {}
+    """Follow what begins with an iteration and ends in the rank and at the time of `end`."""
     path = CriticalPath(group.sim, group.job.processes)
     # What was under way before this one is not known.
     group.iterate()
@@ -173,11 +160,8 @@ def _explain(group: Group, end: Callable[[], tuple[int, int]], mean_ps: float) -
     }
 
 
-def explain_resources(groups: Sequence[Group]) -> dict[str, Any]:
-    """What binds while all go on for as long as an iteration takes, if that was asked for."""
-    one = groups[0]
-    if not one.options.explain:
-        return {}
-    use = Utilisation(one.sim)
-    one.sim.run(until=one.sim.now + round(one.laps.mean_ps()))
+def explain_resources(group: Group) -> dict[str, Any]:
+    """What binds while all go on for as long as an iteration takes."""
+    use = Utilisation(group.sim)
+    group.sim.run(until=group.sim.now + round(group.laps.mean_ps()))
     return use.report()

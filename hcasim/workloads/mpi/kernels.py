@@ -24,10 +24,6 @@ _ENOUGH = 5
 class LapPace:
     """Lets iterations be run until they repeat; then one more, behind which all processes stop.
 
-    Parameters:
-        iterations: of the timed part.
-        exact: whether all have to be run.
-
     Attributes:
         last: iteration that is run.
     """
@@ -37,8 +33,7 @@ class LapPace:
         self._sim = sim
         how: dict[str, Any] = {"repeats": _REPEATS, "enough": _ENOUGH, "cold": 1}
         self._laps = Laps(0, iterations, exact, slack=_SLACK, error=_ERROR, **how)
-        self._since = 0
-        self._begun = 0
+        self._since = self._begun = 0
 
     def start(self, rank: int) -> None:
         """The timed part of a process begins."""

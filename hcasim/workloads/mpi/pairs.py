@@ -81,22 +81,16 @@ class Rotation(PingPong):
         if not self.options.invalidate:
             buffers = [heap.allocate(size) for _ in range(turns)]
             return [(one, one) for one in buffers]
-
-        def pool() -> list[Buffer]:
-            memory = heap.allocate(POOL + ALIGNMENT).address
-            # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
-            start = memory + ALIGNMENT - memory % ALIGNMENT
-            return [Buffer(start + turn * spacing(size), size) for turn in range(turns)]
-
-        return list(zip(pool(), pool(), strict=True))
+        pools = [heap.allocate(POOL + ALIGNMENT).address for _ in range(2)]
+        # A pool that is aligned already loses a whole boundary (src/netpipe.c: AlignBuffer).
+        starts = [memory + ALIGNMENT - memory % ALIGNMENT for memory in pools]
+        offsets = [turn * spacing(size) for turn in range(turns)]
+        sent, received = ([Buffer(start + by, size) for by in offsets] for start in starts)
+        return list(zip(sent, received, strict=True))
 
 
 class Sending(Group):
-    """The first process sends, and computes meanwhile; the other answers.
-
-    Attributes:
-        computing_ps: how long.
-    """
+    """The first process sends, and computes meanwhile for so long; the other answers."""
 
     computing_ps = 0
 
@@ -172,7 +166,8 @@ def netpipe_mpi(run: Run) -> Result:
 def _overlap(kind: type[Sending], run: Run) -> Result:
     alone = one_pair(kind, run)
     measure([alone])
-    communication_ps, explained = alone.laps.mean_ps(), explain_iteration(alone)
+    communication_ps = alone.laps.mean_ps()
+    explained = explain_iteration(alone) if run.options.explain else {}
     again = Simulator()
     again.profile = run.sim.profile
     beside = one_pair(kind, replace(run, sim=again))
@@ -183,9 +178,8 @@ def _overlap(kind: type[Sending], run: Run) -> Result:
         "communication_us": communication_ps / 1e6,
         "overlap_percent": 100 * max(0.0, 1 - longer),
     }
-    if explained:
-        explained["what"] = "an iteration without computing"
-    return found([beside, alone], row, lambda: explained)
+    what = {"what": "an iteration without computing"}
+    return found([beside, alone], row, lambda: explained | what)
 
 
 def overlap_isend(run: Run) -> Result:

@@ -51,15 +51,14 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for a breakdown."""
-        found: dict[str, Any] = {"rank": self.rank}
-        if self.on_the_way:
-            found["to"] = self.to
-        found |= {"step": self.name, "us": self.duration_ps / 1e6}
-        if self.count > 1:
-            found["count"] = self.count
-        if self.stages:
-            found["stages"] = self.stages
-        return found
+        return {
+            "rank": self.rank,
+            **({"to": self.to} if self.on_the_way else {}),
+            "step": self.name,
+            "us": self.duration_ps / 1e6,
+            **({"count": self.count} if self.count > 1 else {}),
+            **({"stages": self.stages} if self.stages else {}),
+        }
 
 
 class CriticalPath:
@@ -134,8 +133,7 @@ class CriticalPath:
 
     def _cause(self, core: str, place: int) -> int | None:
         """What a process has noticed first after it had waited."""
-        after = self._steps[core][place + 1 : place + 2]
-        for _, name, operation in after:
+        for _, name, operation in self._steps[core][place + 1 : place + 2]:
             if name.startswith("poll") and operation in self._posted:
                 return operation
         return None
@@ -149,15 +147,9 @@ class CriticalPath:
             landed = self._landed(posted.before, now)
             since = max(posted.time_ps, landed, begin_ps)
             marks = [mark for mark in self._marks[operation] if since < mark[0] <= now]
-            way = Step(
-                self._ranks[posted.core],
-                self._ranks[waiting],
-                posted.label,
-                True,
-                now - since,
-                stages=_stages(marks, since, now),
-            )
-            found.append(way)
+            of, to = self._ranks[posted.core], self._ranks[waiting]
+            along = _stages(marks, since, now)
+            found.append(Step(of, to, posted.label, True, now - since, stages=along))
             now = since
             if since == posted.time_ps or since == begin_ps:
                 return posted.core, posted.step, now
@@ -183,17 +175,13 @@ def _stages(marks: list[Mark], since: int, end: int) -> list[dict[str, Any]]:
 def _together(steps: Iterable[Step]) -> list[Step]:
     """Put those of one name together that a path has while it stays with a rank."""
     found: list[Step] = []
-    visit: list[Step] = []
+    visit: dict[str, Step] = {}
+    before = None
     for step in steps:
-        if visit and (step.on_the_way, step.rank, step.to) != (
-            visit[0].on_the_way,
-            visit[0].rank,
-            visit[0].to,
-        ):
-            visit = []
-        same = next((one for one in visit if one.name == step.name), None)
-        if same is None:
-            visit.append(step)
+        where = step.on_the_way, step.rank, step.to
+        if where != before:
+            visit, before = {}, where
+        if (same := visit.setdefault(step.name, step)) is step:
             found.append(step)
             continue
         same.duration_ps += step.duration_ps

@@ -11,7 +11,8 @@ rashti2007 section 4.4 for windows of several pairs both ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import count
 
 from hcasim.mpi import Comm, Job, Request
@@ -22,7 +23,6 @@ from hcasim.workloads.mpi.group import (
     ERROR,
     SLACK,
     Group,
-    Kind,
     explain_resources,
     found,
     measure,
@@ -52,25 +52,21 @@ class Windows(Group):
     """Windows of messages without blocking; who receives answers each window.
 
     Of long messages windows are cut: once each further message of a window takes as long as the
-    one before, the rest of it is known.
-
-    Parameters:
-        targets: the peers that are sent to.
-        sources: those that send.
-        replies: whether who receives answers.
+    one before, the rest of it is known. Targets are the peers that are sent to, sources those that
+    send; those that do both need no answer.
     """
 
     def __init__(
-        self,
-        job: Job,
-        options: Options,
-        one: Comm,
-        peers: Sequence[Comm],
-        targets: Sequence[Comm],
-        sources: Sequence[Comm],
-        replies: bool = True,
+        self, job: Job, options: Options, one: Comm, peers: Sequence[Comm], way: str
     ) -> None:
-        self.targets, self.sources, self.replies = targets, sources, replies
+        half = len(peers) // 2
+        self.targets, self.sources = {
+            "send": (peers, ()),
+            "receive": ((), peers),
+            "both": (peers, peers),
+            "relay": (peers[:half], peers[half:]),
+        }[way]
+        self.replies = way != "both"
         super().__init__(job, options, one, peers)
 
     def timing(self) -> Laps:
@@ -162,58 +158,35 @@ class Windows(Group):
                 yield from comm.recv(REPLY, rank)
 
 
-def one_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
-    """Windows of one process to all peers."""
-    return Windows(job, options, one, peers, peers, ())
-
-
-def two_way(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
-    """Windows both ways at once, without a reply."""
-    return Windows(job, options, one, peers, peers, peers, replies=False)
-
-
-def sink(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
-    """Windows of all peers to one process."""
-    return Windows(job, options, one, peers, (), peers)
-
-
-def relay(job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> Windows:
-    """Windows of one process to half of its peers while the others send to it."""
-    half = len(peers) // 2
-    return Windows(job, options, one, peers, peers[:half], peers[half:])
-
-
-def _hub(kind: Kind[Windows], run: Run) -> list[Windows]:
-    """The first of all processes, with those of the other nodes."""
-    options = run.options
-    job = Job(run.sim, run.cluster, options.processes)
-    return [kind(job, options, job.worlds[0], job.worlds[options.processes :])]
-
-
-def _alone(kind: Kind[Windows], run: Run) -> list[Windows]:
-    return [one_pair(kind, run)]
-
-
-GROUPS: dict[str, tuple[Callable[[Kind[Windows], Run], list[Windows]], Kind[Windows]]] = {
-    "osu_bw": (_alone, one_way),
-    "osu_bibw": (_alone, two_way),
-    "osu_mbw_mr": (several_pairs, one_way),
-    "multi_bibw": (several_pairs, two_way),
-    "hotspot_send": (_hub, one_way),
-    "hotspot_recv": (_hub, sink),
-    "hotspot_both": (_hub, relay),
+WAYS = {
+    "osu_bw": "send",
+    "osu_bibw": "both",
+    "osu_mbw_mr": "send",
+    "multi_bibw": "both",
+    "hotspot_send": "send",
+    "hotspot_recv": "receive",
+    "hotspot_both": "relay",
 }
-"""Which processes form groups, and to whom windows go in each, by the name of the benchmark."""
+"""Where windows of a process go, by the name of the benchmark."""
 
 
 def bandwidth(run: Run) -> Result:
-    """What all groups carry together."""
-    grouped, kind = GROUPS[run.name]
-    groups = grouped(kind, run)
+    """What all groups carry together.
+
+    Those of a hotspot are the first of all processes with those of the other nodes.
+    """
+    kind, options = partial(Windows, way=WAYS[run.name]), run.options
+    if run.name.startswith("hotspot"):
+        job = Job(run.sim, run.cluster, options.processes)
+        groups = [kind(job, options, job.worlds[0], job.worlds[options.processes :])]
+    elif run.name in ("osu_bw", "osu_bibw"):
+        groups = [one_pair(kind, run)]
+    else:
+        groups = several_pairs(kind, run)
     measure(groups)
     messages = sum(
-        (len(one.targets) + len(one.sources)) * run.options.window / (one.laps.mean_ps() / 1e12)
+        (len(one.targets) + len(one.sources)) * options.window / (one.laps.mean_ps() / 1e12)
         for one in groups
     )
-    row = rate_columns(messages, run.options.size)
-    return found(groups, row, lambda: explain_resources(groups))
+    row = rate_columns(messages, options.size)
+    return found(groups, row, lambda: explain_resources(groups[0]))

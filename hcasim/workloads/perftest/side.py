@@ -8,8 +8,8 @@ from typing import ClassVar
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.verbs import MR, PD, SGE, Completion, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, ANSWERED, Endpoint, Steps, hold
+from hcasim.verbs import MR, Completion, SendWR, WROpcode
+from hcasim.workloads.end import ANSWERED, Endpoint, Steps, hold, receive
 from hcasim.workloads.options import Options
 
 RX_DEPTH = 512
@@ -32,21 +32,16 @@ def moderation(options: Options) -> int:
 
 
 class Side(Endpoint):
-    """One process: it sends, or receives, or both.
-
-    Parameters:
-        sends, receives: whether it does; who receives first waits for a message.
-        lap: messages of each queue pair after which the run may repeat itself.
+    """One process: it sends, or receives, or both; who receives first waits for a message.
 
     Attributes:
+        lap: messages of each queue pair after which the run may repeat itself.
         iters: messages of each queue pair.
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
-        saved_ps: time that messages take which were left out.
-        pace_error: relative error of that.
-        laps: that are complete; `lapped_ps` is when the last one was.
+        saved_ps, pace_error: time of messages that were left out, and its relative error.
+        laps: that are complete; `lapped_ps` is when the last one was, which `on_lap` is told.
         moved: tells how many bytes have left its node, or come there if it reads.
-        on_lap: is called at the end of each lap.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -72,7 +67,7 @@ class Side(Endpoint):
         self.ahead = min(RX_DEPTH, options.iters) if receives else 0
         entries = (self.depth + self.ahead) * options.qps
         depths = self.depth, max(1, self.ahead)
-        super().__init__(cluster, node, options, opcode, core, entries, depths)
+        super().__init__(cluster.sim, cluster.nodes[node], core, options, opcode, entries, depths)
         self.reliable = options.connection == "RC"
         self.peer: MR = self.buffer
         self.may_send = True
@@ -83,13 +78,12 @@ class Side(Endpoint):
         self.moved: Callable[[], float] = lambda: 0.0
         self.on_lap: Callable[[], None] = lambda: None
 
-    def register(self, pd: PD) -> None:
+    def register(self) -> None:
         # Each queue pair has a place to send from and one to receive in, on pages of their own.
         self.stride = -(-self.room // _PAGE) * _PAGE
         # Or any place of a region, of which each has one to send from and one to receive in.
         self._half = self.options.region or self.options.qps * self.stride
-        page_size = self.options.page_size
-        self.buffer: MR = pd.reg_mr(2 * self._half, ALL_ACCESS, page_size=page_size)
+        self.buffer = self.memory(2 * self._half)
 
     def connect(self, other: Side) -> None:
         """Connect each queue pair with its peer."""
@@ -150,9 +144,8 @@ class Side(Endpoint):
 
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
-        address = self.buffer.addr + self._half + number * self.stride
-        sge = SGE(address, self.room, self.buffer.lkey)
-        yield from self.qps[number].post_recv(RecvWR(sge))
+        place = self._half + number * self.stride
+        yield from self.qps[number].post_recv(receive(self.buffer, place, self.room))
 
     def _take(self, completion: Completion) -> Steps:
         number = self.numbers[completion.qpn]

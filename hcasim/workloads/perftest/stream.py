@@ -47,8 +47,7 @@ class Span:
 
     Parameters:
         moved: tell the bytes that each of those who are looked at has moved so far.
-        size: bytes to time; a quarter as many go before.
-        before: bytes that go before at least.
+        size: bytes to time; a quarter as many, and no fewer than `before`, go before.
         packets: of a message. Looks are the rarer the longer messages are.
 
     Attributes:
@@ -121,10 +120,7 @@ class Stream:
     out: the run ends as the whole one does. If even what is in flight is many packets, it ends at
     once, because one message is then like the next: what has not been moved yet takes as long as
     before. If nothing repeats itself for long, the pace of MOST packets stands for that of all that
-    are left out.
-
-    Parameters:
-        both_ways: whether both sides send; what they reach is added up.
+    are left out. What both sides reach, if both send, is added up.
     """
 
     looks_on: ClassVar[bool] = True
@@ -202,9 +198,7 @@ class Stream:
     def _leave_out(self, paces_ps: Sequence[float], together: int = 1) -> None:
         """Leave out as many messages as may be, and count them at the pace of those before.
 
-        Parameters:
-            paces_ps: time from message to message of each side that sends.
-            together: laps that repeat themselves.
+        Each side that sends has a pace, from message to message; so many laps repeat themselves.
         """
         if self.ends_at_once:
             self._end_error = self._cold_error

@@ -31,8 +31,7 @@ class Meter:
 
     Parameters:
         nodes: the numbers of those whose threads post.
-        warm: requests of all that are not counted.
-        most: requests of all that are counted at most.
+        warm, most: requests of all that are not counted, and that are counted at most.
         in_flight: requests of all in flight; a batch has no fewer if there are enough of them.
         exact: whether as many as that are counted in any case.
 
@@ -78,10 +77,10 @@ class Meter:
             self._before = {**self._posted}
             self.begun.succeed()
         self._next = min(self._total + self._batch, self._last)
-        batches = self.batches = len(self._times) - 1
-        if batches > 1:
-            self.error = max(UNPROVEN, self._scatter(batches))
-        settled = batches >= BATCHES and self.error <= ERROR and not self._exact
+        self.batches = len(self._times) - 1
+        if self.batches > 1:
+            self.error = max(UNPROVEN, self._scatter(self.batches))
+        settled = self.batches >= BATCHES and self.error <= ERROR and not self._exact
         if self._total >= self._last:
             self.error = 0.0
             self.over.succeed()
@@ -107,9 +106,7 @@ class Thread(Protocol):
 
     @property
     def in_flight(self) -> int: ...
-
-    def run(self, meter: Meter) -> Steps:
-        """Post requests for ever, and have them counted."""
+    def run(self, meter: Meter) -> Steps: ...
 
 
 def metered(run: Run, threads: Sequence[Thread]) -> Meter:

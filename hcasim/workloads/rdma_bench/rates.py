@@ -17,9 +17,9 @@ def _threads(
     run: Run, node: int, count: int, threads: int, opcode: WROpcode | None = None
 ) -> list[Worker]:
     """Threads of a node with so many queue pairs each."""
-    opcode = opcode or OPCODES[run.options.verb]
+    opcode, home = opcode or OPCODES[run.options.verb], run.cluster.nodes[node]
     return [
-        Worker(run.cluster, node, thread, run.options, opcode, count, node * threads + thread)
+        Worker(run.sim, home, thread, run.options, opcode, count, node * threads + thread)
         for thread in range(threads)
     ]
 
@@ -91,13 +91,9 @@ def rw_tput_sender(run: Run) -> Result:
 def measure(
     run: Run, threads: Sequence[Thread], role: str, share: float = 1.0, size: int = 0
 ) -> Result:
-    """Let threads run until their rate is known.
+    """Let threads run until their rate is known; of all of them a share is asked for.
 
-    Parameters:
-        threads: those that send.
-        role: what their nodes are.
-        share: of the rate of all, what is asked for.
-        size: bytes of what they send, if not those that the options say.
+    What they send has so many bytes, if not those that the options say.
     """
     meter = metered(run, threads)
     rates = [rate / 1e6 for rate in meter.rates()]

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from itertools import chain, count
 
-from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event
-from hcasim.verbs import CQ, MR, PD, SGE, Context, QPType, RecvWR, SendWR, WROpcode
+from hcasim.verbs import CQ, PD, SGE, QPType, SendWR, WROpcode
 from hcasim.verbs.requests import GRH_SIZE
-from hcasim.workloads.end import ALL_ACCESS, Steps, hold, join, stride
+from hcasim.workloads.end import Program, Steps, hold, join, receive, request, stride
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.rates import measure
 from hcasim.workloads.rdma_bench.worker import SendQueue
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Run
+
+WRITE, SEND = WROpcode.RDMA_WRITE, WROpcode.SEND
 
 
 def client_threads(options: Options) -> int:
@@ -44,9 +45,6 @@ def queue_pairs(options: Options) -> int:
     return client_threads(options) + options.processes * options.qps * options.ports
 
 
-WRITE, SEND = WROpcode.RDMA_WRITE, WROpcode.SEND
-
-
 def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = None) -> SendQueue:
     """A queue for messages of a size; ``replies`` is that of datagrams, if it receives any."""
     opcode, kind = (WRITE, QPType.UC) if replies is None else (SEND, QPType.UD)
@@ -57,35 +55,32 @@ def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = 
     return SendQueue(pd, cq, options, kind, size, limit, 2 * options.window, replies, port)
 
 
-class RequestRegion:
+class RequestRegion(Program):
     """Memory of the server with a place for each request that may be in flight.
 
-    Attributes:
-        waiting: requests that no thread of the server has taken, by thread and client's thread.
+    Requests wait, by thread and client's thread, until a thread of the server takes them.
     """
 
-    def __init__(self, cluster: Cluster, node: Node, options: Options) -> None:
-        self.pd = PD(Context(cluster.sim, node))
-        self._sim = cluster.sim
-        self._size, self._stride = options.size, stride(options.size)
+    def __init__(self, run: Run) -> None:
+        options = run.options
+        super().__init__(run.sim, run.cluster.nodes[options.clients], 0, options)
+        self._stride = stride(options.size)
         self._window, self._clients = options.window, client_threads(options)
-        threads, page = options.processes, options.page_size
-        length = threads * self._clients * self._window * self._stride
-        self.memory: MR = self.pd.reg_mr(length, ALL_ACCESS, page_size=page)
-        hold(self.memory, page)
-        self.memory.listen(self._written)
+        threads = options.processes
+        self.all = self.memory(threads * self._clients * self._window * self._stride)
+        hold(self.all, options.page_size)
+        self.all.listen(self._written)
         self.waiting = [[0] * self._clients for _ in range(threads)]
         self._arrivals: list[Event | None] = [None] * threads
 
-    def address(self, thread: int, client: int, slot: int) -> int:
-        """Where a client's thread writes a request to a thread of the server."""
-        place = (thread * self._clients + client) * self._window + slot
-        return self.memory.addr + place * self._stride
+    def place(self, thread: int, client: int, slot: int) -> int:
+        """Where in it a client's thread writes a request to a thread of the server."""
+        return ((thread * self._clients + client) * self._window + slot) * self._stride
 
     def _written(self, address: int, length: int) -> None:
-        place, end = divmod(address + length - 1 - self.memory.addr, self._stride)
+        place, end = divmod(address + length - 1 - self.all.addr, self._stride)
         # Only the last packet of a request ends where the request does.
-        if end == self._size - 1:
+        if end == self.options.size - 1:
             thread, client = divmod(place // self._window, self._clients)
             self.waiting[thread][client] += 1
             event, self._arrivals[thread] = self._arrivals[thread], None
@@ -94,50 +89,39 @@ class RequestRegion:
 
     def arrival(self, thread: int) -> Event:
         """The next request to a thread."""
-        event = self._arrivals[thread] = self._sim.event()
+        event = self._arrivals[thread] = self.sim.event()
         return event
 
 
-class Client:
+class Client(Program):
     """A thread that keeps a window of requests in flight, to the server's threads in turn.
 
-    Parameters:
-        number: its number among those of all clients.
-        region: where its requests go.
-
-    Attributes:
-        port: that it uses, from 0.
-        asked, answered: its requests so far, and the replies that it has taken.
+    Its number is that among the threads of all clients; the port counts from 0.
     """
 
-    def __init__(
-        self, cluster: Cluster, number: int, options: Options, region: RequestRegion
-    ) -> None:
+    def __init__(self, run: Run, number: int, region: RequestRegion) -> None:
+        options = run.options
         node, thread = divmod(number, options.client_processes)
-        self._options, self._number, self._region = options, number, region
+        super().__init__(run.sim, run.cluster.nodes[node], thread, options)
+        self._number, self._region = number, region
         self.port = number % options.ports
-        pd = PD(Context(cluster.sim, cluster.nodes[node], thread))
         reply = reply_size(options)
         room = stride(reply + GRH_SIZE)
-        length = max(options.size, options.window * room)
-        buffer = self._buffer = pd.reg_mr(length, ALL_ACCESS, page_size=options.page_size)
-        self._replied = CQ(pd.context, 2 * options.window)
-        self._requests = _queue(pd, options, options.size, self.port)
-        self.replies = _queue(pd, options, reply, self.port, self._replied).qp
+        buffer = self._buffer = self.memory(max(options.size, options.window * room))
+        self._replied = CQ(self.context, 2 * options.window)
+        self._requests = _queue(self.pd, options, options.size, self.port)
+        self.replies = _queue(self.pd, options, reply, self.port, self._replied).qp
         self.replies.activate()
         join(self._requests.qp, _queue(region.pd, options, options.size, self.port).qp)
         # Those of a window of replies, each with a place of its own.
-        self._receives = [
-            RecvWR(SGE(buffer.addr + slot * room, room, buffer.lkey))
-            for slot in range(options.window)
-        ]
-        for receive in 2 * self._receives:
-            self.replies.prepost_recv(receive)
+        self._receives = [receive(buffer, slot * room, room) for slot in range(options.window)]
+        for one in 2 * self._receives:
+            self.replies.prepost_recv(one)
         self.asked = self.answered = 0
 
     def run(self) -> Steps:
         """Ask for ever."""
-        options = self._options
+        options = self.options
         slots = [0] * options.processes
         for self.asked in count():
             if self.asked >= options.window:
@@ -155,53 +139,36 @@ class Client:
             yield from self.replies.post_recv_list(self._receives)
 
     def _request(self, thread: int, slot: int) -> SendWR:
-        return SendWR(
-            WRITE,
-            SGE(self._buffer.addr, self._options.size, self._buffer.lkey),
-            remote_addr=self._region.address(thread, self._number, slot),
-            rkey=self._region.memory.rkey,
-            inline=self._requests.inline,
-            signaled=self._requests.count(),
-        )
+        there = self._region.place(thread, self._number, slot)
+        how = {"inline": self._requests.inline, "signaled": self._requests.count()}
+        return request(WRITE, self._buffer, 0, self.options.size, self._region.all, there, **how)
 
 
-class Server:
+class Server(Program):
     """A thread that polls its places of the region, and replies to what it finds.
 
     It looks at the clients in turn, once at each, and takes no more requests than a list has; their
     replies are posted together, those of one port in a list. The next list goes over the next of
     its queue pairs.
 
-    Parameters:
-        thread: its number on the node, which is that of its processor.
-
     Attributes:
-        in_flight: requests at most that it has not answered.
         queues: those that it replies over, of each port.
         replied, posts: its replies so far, and the lists or single ones that they were posted as.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        thread: int,
-        options: Options,
-        region: RequestRegion,
-        clients: list[Client],
-    ) -> None:
-        home = self.home = cluster.nodes[options.clients]
-        context = self._context = Context(cluster.sim, home, thread)
-        self._sim, self._look = cluster.sim, context.stack.poll_memory
-        pd = PD(context)
-        self._options, self._thread, self._region = options, thread, region
+    def __init__(self, run: Run, thread: int, region: RequestRegion, clients: list[Client]) -> None:
+        options = run.options
+        super().__init__(run.sim, region.home, thread, options)
+        self._thread, self._region = thread, region
+        self._look = self.context.stack.poll_memory
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]
         self.in_flight = -(-len(clients) * options.window // options.processes)
         size = reply_size(options)
-        buffer: MR = pd.reg_mr(size, ALL_ACCESS, page_size=options.page_size)
+        buffer = self.memory(size)
         self._sge = SGE(buffer.addr, size, buffer.lkey)
-        received = CQ(context, 1)
+        received = CQ(self.context, 1)
         self.queues = [
-            [_queue(pd, options, size, port, received) for _ in range(options.qps)]
+            [_queue(self.pd, options, size, port, received) for _ in range(options.qps)]
             for port in range(options.ports)
         ]
         for queue in chain(*self.queues):
@@ -210,24 +177,23 @@ class Server:
 
     def run(self, meter: Meter) -> Steps:
         """Reply for ever, and have the replies counted."""
-        options, core, turn = self._options, self._context.core, 0
-        work = self._context.stack.service
+        work, turn = self.context.stack.service, 0
         while True:
             found = yield from self._poll()
             if work:
-                yield core.work(work * len(found))
+                yield self.context.core.work(work * len(found))
             for port, queues in enumerate(self.queues):
                 requests = [client for client in found if self._clients[client][0] == port]
                 if requests:
                     yield from self._post(queues[turn], requests)
-            turn = (turn + 1) % options.qps
+            turn = (turn + 1) % self.options.qps
             self.replied += len(found)
             meter.posted(self.home.index, len(found))
 
     def _poll(self) -> Generator[Event, object, list[int]]:
         """Look at each client's next place, and take up to a list of requests."""
         waiting, found = self._region.waiting[self._thread], []
-        core, looks = self._context.core, 0
+        core, looks = self.context.core, 0
         if not any(waiting):
             yield from self._spin(len(waiting))
         for _ in waiting:
@@ -238,7 +204,7 @@ class Server:
                 found.append(client)
                 yield core.work(looks * self._look)
                 looks = 0
-                if len(found) == self._options.post_list:
+                if len(found) == self.options.post_list:
                     break
         if looks:
             yield core.work(looks * self._look)
@@ -246,10 +212,10 @@ class Server:
 
     def _spin(self, clients: int) -> Steps:
         """Look at one place after the other until there is a request somewhere."""
-        began = self._sim.now
+        began = self.sim.now
         yield self._region.arrival(self._thread)
         if self._look:
-            self._next = (self._next + (self._sim.now - began) // self._look) % clients
+            self._next = (self._next + (self.sim.now - began) // self._look) % clients
 
     def _post(self, queue: SendQueue, clients: list[int]) -> Steps:
         yield from queue.room(len(clients))
@@ -263,19 +229,17 @@ class Server:
         yield from queue.qp.post_send_list(replies)
 
 
-def build(cluster: Cluster, options: Options) -> tuple[list[Client], list[Server]]:
+def build(run: Run) -> tuple[list[Client], list[Server]]:
     """The threads of all clients, and those of the server behind them."""
-    region = RequestRegion(cluster, cluster.nodes[options.clients], options)
-    threads = range(client_threads(options))
-    clients = [Client(cluster, number, options, region) for number in threads]
-    servers = range(options.processes)
-    return clients, [Server(cluster, thread, options, region, clients) for thread in servers]
+    region = RequestRegion(run)
+    clients = [Client(run, number, region) for number in range(client_threads(run.options))]
+    return clients, [Server(run, n, region, clients) for n in range(run.options.processes)]
 
 
 def request_reply(run: Run) -> Result:
     """Clients' threads ask, a server's threads reply. The rate is that of the server's replies."""
     options = run.options
-    clients, servers = build(run.cluster, options)
+    clients, servers = build(run)
     for client in clients:
         run.sim.process(client.run())
     found = measure(run, servers, "server", size=reply_size(options))

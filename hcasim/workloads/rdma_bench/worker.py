@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from itertools import chain
 
-from hcasim.cluster import Cluster
-from hcasim.engine import Event
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Context, QPType, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, ATOMICS, Steps, hold, places, stride
+from hcasim.cluster import Node
+from hcasim.engine import Event, Simulator
+from hcasim.verbs import CQ, MR, PD, QP, QPType, SendWR, WROpcode
+from hcasim.workloads.end import ATOMICS, Program, Steps, hold, places, request, stride
 from hcasim.workloads.laps import turns
 from hcasim.workloads.options import Access, Options
 from hcasim.workloads.rdma_bench.meter import Meter
@@ -36,15 +36,11 @@ class SendQueue:
     """A queue pair whose requests ask for few completions, each of which stands for several.
 
     Parameters:
-        size: bytes of its messages.
-        inline: longest message inside the request, in bytes.
+        size, inline: bytes of its messages, and of the longest inside the request.
         receives: that its receive queue holds; their completions go to ``received``, if given.
-        port: that it uses, from 0.
 
     Attributes:
-        inline: whether its messages are inside the requests.
-        sent: requests that were posted.
-        complete: those that are known to be complete.
+        sent, complete: requests that were posted, and those that are known to be complete.
     """
 
     def __init__(
@@ -92,18 +88,13 @@ class SendQueue:
             yield from self.take()
 
 
-class Worker:
-    """One thread, with a processor, a protection domain and a buffer of its own.
+class Worker(Program):
+    """One thread, with a buffer of its own and so many queue pairs.
 
     A request waits until the one that is a window before it is complete: it polls the completion
     queue of that one's queue pair if each request has a completion, or else, for what brings data
     back, the place in the buffer where the data arrives. Writes of which few have completions are
     only bound by those: before a request that has one is posted, the one before it is polled.
-
-    Parameters:
-        thread: its number on the node, which is that of its processor.
-        queue_pairs: how many it has.
-        seed: of what it draws.
 
     Attributes:
         connected: its queues that lead to another thread, with the buffer of that.
@@ -112,31 +103,26 @@ class Worker:
 
     def __init__(
         self,
-        cluster: Cluster,
-        node: int,
+        sim: Simulator,
+        home: Node,
         thread: int,
         options: Options,
         opcode: WROpcode,
         queue_pairs: int,
         seed: int,
     ) -> None:
-        self._sim, self._options, self._opcode = cluster.sim, options, opcode
+        super().__init__(sim, home, thread, options)
+        self._opcode, self._seed = opcode, seed
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
         self._answers = self._windowed and self._every > 1
         size = options.size
         region = options.region or options.post_list * stride(size)
-        home = self.home = cluster.nodes[node]
-        # A thread that does nothing takes no processor from another.
-        context = self._context = Context(cluster.sim, home, thread % len(home.cores))
-        pd = PD(context)
-        room = max(region, options.window * size)
-        self.buffer: MR = pd.reg_mr(room, ALL_ACCESS, page_size=options.page_size)
+        self.buffer = self.memory(max(region, options.window * size))
         hold(self.buffer, options.page_size)
         inline, kind = size if options.inline else 0, QPType[options.connection]
-        cqs = [CQ(context, options.tx_depth) for _ in range(queue_pairs)]
-        self.queues = [SendQueue(pd, cq, options, kind, size, inline) for cq in cqs]
-        self._seed = seed
+        cqs = [CQ(self.context, options.tx_depth) for _ in range(queue_pairs)]
+        self.queues = [SendQueue(self.pd, cq, options, kind, size, inline) for cq in cqs]
         self.connected: list[tuple[SendQueue, MR]] = []
         access: Access = options.access if options.region else "sequential"
         align = ATOMIC if opcode in ATOMICS.values() else 1
@@ -155,7 +141,7 @@ class Worker:
 
     @property
     def in_flight(self) -> int:
-        return in_flight(self._options, len(self.connected))
+        return in_flight(self.options, len(self.connected))
 
     def connect(self, number: int, other: Worker, its_number: int) -> None:
         """Connect one of its queue pairs with one of another thread, to which it sends."""
@@ -164,15 +150,11 @@ class Worker:
         self.connected.append((queue, other.buffer))
 
     def run(self, meter: Meter) -> Steps:
-        """Post requests for ever, and have them counted.
-
-        Each queue pair has one turn before others are drawn.
-        """
+        """Post requests for ever; each queue pair has one turn before others are drawn."""
         if self._answers:
             self.buffer.listen(self._written)
-        options, number = self._options, len(self.connected)
-        order = chain(range(number), turns(options.pattern, number, self._seed))
-        for turn in order:
+        options, number = self.options, len(self.connected)
+        for turn in chain(range(number), turns(options.pattern, number, self._seed)):
             requests = []
             for _ in range(options.post_list):
                 requests.append((yield from self._next(turn)))
@@ -181,11 +163,11 @@ class Worker:
 
     def _next(self, turn: int) -> Generator[Event, object, SendWR]:
         """Wait until there is room for one more request, and return it."""
-        size, posted = self._options.size, self.posted
-        slot = posted % self._options.window
-        if self._answers and posted >= self._options.window:
+        size, posted = self.options.size, self.posted
+        slot = posted % self.options.window
+        if self._answers and posted >= self.options.window:
             yield from self._await(slot)
-        elif self._windowed and posted >= self._options.window:
+        elif self._windowed and posted >= self.options.window:
             yield from self._used[slot].take()
         queue, target = self.connected[turn]
         if self._every > 1 and queue.sent and queue.sent % self._every == 0:
@@ -193,18 +175,11 @@ class Worker:
         self._used[slot], self.posted = queue, posted + 1
         place = next(self._places)
         near = slot * size if self._answers else place
-        return SendWR(
-            self._opcode,
-            SGE(self.buffer.addr + near, size, self.buffer.lkey),
-            remote_addr=target.addr + place,
-            rkey=target.rkey,
-            inline=queue.inline,
-            signaled=queue.count(),
-            compare_add=1,
-        )
+        how = {"inline": queue.inline, "signaled": queue.count(), "compare_add": 1}
+        return request(self._opcode, self.buffer, near, size, target, place, **how)
 
     def _written(self, address: int, length: int) -> None:
-        slot, rest = divmod(address + length - self.buffer.addr, self._options.size)
+        slot, rest = divmod(address + length - self.buffer.addr, self.options.size)
         # Only the last packet of an answer ends where its place does.
         if rest == 0:
             self._arrived[slot - 1] = True
@@ -214,8 +189,8 @@ class Worker:
 
     def _await(self, slot: int) -> Steps:
         while not self._arrived[slot]:
-            self._waking = self._sim.event()
+            self._waking = self.sim.event()
             yield self._waking
         self._arrived[slot] = False
         self._answered += 1
-        yield self._context.core.work(self._context.stack.poll_memory)
+        yield self.context.core.work(self.context.stack.poll_memory)

@@ -7,7 +7,7 @@ from hcasim.workloads.end import OPCODES, join, rate_columns
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.windows.plan import ALL, WindowPlan
-from hcasim.workloads.windows.process import Lane, Process, ReadProcess
+from hcasim.workloads.windows.process import Lane, Process
 from hcasim.workloads.workload import Run
 
 NEGLIGIBLE = 2**24
@@ -62,10 +62,9 @@ def measure(run: Run) -> Result:
     sim, cluster, options = run.sim, run.cluster, run.options
     opcode = OPCODES[options.verb]
     reads = opcode is WROpcode.RDMA_READ
-    kind = ReadProcess if reads else Process
     processes: list[Process] = []
     for index in range(options.processes):
-        a, b = (kind(cluster, node, index, options, opcode) for node in range(2))
+        a, b = (Process(run, node, index, opcode) for node in range(2))
         _pair(a, b, index, options, run.name == "window_bibw")
         processes += [a, b]
     for process in processes:

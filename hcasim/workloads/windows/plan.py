@@ -37,7 +37,7 @@ COLD_PACKETS = 8192
 
 
 class Pace(NamedTuple):
-    """Time between messages in ps, its relative error, and whether they follow periodically."""
+    """Time between messages in ps, whether they follow periodically, and its relative error."""
 
     step_ps: int
     periodic: bool
@@ -45,13 +45,10 @@ class Pace(NamedTuple):
 
 
 def find_pace(finished_ps: Sequence[int]) -> Pace | None:
-    """The pace of messages in the middle of a window, or None if it is not steady.
+    """The pace of messages, or of groups abreast, in the middle of a window, by their completion.
 
-    If the messages are not periodic, which happens when several streams compete out of step, it
-    is their mean, provided that it is known within 0.8 percent.
-
-    Parameters:
-        finished_ps: when each message, or each group of messages abreast, was complete.
+    If they are not periodic, which happens when several streams compete out of step, it is their
+    mean, provided that it is known within 0.8 percent; else there is none.
     """
     intervals = [b - a for a, b in pairwise(finished_ps)][1:-1]
     period = find_period(intervals, longest=4, repeats=2, slack=PERIOD_SLACK)
@@ -67,16 +64,8 @@ class WindowPlan:
 
     A window of many packets is cut short: in the middle of it one message is like the other,
     so its full duration is that of the short one and the pace for each message left out. The
-    first window only warms the caches and is shorter still.
-
-    Parameters:
-        full: messages of a whole window.
-        packets: packets of a message.
-        abreast: messages that travel at the same time, one on each queue pair.
-        exact: whether every window has to be run in full.
-
-    Attributes:
-        shortened: whether windows are cut short.
+    first window only warms the caches and is shorter still. Messages travel abreast, one on each
+    queue pair.
     """
 
     def __init__(self, full: int, packets: int, abreast: int, exact: bool) -> None:
@@ -106,12 +95,7 @@ class WindowPlan:
 
 
 def _laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
-    """How windows are timed of messages of so many packets.
-
-    Parameters:
-        depth: entries of each send queue.
-        on_page: how many of them lie on a page, which is looked up.
-    """
+    """How windows are timed, whose send queues have so many entries, some of them on a page."""
     cycle = options.qps // gcd(options.qps, options.window)
     if 0 < options.reuse < ALL and not options.exact:
         # Which entries of a cache displace which others differs from window to window.
@@ -129,16 +113,7 @@ def _laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
 
 
 class Timing:
-    """The time of the windows of a process that sends.
-
-    Parameters:
-        depth: entries of each send queue.
-        stride: bytes from one entry of a queue to the next.
-        packets: of a message.
-
-    Attributes:
-        laps: durations of whole windows.
-    """
+    """The time of the windows of a process that sends, as laps."""
 
     def __init__(self, options: Options, depth: int, stride: int, packets: int) -> None:
         self.laps = _laps(options, depth, PAGE // stride, packets)

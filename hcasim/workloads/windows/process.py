@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from hcasim.catalog import Adapter
-from hcasim.cluster import Cluster
-from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, Context, RecvWR, SendWR, WROpcode
+from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
-from hcasim.workloads.end import Steps
+from hcasim.workloads.end import Program, Steps, receive, request
 from hcasim.workloads.options import Options
 from hcasim.workloads.windows.plan import ALL, Timing, WindowPlan
+from hcasim.workloads.workload import Run
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
@@ -37,9 +37,6 @@ class FurtherBuffers:
     are so many that the adapter no longer holds the translations of any of them when it has its
     turn again. They are registered when they are first used, which takes no simulated time. The
     method is that of MIBA, which sur2005 section 4.3 uses.
-
-    Attributes:
-        on_new: is told of each one.
     """
 
     def __init__(self, pd: PD, options: Options) -> None:
@@ -73,16 +70,13 @@ def enough_buffers(adapter: Adapter, options: Options) -> int:
     return 1 + 2 * max(adapter.mpt.entries, adapter.mtt.entries // pages)
 
 
-class Process:
+class Process(Program):
     """One process of a pair: it sends windows, or receives them, or both."""
 
-    def __init__(
-        self, cluster: Cluster, node: int, core: int, options: Options, opcode: WROpcode
-    ) -> None:
-        sim = self.sim = cluster.sim
-        self.options, self.opcode = options, opcode
-        context = Context(sim, cluster.nodes[node], core)
-        self.pd = PD(context)
+    def __init__(self, run: Run, node: int, core: int, opcode: WROpcode) -> None:
+        options, sim = run.options, run.sim
+        super().__init__(sim, run.cluster.nodes[node], core, options)
+        self.opcode, context = opcode, self.context
         self.depth = 2 * options.window * max(1, options.ports) + 16
         self.cq = CQ(context, 8 * self.depth * options.qps)
         self.source = self._register()
@@ -108,15 +102,9 @@ class Process:
         self._data_qps: dict[int, int] = {}
         self._receives: Counter[int] = Counter()
 
-    @property
-    def striped(self) -> bool:
-        """Whether control messages announce the data."""
-        return self.options.mode == "striping"
-
-    @property
-    def notified(self) -> bool:
-        """Whether the receiver learns of messages from its completion queue."""
-        return self.striped or self.opcode is WROpcode.SEND
+        # Whether control messages announce the data, and whether the completion queue does.
+        self.striped = options.mode == "striping"
+        self.notified = self.striped or opcode is WROpcode.SEND
 
     def new_qp(self, port: int) -> QP:
         """A queue pair on a port, numbered from 0."""
@@ -166,25 +154,20 @@ class Process:
         assert self.receiver is not None
         source = self.further_sources.find(self._turn) or self.source
         further = self.receiver.further_targets.find(self._turn)
+        inline = self.options.inline
         for lane, offset, length in self.message_parts():
             target = further or lane.target
-            request = SendWR(
-                self.opcode,
-                SGE(source.addr + offset, length, source.lkey),
-                remote_addr=target.addr + offset,
-                rkey=target.rkey,
-                inline=self.options.inline,
-            )
-            yield from lane.qp.post_send(request)
+            to = target, offset
+            message = request(self.opcode, source, offset, length, *to, inline=inline)
+            yield from lane.qp.post_send(message)
             self._posted += 1
             if self.striped:
                 yield from self._say(lane.qp, CONTROL_SIZE)
                 self._posted += 1
 
     def _say(self, qp: QP, size: int) -> Steps:
-        yield from qp.post_send(
-            SendWR(WROpcode.SEND, SGE(self.source.addr, size, self.source.lkey))
-        )
+        sge = SGE(self.source.addr, size, self.source.lkey)
+        yield from qp.post_send(SendWR(WROpcode.SEND, sge))
 
     def prepare(self) -> Steps:
         """Post the receives that the first window needs."""
@@ -206,7 +189,7 @@ class Process:
             self._receives[qp.qp_num] += 1
             message = turn * len(self._data_qps) + self._data_qps[qp.qp_num]
             buffer = self.further_targets.find(message) or self.incoming[0]
-        yield from qp.post_recv(RecvWR(SGE(buffer.addr, buffer.length, buffer.lkey)))
+        yield from qp.post_recv(receive(buffer, 0, buffer.length))
 
     def _progress(self) -> Steps:
         completion = yield from self.cq.wait()
@@ -251,7 +234,8 @@ class Process:
             while self.cq.queue.entries:
                 yield from self._progress()
         if self.sends:
-            self._replies -= 1
+            # Nobody has to reply to who fetches messages itself.
+            self._replies -= self.opcode is not WROpcode.RDMA_READ
             while self._replies < 0 or len(self._completions) < self._posted:
                 yield from self._progress()
 
@@ -270,13 +254,3 @@ class Process:
                     self.on_first_lap()
                 if self.timing.laps.done:
                     self.finished.succeed()
-
-
-class ReadProcess(Process):
-    """A process that fetches its messages itself, so nobody has to reply."""
-
-    def window(self, length: int) -> Steps:
-        for _ in range(length):
-            yield from self._post_message()
-        while len(self._completions) < self._posted:
-            yield from self._progress()

@@ -30,17 +30,6 @@ def test_the_percentage_of_reuse_is_exact_and_spread_evenly(reuse: int) -> None:
             assert abs(sum(reused[start : start + length]) - length * reuse / 100) <= 1
 
 
-def test_a_message_finds_the_same_buffer_whoever_asks_and_when() -> None:
-    found = buffers(25)
-    late = found.find(30)
-    assert late is not None
-    first = [found.find(message) for message in range(31)]
-    assert first[30] is late
-    assert len({mr.lkey for mr in first if mr is not None}) == min(
-        sum(mr is not None for mr in first), enough_buffers(machine(TIGHT).adapter, Options())
-    )
-
-
 @pytest.mark.parametrize("size", [64, 4096, 65536])
 def test_there_are_so_many_further_buffers_that_both_caches_have_forgotten_each(size: int) -> None:
     adapter = machine(TIGHT).adapter

@@ -1,13 +1,10 @@
 """The bus alone: a device with a DMA engine, places in a window, caches and translation."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
-from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
 from hcasim.runs.benchmark import bench
 from hcasim.runs.foreign import to_trace
 from hcasim.workloads import Options, run_point
@@ -15,6 +12,10 @@ from hcasim.workloads import Options, run_point
 HASWELL = resolve("pcie-bench-haswell")
 BROADWELL = resolve("pcie-bench-broadwell")
 K, M = 1024, 1024 * 1024
+
+
+def haswell(parameter: str, value: int) -> Machine:
+    return resolve("pcie-bench-haswell", overrides={f"adapter.{parameter}": value})
 
 
 def run(workload: str, machine: Machine = BROADWELL, **options: Any) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def latency(**options: Any) -> float:
 
 
 def test_software_of_a_device_keeps_as_many_operations_in_flight_as_it_has_threads() -> None:
-    one = resolve("pcie-bench-haswell", overrides={"adapter.dma.operations": 1})
+    one = haswell("dma.operations", 1)
     alone = run("lat_rd", one)["latency_us"]
     # Each begins when the one before it has ended.
     assert run("bw_rd", one)["rate_Mps"] == pytest.approx(1 / alone, rel=2e-3, abs=0)
@@ -41,14 +42,6 @@ def test_reads_and_writes_in_turn_are_counted_together_and_each_way() -> None:
         assert row["bandwidth_MBps"] == 2 * row["each_way_MBps"]
     alone = run("bw_rd", HASWELL, size=2048)["bandwidth_MBps"]
     assert 0.8 * alone < run("bw_rdwr", HASWELL, size=2048)["each_way_MBps"] < alone
-
-
-def test_places_at_random_are_the_same_each_time() -> None:
-    assert run("bw_rd", window_bytes=M, iommu="on") == run("bw_rd", window_bytes=M, iommu="on")
-
-
-def test_a_window_of_one_place_is_always_the_same_place() -> None:
-    assert run("bw_rd", window_bytes=64, iommu="on") == run("bw_rd", iommu="on")
 
 
 def test_pages_that_the_iommu_does_not_hold_cost_a_walk_each() -> None:
@@ -94,14 +87,6 @@ def test_a_read_behind_a_write_of_a_command_waits_for_that() -> None:
     assert 0 < behind - alone - write < 0.016
 
 
-@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
-@pytest.mark.parametrize("machine", [HASWELL, resolve("liu2004")], ids=lambda one: one.id)
-def test_longer_operations_are_never_slower(workload: str, machine: Machine) -> None:
-    sizes = [2**n for n in range(6, 13 if machine is HASWELL else 17)]
-    found = [run(workload, machine, size=size)["bandwidth_MBps"] for size in sizes]
-    assert all(after >= before * 0.999 for before, after in pairwise(found))
-
-
 @pytest.mark.parametrize("window", [1, 8, 64])
 def test_reads_and_writes_in_turn_are_as_fast_however_long_an_operation_is(window: int) -> None:
     liu = resolve("liu2004")
@@ -111,24 +96,10 @@ def test_reads_and_writes_in_turn_are_as_fast_however_long_an_operation_is(windo
     assert more == pytest.approx(page, rel=1e-3, abs=0)
 
 
-@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr"])
-@pytest.mark.parametrize(
-    "options", [{"size": 64}, {"size": 512}, {"size": 64, "window_bytes": M, "iommu": "on"}]
-)
-def test_a_short_run_is_what_a_long_one_gives(workload: str, options: dict[str, Any]) -> None:
-    short = run(workload, **options)["bandwidth_MBps"]
-    full = run(workload, **options, iters=150, warmup=50, exact=True)["bandwidth_MBps"]
-    assert short == pytest.approx(full, rel=0.01, abs=0)
-
-
 @pytest.mark.parametrize(
     ("workload", "options", "words"),
     [
-        (
-            "write_lat",
-            {},
-            "write_lat: found with nfp-6000, which is no RDMA adapter; allowed: bw_rd",
-        ),
+        ("write_lat", {}, "found with nfp-6000, which is no RDMA adapter; allowed: bw_rd"),
         ("bw_rd", {"window": 8}, "whose software keeps 95 operations in flight"),
         ("lat_rd", {"path": "command", "size": 128}, "allowed: up to 64, as nfp-6000 has it"),
         ("bw_rd", {"iommu": "on"}, "haswell-e5-2620v3 has no section iommu"),
@@ -154,66 +125,28 @@ def test_a_result_says_no_window_where_the_device_has_its_own() -> None:
     assert bench("bw_rd", "liu2004", size=64).to_dict()["options"]["window"] == 64
 
 
-def test_look_ups_are_counted() -> None:
-    used = bench("bw_rd", "pcie-bench-broadwell", size=64, window_bytes="256K", iommu="on")
-    assert used.counters["iommu_misses"] == 64
-    assert used.counters["iommu_hits"] > 1000
-
-
 def test_a_trace_of_a_device_tells_no_transport() -> None:
     trace = to_trace(bench("bw_rd", "pcie-bench-haswell", size=64))
     assert (trace.header.device.name, trace.header.device.transport) == ("nfp-6000", "")
     assert trace.header.port.mtu is None
 
 
-def test_a_device_makes_no_cluster() -> None:
-    with pytest.raises(ValueError, match="nfp-6000 is no RDMA adapter"):
-        Cluster(Simulator(), HASWELL)
-
-
 @pytest.mark.parametrize(
-    ("workload", "testbed", "options", "overrides", "binds"),
+    ("workload", "machine", "options", "binds"),
     [
-        ("bw_rdwr", "pcie-bench-haswell", {}, {}, "dma.writes"),
-        ("bw_rd", "pcie-bench-haswell", {"size": 2 * K}, {}, "bus.downstream"),
-        ("bw_wr", "liu2004", {"size": 64 * K}, {}, "bus.upstream"),
-        (
-            "bw_rd",
-            "pcie-bench-broadwell",
-            {"window_bytes": 64 * M, "iommu": "on"},
-            {},
-            "host.iommu_walks",
-        ),
-        (
-            "bw_rd",
-            "pcie-bench-haswell",
-            {"size": 2 * K},
-            {"adapter.bus.read_tags": 4},
-            "bus.read_tags",
-        ),
-        (
-            "bw_rd",
-            "pcie-bench-haswell",
-            {},
-            {"adapter.dma.operations": 2},
-            "device.operations",
-        ),
-        ("bw_rd", "pair", {"window": 2}, {}, "device.operations"),
+        ("bw_rdwr", HASWELL, {}, "dma.writes"),
+        ("bw_rd", HASWELL, {"size": 2 * K}, "bus.downstream"),
+        ("bw_wr", resolve("liu2004"), {"size": 64 * K}, "bus.upstream"),
+        ("bw_rd", BROADWELL, {"window_bytes": 64 * M, "iommu": "on"}, "host.iommu_walks"),
+        ("bw_rd", haswell("bus.read_tags", 4), {"size": 2 * K}, "bus.read_tags"),
+        ("bw_rd", haswell("dma.operations", 2), {}, "device.operations"),
+        ("bw_rd", resolve("pair"), {"window": 2}, "device.operations"),
     ],
 )
 def test_what_limits_a_bandwidth_is_engine_bus_translation_or_what_is_in_flight(
-    workload: str,
-    testbed: str,
-    options: dict[str, Any],
-    overrides: dict[str, Any],
-    binds: str,
+    workload: str, machine: Machine, options: dict[str, Any], binds: str
 ) -> None:
-    machine = resolve(testbed, overrides=overrides)
     usual = {"size": 64, "iters": 100, "warmup": 10, "explain": True}
     told = run_point(workload, machine, Options(**(usual | options))).breakdown
     assert told["binds"] == binds
     assert all(0 <= one.get("busy", one.get("waited")) <= 1 for one in told["resources"])
-
-
-def test_what_is_not_to_be_explained_has_no_shares() -> None:
-    assert run_point("bw_rd", HASWELL, Options(size=64, iters=10, warmup=1)).breakdown == {}

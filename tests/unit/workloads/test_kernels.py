@@ -42,18 +42,6 @@ def test_the_run_is_computing_and_communication() -> None:
     assert row["communication_s"] > 0.05 * computing
 
 
-@pytest.mark.check
-def test_messages_are_counted_as_if_all_iterations_were_run() -> None:
-    exact = job(4).run(KERNELS["lu"].program("S", RATE))
-    one = job(4)
-    pace = LapPace(one.sim, 50, exact=False)
-    short = one.run(KERNELS["lu"].program("S", RATE, pace=pace))
-    assert pace.last < 15
-    for left, right in zip(short, exact, strict=True):
-        assert (left.messages, left.sent_bytes) == (right.messages, right.sent_bytes)
-        assert left.timed_s == pytest.approx(right.timed_s, rel=3e-3)
-
-
 def test_processes_stop_behind_the_same_iteration() -> None:
     one = job(2)
     pace = LapPace(one.sim, 100, exact=False)

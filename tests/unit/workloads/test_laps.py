@@ -16,15 +16,6 @@ def turns(pattern: Pattern, number: int, **options: int) -> list[int]:
     return list(islice(draw_turns(Options(pattern=pattern, exact=True, **options)), number))
 
 
-def test_queue_pairs_in_turn_come_back_in_the_same_order() -> None:
-    assert turns("cyclic", 7, qps=3) == [0, 1, 2, 0, 1, 2, 0]
-
-
-@pytest.mark.parametrize("pattern", ["random", "zipf"])
-def test_both_ends_draw_the_same_order(pattern: Pattern) -> None:
-    assert turns(pattern, 500, qps=50) == turns(pattern, 500, qps=50)
-
-
 def test_a_uniform_order_gives_each_queue_pair_the_same_share() -> None:
     seen = Counter(turns("random", 20_000, qps=10))
     assert set(seen) == set(range(10))

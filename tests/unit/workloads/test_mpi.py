@@ -12,7 +12,7 @@ from hcasim.mpi import Job
 from hcasim.workloads import Options, run_point
 from hcasim.workloads.mpi.group import measure, one_pair, several_pairs
 from hcasim.workloads.mpi.pairs import PingPong, Receiving
-from hcasim.workloads.mpi.windows import relay
+from hcasim.workloads.mpi.windows import Windows
 from hcasim.workloads.roles import first_nodes
 from hcasim.workloads.workload import Run
 from tests.mpi_jobs import job
@@ -84,22 +84,6 @@ def test_caches_are_found_as_many_calls_leave_them(
     assert short == pytest.approx(long, rel=5e-3)
 
 
-@pytest.mark.check
-def test_rotation_costs_registrations_where_they_are_not_kept() -> None:
-    """Two pools hold 90 messages of 200 KB: who keeps fewer registrations pays for each."""
-
-    def latency(entries: str) -> float:
-        machine = hc.machine(
-            "benjegerdes2004",
-            overrides={"stack.mpi.registration.entries": entries},
-            stack="mvapich-0.9.2",
-        )
-        options = Options(size=200 * 1024, iters=2, warmup=3, verb="send", invalidate=True)
-        return float(run_point("netpipe_mpi", machine, options).row["latency_us"])
-
-    assert latency("40") > 1.3 * latency("190")
-
-
 def test_a_collective_takes_what_its_algorithm_takes() -> None:
     """Of a short allgather a ring of eight processes takes seven steps, doubling three."""
     options = {"size": 64, "nodes": 4}
@@ -109,19 +93,6 @@ def test_a_collective_takes_what_its_algorithm_takes() -> None:
     ring = measured("osu_allgather", "latency_us", algorithm="ring", **options)
     doubling = measured("osu_allgather", "latency_us", algorithm="recursive_doubling", **options)
     assert ring > 1.2 * doubling
-
-
-def test_calls_one_behind_the_other_overlap() -> None:
-    apart = measured("osu_bcast", "latency_us", size=4, nodes=4)
-    behind = measured("imb_bcast", "latency_us", size=4, nodes=4)
-    assert behind < 1.5 * apart
-
-
-def test_an_empty_message_is_its_header() -> None:
-    """It takes what a message of 1 byte takes, less that byte's copies and time on the bus."""
-    empty, short = hc.bench("imb_pingpong", "liu2004", size="0,1", iters=20, jobs=1).curve.rows
-    assert 0.99 * short["latency_us"] < empty["latency_us"] < short["latency_us"]
-    assert empty["bandwidth_MBps"] == 0
 
 
 def test_a_collective_without_data_sends_nothing() -> None:
@@ -140,6 +111,7 @@ def test_a_collective_that_takes_no_time_can_be_explained() -> None:
 
 
 EVEN = "3 with 1 process on each; allowed: an even number"
+FOUR = {"overrides": {"host.cpus": 4}}
 FIRST = "size: found 0; allowed: 1 B to 2 GiB"
 
 
@@ -151,20 +123,12 @@ FIRST = "size: found 0; allowed: 1 B to 2 GiB"
         ("hotspot_send", {"size": 0}, FIRST),
         ("osu_barrier", {"size": 8}, "size: osu_barrier has no such option"),
         ("osu_bcast", {"size": 4, "algorithm": "magic"}, "magic"),
-        (
-            "osu_latency",
-            {"stack": "vapi"},
-            r"no MPI library; allowed: --stack with infinicon, lam-7.1, mpich2-nes, mvapich-",
-        ),
+        ("osu_latency", {"stack": "vapi"}, r"no MPI library; allowed: --stack with infinicon, lam"),
         ("imb_pingping", {"nodes": 3}, EVEN),
         ("imb_pingping", {"nodes": (3, 4)}, EVEN),
         ("osu_multi_lat", {"nodes": 3}, EVEN),
         ("hotspot_both", {"nodes": 2}, "nodes: found 2, with one peer; allowed: more"),
-        (
-            "osu_bw",
-            {"processes": 4, "overrides": {"host.cpus": 4}},
-            "osu_bw, which has 2; allowed: 1 on each",
-        ),
+        ("osu_bw", {"processes": 4, **FOUR}, "osu_bw, which has 2; allowed: 1 on each"),
     ],
 )
 def test_what_cannot_be_is_refused(workload: str, options: dict[str, Any], said: str) -> None:
@@ -182,53 +146,12 @@ def test_the_root_of_a_broadcast_is_the_fastest(nodes: int) -> None:
         assert middle == pytest.approx(row["latency_us"], rel=1e-6)
 
 
-def test_processes_that_do_the_same_take_as_long() -> None:
-    (row,) = hc.bench("osu_alltoall", "liu2004", size=64, nodes=4, jobs=1).curve.rows
-    assert row["process_min_us"] == pytest.approx(row["process_max_us"], rel=0.02)
-
-
-def test_a_barrier_has_no_size() -> None:
-    found = hc.bench("osu_barrier", "liu2004", nodes=2, iters=4, jobs=1)
-    assert "size" not in found.curve.rows[0]
-
-
 @pytest.mark.parametrize(("name", "messages"), [("pingping", 1), ("sendrecv", 2), ("exchange", 4)])
 def test_neighbours_move_as_many_messages_as_their_bandwidth_says(name: str, messages: int) -> None:
     found = hc.bench(f"imb_{name}", "liu2004", size="16K", jobs=1).curve.rows[0]
     assert found["bandwidth_MBps"] * found["latency_us"] == pytest.approx(messages * 16384)
     # No more than the links of a node carry: 1 GB/s each way.
     assert found["bandwidth_MBps"] < (1000 if messages == 1 else 2000)
-
-
-def test_imb_ping_pong_takes_what_that_of_osu_takes() -> None:
-    ours, theirs = (
-        measured(name, "latency_us", size=64) for name in ("osu_latency", "imb_pingpong")
-    )
-    assert ours == theirs
-
-
-def test_both_processes_of_a_pair_may_be_on_one_node() -> None:
-    """Then nothing goes through the adapter."""
-    apart, together = (
-        hc.bench("osu_latency", "rashti2007", size=4, processes=number, jobs=1) for number in (1, 2)
-    )
-    assert together.curve.latency_us[0] < 0.2 * apart.curve.latency_us[0]
-
-
-def test_one_rendezvous_at_a_time_costs_bandwidth_at_the_change_of_protocol() -> None:
-    def bandwidth(outstanding: int) -> float:
-        found = hc.bench(
-            "osu_bw",
-            "rashti2007",
-            size="128K",
-            iters=4,
-            warmup=2,
-            jobs=1,
-            overrides={"stack.mpi.rendezvous.outstanding": outstanding},
-        )
-        return float(found.curve.bandwidth_MBps[0])
-
-    assert bandwidth(1) < 0.85 * bandwidth(8)
 
 
 @pytest.mark.parametrize(
@@ -268,14 +191,9 @@ def test_pairs_of_the_same_nodes_share_the_adapters() -> None:
 def test_the_first_half_of_all_processes_is_paired_with_the_second() -> None:
     """So both processes of a node are on one side, and no pair stays on a node."""
     machine = hc.machine("rashti2007", stack="mpich2-nes")
-    pairs = several_pairs(
-        PingPong,
-        Run("", Simulator(), machine, Options(nodes=2, processes=2), first_nodes),
-    )
-    assert [(one.one.rank, *(peer.rank for peer in one.peers)) for one in pairs] == [
-        (0, 2),
-        (1, 3),
-    ]
+    options = Options(nodes=2, processes=2)
+    pairs = several_pairs(PingPong, Run("", Simulator(), machine, options, first_nodes))
+    assert [[one.one.rank, *(peer.rank for peer in one.peers)] for one in pairs] == [[0, 2], [1, 3]]
 
 
 SOME: dict[str, Any] = {"testbed": "rashti2007", "iters": 3, "warmup": 2}
@@ -300,7 +218,7 @@ def test_several_peers_hide_the_handshakes_of_each_other() -> None:
 def test_a_hotspot_both_ways_sends_to_one_half_and_receives_from_the_other() -> None:
     made = job(3, 2)
     one, *peers = made.worlds
-    both = relay(made, Options(), one, peers)
+    both = Windows(made, Options(), one, peers, "relay")
     assert (both.targets, both.sources) == (peers[:2], peers[2:])
     assert len(both.targets) + len(both.sources) == 5
 
@@ -329,11 +247,6 @@ def test_who_has_to_answer_does_so_only_when_it_waits(
     protocol: str, call: str, low: float, high: float
 ) -> None:
     assert low <= overlap(call, "128K", rendezvous__protocol=protocol) <= high
-
-
-def test_the_change_of_protocol_ends_the_overlap_of_receives() -> None:
-    assert overlap("irecv", "32K") > 75
-    assert overlap("irecv", "32K", eager__limit="16 KiB") < 50
 
 
 def test_computing_for_the_overlap_takes_no_longer() -> None:

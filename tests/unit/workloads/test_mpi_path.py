@@ -63,17 +63,9 @@ def test_the_path_has_as_many_hops_as_the_algorithm_has_rounds(
     assert is_a_chain(found["path"])
 
 
-def test_a_ring_is_followed_from_neighbour_to_neighbour() -> None:
-    chain = hops(explained("osu_allgather", fat_tree(), algorithm="ring"))
-    assert all(to == (rank + 1) % 8 for rank, to in chain)
-
-
 def test_a_tree_is_followed_from_its_root_to_its_last_leaf() -> None:
-    assert hops(explained("osu_bcast", fat_tree(), algorithm="binomial")) == [
-        (0, 4),
-        (4, 6),
-        (6, 7),
-    ]
+    found = hops(explained("osu_bcast", fat_tree(), algorithm="binomial"))
+    assert found == [(0, 4), (4, 6), (6, 7)]
 
 
 @pytest.mark.parametrize(
@@ -106,25 +98,6 @@ def test_who_waits_until_its_message_has_gone_waits_for_its_completion(stack: st
     own = [step for step in found["path"] if step.get("to") == step["rank"]]
     assert [step["stages"][-1]["stage"] for step in own] == ["acknowledgement"] * len(own)
     assert own or stack != "lam-7.1"
-
-
-def test_a_long_message_spends_its_time_on_its_data() -> None:
-    """And what follows the data hides behind them, or nearly."""
-    machine = resolve("liu2004", stack="mvapich-0.9.5")
-    found = explained("osu_bcast", machine, 2**16, 2, algorithm="binomial")
-    ways = {step["step"]: step["us"] for step in found["path"] if "to" in step}
-    assert ways["data"] > 0.8 * found["total_us"]
-    assert ways.get("FIN", 0) < 0.1 * found["total_us"]
-
-
-def test_a_slower_switch_lengthens_each_hop_by_as_much() -> None:
-    slow = {"switch__latency": "9 us"}
-    before, after = (
-        [step["us"] for step in explained("osu_barrier", machine)["path"] if "to" in step]
-        for machine in (fat_tree(), fat_tree(**slow))
-    )
-    assert len(before) == len(after) == 3
-    assert all(long > short + 8 for long, short in zip(after, before, strict=True))
 
 
 @pytest.mark.parametrize(

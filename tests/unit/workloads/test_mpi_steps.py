@@ -9,11 +9,14 @@ from hcasim.catalog import Machine, resolve
 from hcasim.workloads import Options, run_point
 from hcasim.workloads.result import Result
 
-SENT = ["0 call send", "0 copy in", "0 post eager", "0>1 eager"]
-ASKED = ["0 call send", "0 post RTS", "0>1 RTS"]
-TAKEN = ["1 poll memory", "1 matching"]
-CLEARED = ["1 post CTS", "1>0 CTS", "0 poll memory", "0 handle CTS"]
-REGISTERED = ["registration miss", "registration"]
+SENT = "0 call send, 0 copy in, 0 post eager, 0>1 eager"
+ASKED = "0 call send, 0 post RTS, 0>1 RTS"
+TAKEN = "1 poll memory, 1 matching"
+CLEARED = "1 post CTS, 1>0 CTS, 0 poll memory, 0 handle CTS"
+FETCHED = "1 registration hit, 1 post data, 1>1 data, 1 poll CQ, 1 post FIN"
+COPIED = "0 copy in, 0 post data, 0>1 data, 1 poll memory again, 1 handle data, 1 copy out"
+NEW, TOO = (f"{n} registration miss, {n} registration" for n in (1, 0))
+FINISHED = "0 post data, 0>1 data, 0>1 FIN, 1 poll memory again, 1 handle FIN"
 
 
 @cache
@@ -40,75 +43,31 @@ def steps(machine: Machine, size: int, **options: Any) -> dict[str, float]:
 
 
 PROTOCOLS = {
-    "eager into a ring": (on(), 64, [*SENT, *TAKEN, "1 copy out"]),
+    "eager into a ring": (on(), 64, f"{SENT}, {TAKEN}, 1 copy out"),
     "eager into a receive queue": (
         on("benjegerdes2004", "lam-7.1"),
         64,
-        [*SENT, "1 poll CQ", "1 matching", "1 copy out", "1 repost receive"],
+        f"{SENT}, 1 poll CQ, 1 matching, 1 copy out, 1 repost receive",
     ),
     "RPUT": (
         on(),
         2**16,
-        [
-            *ASKED,
-            *TAKEN,
-            "1 registration hit",
-            *CLEARED,
-            "0 registration hit",
-            "0 post data",
-            "0>1 data",
-            "0>1 FIN",
-            "1 poll memory again",
-            "1 handle FIN",
-        ],
+        f"{ASKED}, {TAKEN}, 1 registration hit, {CLEARED}, 0 registration hit, {FINISHED}",
     ),
     "RGET": (
         on(stack__mpi__rendezvous__protocol="rget"),
         2**16,
-        [
-            "0 call send",
-            "0 registration hit",
-            "0 post RTS",
-            "0>1 RTS",
-            *TAKEN,
-            "1 registration hit",
-            "1 post data",
-            "1>1 data",
-            "1 poll CQ",
-            "1 post FIN",
-        ],
+        f"0 call send, 0 registration hit, 0 post RTS, 0>1 RTS, {TAKEN}, {FETCHED}",
     ),
     "R3": (
         on(stack__mpi__rendezvous__protocol="r3"),
         2**16,
-        [
-            *ASKED,
-            *TAKEN,
-            *CLEARED,
-            "0 copy in",
-            "0 post data",
-            "0>1 data",
-            "1 poll memory again",
-            "1 handle data",
-            "1 copy out",
-        ],
+        f"{ASKED}, {TAKEN}, {CLEARED}, {COPIED}",
     ),
     "nothing kept registered": (
         on(stack__mpi__registration__lazy="false"),
         2**16,
-        [
-            *ASKED,
-            *TAKEN,
-            *(f"1 {one}" for one in REGISTERED),
-            *CLEARED,
-            *(f"0 {one}" for one in REGISTERED),
-            "0 post data",
-            "0>1 data",
-            "0>1 FIN",
-            "1 poll memory again",
-            "1 handle FIN",
-            "1 deregistration",
-        ],
+        f"{ASKED}, {TAKEN}, {NEW}, {CLEARED}, {TOO}, {FINISHED}, 1 deregistration",
     ),
 }
 
@@ -116,19 +75,13 @@ PROTOCOLS = {
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_each_protocol_names_its_steps_in_order(protocol: str) -> None:
     machine, size, names = PROTOCOLS[protocol]
-    assert list(steps(machine, size)) == names
+    assert ", ".join(steps(machine, size)) == names
 
 
 def test_shared_memory_has_no_way_through_the_adapter() -> None:
     found = explained(on("rashti2007", "mpich2-nes"), 64, processes=2).breakdown["steps"]
-    assert [one["step"] for one in found] == [
-        "call send",
-        "copy in",
-        "eager",
-        "poll memory",
-        "matching",
-        "copy out",
-    ]
+    names = "call send, copy in, eager, poll memory, matching, copy out"
+    assert ", ".join(one["step"] for one in found) == names
     assert found[2]["us"] == 0
     assert not any("stages" in one for one in found)
 
@@ -165,12 +118,6 @@ def test_the_steps_add_up_to_the_time_of_the_message(
         assert stages == (round(step["us"] * 1e6) if "to" in step else 0)
 
 
-def test_a_short_message_is_like_all_others() -> None:
-    point = explained(on(), 64)
-    assert point.breakdown["typical"]
-    assert point.breakdown["total_us"] == point.row["latency_us"]
-
-
 @pytest.mark.parametrize(
     ("path", "value", "size", "steps_of"),
     [
@@ -205,14 +152,6 @@ def test_what_takes_longer_lengthens_its_own_step(
 def test_the_resource_that_binds_windows_is_named(name: str, size: int, binding: str) -> None:
     found = explained(on(), size, name, window=64 if size == 8 else 12).breakdown
     assert found["binds"].endswith(binding)
-
-
-def test_copies_bind_the_processor() -> None:
-    """Through eager buffers each byte is copied at both ends."""
-    slow = on(stack__mpi__rendezvous__protocol="r3", host__cache__hit_bandwidth="100 MB/s")
-    found = explained(slow, 2**16, "osu_bw", window=8).breakdown
-    assert found["binds"].endswith(".cpu0")
-    assert {one["name"]: one for one in found["resources"]}[found["binds"]]["busy"] > 0.8
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from hcasim.catalog import Machine, resolve
 from hcasim.workloads import Result
 from hcasim.workloads.nvmf import CAPSULE, RESPONSE
 from tests.rig import run
-from tests.unit.runs.test_options import faults_of
 
 FEW: dict[str, Any] = {"size": 512, "qps": 4, "window": 4, "iters": 100, "warmup": 10}
 """Of four queues with four commands each."""
@@ -61,8 +60,3 @@ def test_lists_that_are_fetched_bind_earlier_and_the_adapter_reads_them() -> Non
         one.counters["bus_read_bytes"] / one.counters["doorbells"] for one in (inline, fetched)
     ]
     assert read_bytes[1] > read_bytes[0]
-
-
-def test_an_adapter_that_registers_by_commands_only_is_refused() -> None:
-    (fault,) = faults_of("nvmf_read", "pair", adapter="connectx3")
-    assert fault.startswith("nvmf_read: found with connectx3, which has no section umr")

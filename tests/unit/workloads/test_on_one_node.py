@@ -39,32 +39,6 @@ def test_the_latency_is_that_of_two_nodes_without_what_is_between_them(name: str
     assert alone.row["latency_us"] == pytest.approx(joined.row["latency_us"], rel=0.02)
 
 
-@pytest.mark.check
-@pytest.mark.parametrize("name", ["write_bw", "read_bw", "send_bw"])
-def test_a_quicker_link_is_a_quicker_way_back_until_the_bus_binds(name: str) -> None:
-    """What is read and what is written cross one bus, in opposite directions."""
-    reached = []
-    for width in ("1", "4", "12"):
-        found = run(name, machine({"link.width": width}), **given(name, size=65536, explain=True))
-        reached.append((found.row["bandwidth_MBps"], found.breakdown["binds"]))
-    (slow, first), (usual, _), (fast, last) = reached
-    assert usual == pytest.approx(4 * slow, rel=0.05)
-    assert usual < fast < 3 * usual
-    assert first.endswith(".loopback")
-    assert not last.endswith(".loopback")
-
-
-@pytest.mark.parametrize("connection", ["RC", "UC"])
-@pytest.mark.parametrize("name", ["write_bw", "write_bibw", "send_bw"])
-def test_a_run_that_is_cut_short_has_the_rate_of_all_of_it(name: str, connection: str) -> None:
-    options = given(name, connection=connection, iters=1600, size=256, tx_depth=16, cq_mod=16)
-    short, whole = (run(name, machine(), exact=exact, **options) for exact in (False, True))
-    expected = pytest.approx(whole.row["bandwidth_MBps"], rel=0.02)
-    assert short.row["bandwidth_MBps"] == expected
-    packets = [found.counters["port_rcv_packets"] for found in (short, whole)]
-    assert packets[0] < packets[1]
-
-
 def test_each_process_has_a_processor_of_its_own_where_there_are_two() -> None:
     options = given("send_bw", size=8, explain=True)
     found = run("send_bw", machine(), **options).breakdown["resources"]
@@ -80,8 +54,3 @@ def test_a_server_elsewhere_or_several_clients_are_refused() -> None:
     ]
     (fault,) = faults_of("write_bw", "fat-tree-64", loopback=True, server="storage")
     assert fault.startswith("server: found with loopback, whose server is on the client's node")
-
-
-def test_queue_pairs_of_both_processes_are_the_adapter_s() -> None:
-    (fault,) = faults_of("write_bw", qps=40_000, loopback=True)
-    assert "in all 80000 queue pairs of a node" in fault

@@ -1,12 +1,9 @@
 """perftest's loop keeps queues full, asks for few completions, and stops early with its result."""
 
-from functools import cache
 from typing import Any
 
 import pytest
 
-import hcasim
-from hcasim.catalog import Machine, resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
 from hcasim.verbs import SendWR
@@ -72,15 +69,6 @@ def test_packets_that_are_run_are_few_whatever_the_depth_and_the_queue_pairs(
     assert point.counters["port_xmit_packets"] < most
 
 
-def test_the_pace_of_many_packets_stands_for_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"size": 64, "iters": 1500, "qps": 3, "tx_depth": 32, "cq_mod": 16}
-    full = run("write_bw", machine(), exact=True, **options)
-    monkeypatch.setattr(stream, "MOST", 1500)
-    short = run("write_bw", machine(), **options)
-    assert short.row["rate_Mps"] == pytest.approx(full.row["rate_Mps"], rel=0.01)
-    assert short.counters["port_xmit_packets"] < 0.6 * full.counters["port_xmit_packets"]
-
-
 def test_queue_pairs_that_gain_on_each_other_run_to_the_end() -> None:
     short, full = (
         run("write_bw", machine(), size=64, iters=1500, qps=3, tx_depth=32, cq_mod=16, exact=exact)
@@ -140,11 +128,6 @@ def test_each_queue_is_filled_in_turn_and_never_beyond_its_depth(
     assert sender.done == [40, 40, 40]
 
 
-def test_who_is_sent_to_keeps_its_receive_queue_filled(monkeypatch: pytest.MonkeyPatch) -> None:
-    receiver = watched(monkeypatch, "send", size=64, iters=700).sides[1]
-    assert (receiver.awaited, receiver.received, receiver.ahead) == ([700], [700], 512)
-
-
 def test_the_time_is_that_from_the_first_post_to_the_last_completion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -178,15 +161,6 @@ def test_a_short_run_tells_the_rate_of_the_whole(workload: str, options: dict[st
         for exact in (False, True)
     )
     assert short == pytest.approx(whole, rel=0.005)
-
-
-def test_lists_are_quicker_where_the_processor_is_slow_at_single_requests() -> None:
-    slow = extended(machine(), stack={"post_wr": 50_000, "doorbell": 2_000_000})
-    one_by_one, in_lists = (
-        run("write_bw", slow, size=8, iters=1024, post_list=count).row["rate_Mps"]
-        for count in (1, 16)
-    )
-    assert in_lists > 3 * one_by_one
 
 
 def test_nothing_of_an_unreliable_test_is_acknowledged() -> None:
@@ -233,14 +207,6 @@ def test_atomics_of_a_test_change_the_words_of_their_queue_pairs() -> None:
     assert counters["cqes_written"] == 2
 
 
-@pytest.mark.parametrize("name", ["read_lat", "atomic_lat"])
-def test_what_brings_data_back_carries_none_inline(name: str) -> None:
-    on = resolve("qdr-containers")
-    given: dict[str, Any] = {"size": 8, "iters": 20, "warmup": 2}
-    inline, plain = (run(name, on, inline_size=size, **given) for size in (-1, 0))
-    assert inline.row == plain.row
-
-
 BELOW, BEYOND = 1 << 19, 1 << 26
 """Regions whose pages of 4 KiB fit into the 512 entries of the translation cache, and do not."""
 LAT: dict[str, Any] = {"size": 64, "iters": 4000, "warmup": 100}
@@ -268,16 +234,6 @@ def test_a_larger_one_adds_fetches_that_large_pages_save(workload: str) -> None:
     assert large == pytest.approx(alone, rel=0.01)
 
 
-def test_the_rate_falls_with_the_misses_and_not_with_large_pages() -> None:
-    rate = {
-        page: run("write_bw", machine(), region=BEYOND, page_size=page, **BW).row["rate_Mps"]
-        for page in (4096, 1 << 21)
-    }
-    alone = run("write_bw", machine(), **BW).row["rate_Mps"]
-    assert rate[4096] < 0.8 * alone
-    assert rate[1 << 21] == pytest.approx(alone, rel=0.02)
-
-
 @pytest.mark.parametrize("workload", ["read_lat", "write_bw", "read_bw"])
 def test_a_short_run_tells_what_a_long_one_does(
     monkeypatch: pytest.MonkeyPatch, workload: str
@@ -297,65 +253,3 @@ def test_uniform_addresses_hit_as_often_as_there_is_room() -> None:
     counters = run("write_bw", machine(), region=1 << 22, exact=True, **BW).counters
     missed = counters["mtt_miss_cnt"] / (2 * BW["iters"])
     assert missed == pytest.approx(1 - 512 / 1024, abs=0.06)
-
-
-PCIX = 8 * 133.333
-"""MB/s of a bus of 64 bit."""
-
-
-def bandwidth(splits: int, exact: bool = False, workload: str = "write_bw") -> float:
-    """MB/s of messages of 64 KiB whose data are read over PCI-X."""
-    found = hcasim.bench(
-        workload,
-        "liu2004",
-        adapter="mt23108",
-        size=65536,
-        iters=60 if exact else None,
-        exact=exact,
-        jobs=1,
-        overrides={"adapter.bus.outstanding_splits": splits},
-    )
-    return float(found.curve.rows[0]["bandwidth_MBps"])
-
-
-@pytest.mark.parametrize("splits", [3, 8])
-@pytest.mark.parametrize("workload", ["write_bw", "send_bw"])
-def test_reads_that_always_wait_do_not_hold_completions_back(splits: int, workload: str) -> None:
-    short = bandwidth(splits, workload=workload)
-    assert short == pytest.approx(bandwidth(splits, exact=True, workload=workload), rel=0.02)
-    assert bandwidth(2) < short < PCIX
-
-
-LINE = 64
-
-
-@cache
-def pair() -> Machine:
-    """200 Gbit/s adapters in EPYC hosts, of which it was published that relaxed ordering counts."""
-    return resolve("pair", adapter="connectx6", host="epyc-rome")
-
-
-def ordered_bandwidth(ordered: int | None, relaxed: bool) -> dict[str, Any]:
-    machine = extended(
-        pair(),
-        host={"root_port": {"ordered_writes": ordered}},
-        adapter={"bus": {"relaxed_ordering": relaxed}},
-    )
-    options = {"size": 65536, "qps": 2, "iters": 200, "explain": True}
-    found = run("write_bw", machine, **options)
-    return {**found.row, "binds": found.breakdown["binds"]}
-
-
-@pytest.mark.check
-def test_ordered_writes_bind_by_their_number_and_relaxed_ones_do_not() -> None:
-    """Each line holds its place until memory has it (Little's law)."""
-    free = ordered_bandwidth(None, relaxed=False)
-    slow, quick = (ordered_bandwidth(ordered, relaxed=False) for ordered in (12, 24))
-    assert quick["bandwidth_MBps"] < 0.9 * free["bandwidth_MBps"]
-    assert quick["bandwidth_MBps"] == pytest.approx(2 * slow["bandwidth_MBps"], rel=0.05)
-    most = 24 * LINE / pair().host.memory.write_latency * 1e6
-    assert quick["bandwidth_MBps"] == pytest.approx(most, rel=0.03)
-    assert quick["binds"].endswith(".ordered_writes")
-    for ordered in (12, 24):
-        relaxed = ordered_bandwidth(ordered, relaxed=True)
-        assert relaxed["bandwidth_MBps"] == pytest.approx(free["bandwidth_MBps"], rel=1e-9)

@@ -15,18 +15,13 @@ from tests.rig import machine
 
 def processes(both_ways: bool = True, **options: Any) -> tuple[Cluster, list[bandwidth.Process]]:
     """Connected processes, in pairs of sender and receiver."""
-    sim = Simulator()
-    cluster = Cluster(sim, machine(), 2)
-    chosen = Options(**options)
+    run = Run("window_bibw", Simulator(), machine(), Options(**options))
     found: list[bandwidth.Process] = []
-    for index in range(chosen.processes):
-        pair = [
-            bandwidth.Process(cluster, node, index, chosen, WROpcode.RDMA_WRITE)
-            for node in range(2)
-        ]
-        bandwidth._pair(*pair, index, chosen, both_ways)
+    for index in range(run.options.processes):
+        pair = [bandwidth.Process(run, node, index, WROpcode.RDMA_WRITE) for node in range(2)]
+        bandwidth._pair(*pair, index, run.options, both_ways)
         found += pair
-    return cluster, found
+    return run.cluster, found
 
 
 @pytest.mark.parametrize("size", [8193, 8194, 10_001, 65536, 1 << 20, (1 << 20) + 1])

@@ -28,9 +28,11 @@ def pair(
 ) -> tuple[Simulator, tuple[Worker, ...], Meter]:
     """Two threads of two nodes, of which the first posts."""
     options, sim = Options(**FEW | given), Simulator()
-    cluster = Cluster(sim, machine(2), 2)
     opcode = opcode or OPCODES[options.verb]
-    one, other = [Worker(cluster, node, 0, options, opcode, 2, node) for node in (0, 1)]
+    one, other = [
+        Worker(sim, home, 0, options, opcode, 2, home.index)
+        for home in Cluster(sim, machine(2), 2).nodes
+    ]
     for number in (0, 1):
         one.connect(number, other, number)
         other.connect(number, one, number)
@@ -77,13 +79,6 @@ def test_each_atomic_that_is_complete_has_changed_its_word(every: int) -> None:
     assert sum(map(bool, words)) > 100
 
 
-def test_one_read_at_a_time_takes_the_round_trip_of_the_latency_test() -> None:
-    one = {**FEW, "window": 1, "verb": "read", "region": 0}
-    rate = run("rw_tput_receiver", machine(), clients=1, **one).row["rate_Mps"]
-    trip = run("read_lat", machine(), size=32, iters=50, warmup=5).row["latency_us"]
-    assert rate == pytest.approx(1 / trip, rel=0.002)
-
-
 def test_clients_that_do_not_meet_a_limit_add_up() -> None:
     one = {**FEW, "window": 1, "verb": "read"}
     alone, together = (
@@ -95,12 +90,6 @@ def test_clients_that_do_not_meet_a_limit_add_up() -> None:
     assert ends == pytest.approx([alone["rate_Mps"]] * 2, rel=0.01)
 
 
-def test_a_server_sends_to_all_clients_and_the_rate_is_its_own() -> None:
-    found = run("rw_tput_sender", machine(), clients=3, qps=3, processes=2, **FEW)
-    assert found.row["server_min_Mps"] == found.row["rate_Mps"]
-    assert found.row["bandwidth_MBps"] == pytest.approx(32 * found.row["rate_Mps"])
-
-
 @pytest.mark.parametrize("verb", ["read", "write"])
 def test_a_swarm_says_the_rate_of_a_node(verb: str) -> None:
     given = {**FEW, "nodes": 3, "processes": 2, "qps": 2, "region": 1 << 16, "pattern": "random"}
@@ -109,25 +98,6 @@ def test_a_swarm_says_the_rate_of_a_node(verb: str) -> None:
     assert (row["nodes"], row["processes"], row["qps"]) == (3, 2, 2)
     # The same draws give the same result.
     assert run("rc_swarm", machine(), verb=verb, **given).row == row
-
-
-def test_a_list_of_requests_rings_one_doorbell() -> None:
-    rung = []
-    for post_list in (1, 4):
-        given = {**FEW, "post_list": post_list, "exact": True, "inline": True}
-        counters = run("rw_tput_receiver", machine(), clients=1, **given).counters
-        rung.append(counters["doorbells"])
-    # Doorbells of completion queues stay: one for each request.
-    assert rung[1] == pytest.approx(rung[0] * (1 / 4 + 1) / 2, rel=0.05)
-
-
-def test_few_completions_are_asked_for_if_few_are_wanted() -> None:
-    given = {**FEW, "verb": "read", "exact": True}
-    each, few = (
-        run("rw_tput_receiver", machine(), clients=1, **given | {"cq_mod": every}).counters
-        for every in (1, 16)
-    )
-    assert few["cqes_written"] < each["cqes_written"] / 12
 
 
 def test_a_meter_counts_from_the_end_of_the_warm_up_and_gives_the_error_of_batches() -> None:

@@ -11,6 +11,7 @@ from hcasim.engine import Simulator
 from hcasim.workloads import Options
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.request_reply import Client, Server, build, reply_size
+from hcasim.workloads.workload import Run
 from tests.rig import extended, networked, run
 
 FEW: dict[str, Any] = {"size": 32, "window": 4, "iters": 200, "warmup": 50}
@@ -27,15 +28,25 @@ def threads(
 ) -> tuple[list[Client], list[Server], Cluster]:
     """Clients and servers that have run for some time, and the cluster."""
     options, sim = Options(**FEW | given), Simulator()
-    cluster = Cluster(sim, on or machine(), options.clients + 1)
-    clients, servers = build(cluster, options)
-    meter = Meter(sim, [options.clients], 10**9, 10**9, 1, True)
+    test = Run("", sim, on or machine(), options)
+    clients, servers = build(test)
     for one in clients:
         sim.process(one.run())
     for server in servers:
-        sim.process(server.run(meter))
+        sim.process(server.run(endless(sim, options)))
     sim.run(until=until)
-    return clients, servers, cluster
+    return clients, servers, test.cluster
+
+
+def endless(sim: Simulator, options: Options) -> Meter:
+    return Meter(sim, [options.clients], 10**9, 10**9, 1, True)
+
+
+def slow_looks(**given: Any) -> tuple[Simulator, Client, Server]:
+    """One of some threads of a client, and the server, whose every look takes 1 us."""
+    options, sim = Options(**FEW | {"window": 1} | given), Simulator()
+    (client, *_), (server,) = build(Run("", sim, machine(poll_memory=1000 * NS), options))
+    return sim, client, server
 
 
 def rate(on: Machine | None = None, **given: Any) -> float:
@@ -59,7 +70,7 @@ def rate(on: Machine | None = None, **given: Any) -> float:
 def test_each_request_is_answered_once(given: dict[str, Any]) -> None:
     options = Options(**FEW | given)
     clients, servers, cluster = threads(until=5_000_000 * (options.window + 100), **given)
-    asked, answered = (sum(map(how, clients)) for how in (_asked, _answered))
+    asked, answered = (sum(getattr(one, n) for one in clients) for n in ("asked", "answered"))
     replied = sum(server.replied for server in servers)
     assert all(one.answered > 2 * options.window for one in clients), "receives are posted again"
     assert answered <= replied <= asked <= answered + options.window * len(clients)
@@ -71,14 +82,6 @@ def test_each_request_is_answered_once(given: dict[str, Any]) -> None:
     assert answered * reply_size(options) <= back <= replied * reply_size(options)
 
 
-def _asked(client: Client) -> int:
-    return client.asked
-
-
-def _answered(client: Client) -> int:
-    return client.answered
-
-
 def test_threads_of_the_server_are_asked_in_turn_and_replies_use_queue_pairs_in_turn() -> None:
     _, servers, _ = threads(clients=2, client_processes=2, processes=2, qps=2)
     replied = [server.replied for server in servers]
@@ -87,14 +90,6 @@ def test_threads_of_the_server_are_asked_in_turn_and_replies_use_queue_pairs_in_
         ((first, second),) = server.queues
         assert abs(first.sent - second.sent) <= 1
         assert 0 <= first.sent + second.sent - server.replied <= 1
-
-
-def test_a_list_of_replies_rings_one_doorbell() -> None:
-    busy = {"clients": 3, "client_processes": 4, "window": 8}
-    on = machine(service=2000 * NS)
-    alone, listed = (threads(on, **busy, post_list=most)[1][0] for most in (1, 4))
-    assert alone.posts == alone.replied
-    assert listed.posts == pytest.approx(listed.replied / 4, rel=0.05)
 
 
 def test_a_pass_takes_one_request_of_each_client() -> None:
@@ -109,12 +104,9 @@ def test_each_look_at_a_place_takes_time_also_at_an_empty_one() -> None:
     trips = []
     for clients in (1, 4):
         # All but the first never ask.
-        given = FEW | {"window": 1, "client_processes": clients, "post_list": 2}
-        options, sim = Options(**given), Simulator()
-        cluster = Cluster(sim, machine(poll_memory=1000 * NS), 2)
-        (client, *_), (server,) = build(cluster, options)
+        sim, client, server = slow_looks(client_processes=clients, post_list=2)
         sim.process(client.run())
-        sim.process(server.run(Meter(sim, [1], 10**9, 10**9, 1, True)))
+        sim.process(server.run(endless(sim, client.options)))
         sim.run(until=2_000_000_000)
         trips.append(2000 / client.answered)
     assert trips[1] - trips[0] == pytest.approx(3, rel=0.05)
@@ -124,10 +116,8 @@ def test_a_thread_that_waits_goes_on_looking() -> None:
     """The next place that it looks at when a request comes is not where it began to wait."""
     trips = []
     for pause in range(8):
-        options, sim = Options(**FEW | {"window": 1, "client_processes": 4}), Simulator()
-        cluster = Cluster(sim, machine(poll_memory=1000 * NS), 2)
-        (client, *_), (server,) = build(cluster, options)
-        sim.process(server.run(Meter(sim, [1], 10**9, 10**9, 1, True)))
+        sim, client, server = slow_looks(client_processes=4)
+        sim.process(server.run(endless(sim, client.options)))
         sim.run(until=pause * 1000 * NS + 1)
         sim.process(client.run())
         began = sim.now
@@ -145,14 +135,6 @@ def test_the_program_s_own_time_for_each_request_binds_a_thread() -> None:
     assert rate(machine(service=9000 * NS), **busy, processes=3) == pytest.approx(3 * slow, rel=0.1)
 
 
-def test_one_request_at_a_time_takes_a_write_and_a_send() -> None:
-    """The round trip is at least the latencies of both, which perftest's tests have measured."""
-    there = run("write_lat", machine(), size=32, iters=50, warmup=5).row["latency_us"]
-    back = run("send_lat", machine(), size=32, iters=50, warmup=5).row["latency_us"]
-    trip = 1 / rate(window=1)
-    assert trip == pytest.approx(there + back, rel=0.15)
-
-
 def test_clients_use_the_ports_in_turn_and_are_answered_over_theirs() -> None:
     given = {"clients": 2, "client_processes": 2, "mode": "binding", "ports": 2}
     clients, (server,), cluster = threads(machine(ports=2), **given)
@@ -166,19 +148,11 @@ def test_clients_use_the_ports_in_turn_and_are_answered_over_theirs() -> None:
 
 
 def test_the_row_says_what_was_asked_and_replied() -> None:
-    found = run(
-        "request_reply",
-        machine(),
-        **FEW | {"clients": 2, "client_processes": 2, "reply_size": 100, "explain": True},
-    )
+    asked = {"clients": 2, "client_processes": 2, "reply_size": 100}
+    found = run("request_reply", machine(), **FEW | asked, explain=True)
     row = found.row
-    assert (row["size"], row["reply_size"], row["clients"], row["client_processes"]) == (
-        32,
-        100,
-        2,
-        2,
-    )
-    assert (row["servers"], row["processes"], row["replies_per_post"]) == (1, 1, 1)
+    own = {"size": 32, "servers": 1, "processes": 1, "replies_per_post": 1}
+    assert asked | own == {name: row[name] for name in asked | own}
     assert row["bandwidth_MBps"] == pytest.approx(100 * row["rate_Mps"])
     assert found.breakdown["binds"]
 

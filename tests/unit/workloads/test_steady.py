@@ -1,13 +1,11 @@
 """Stopping when a run repeats gives the result of the whole run."""
 
-from dataclasses import replace
 from math import gcd
 from typing import Any
 
 import pytest
 
 from hcasim.catalog import Machine, resolve
-from hcasim.workloads import WORKLOADS, run_point
 from tests.rig import machine, run
 
 
@@ -37,14 +35,6 @@ def test_a_latency_is_exactly_that_of_all_iterations(
         name, machine(adapter=adapter), "latency_us", size=size, qps=qps, iters=201, warmup=400
     )
     assert short == full
-
-
-def test_a_latency_is_exact_when_queue_pairs_miss_the_cache_in_turn() -> None:
-    tight = machine({"adapter.sqpc.entries": "4", "adapter.rqpc.entries": "4"})
-    slow, full = both("write_lat", tight, "latency_us", size=8, qps=8, iters=1003, warmup=1100)
-    assert slow == full
-    roomy, _ = both("write_lat", machine(), "latency_us", size=8, qps=8, iters=16, warmup=10)
-    assert slow > roomy
 
 
 SMALL = {f"adapter.{cache}.entries": "16" for cache in ("sqpc", "rqpc")}
@@ -111,46 +101,6 @@ def test_so_it_does_where_caches_hold_little(
     given = {"iters": 5, "warmup": 1} | options
     short, full = both(name, machine(entries, adapter=adapter), column, **given)
     assert short == pytest.approx(full, rel=rel, abs=0)
-
-
-LONG = pytest.mark.check
-SAID_TO = 0.1
-"""Percent that a rate may be off beside what it says: what its printed digits hide."""
-STRIPED = {"ports": 2, "mode": "striping", "processes": 2}
-
-
-# Iterations are the defaults but where the whole run would take minutes. Many more are drawn in
-# tests/properties.
-@pytest.mark.parametrize(
-    ("name", "testbed", "options"),
-    [
-        ("window_bw", "rashti2007", {"size": 64, "qps": 4, "iters": 30}),
-        pytest.param("write_bw", "liu2004", {"size": 64, "qps": 4, "iters": 1000}, marks=LONG),
-        pytest.param("read_bw", "liu2004", {"size": 64, "qps": 64}, marks=LONG),
-        pytest.param("send_bw", "sur2005", {"size": 4096, "qps": 16}, marks=LONG),
-        pytest.param("read_bw", "rashti2007", {"size": 4096, "qps": 16}, marks=LONG),
-        pytest.param("window_bibw", "liu2004", {"size": 4096, **STRIPED}, marks=LONG),
-    ],
-)
-def test_a_rate_is_no_further_from_that_of_all_iterations_than_it_says(
-    name: str, testbed: str, options: dict[str, Any]
-) -> None:
-    usual = WORKLOADS[name].defaults
-    short, full = (
-        run_point(name, resolve(testbed), replace(usual, **options, exact=one)).row
-        for one in (False, True)
-    )
-    off = 100 * abs(short["rate_Mps"] / full["rate_Mps"] - 1)
-    assert off <= short["error_percent"] + SAID_TO
-    assert off < 1
-    assert full["error_percent"] == 0
-
-
-@pytest.mark.check
-def test_streams_of_long_windows_are_not_run_in_full() -> None:
-    options = {"size": 4096, **STRIPED, "iters": 12, "warmup": 1}
-    short, full = (run("window_bibw", machine(), exact=one, **options) for one in (False, True))
-    assert short.counters["doorbells"] < 0.7 * full.counters["doorbells"]
 
 
 def test_a_window_begins_with_misses_when_further_buffers_displace_what_it_needs() -> None:
