@@ -123,9 +123,7 @@ class Step(Form):
     step: str
     us: float = Field(description="how long it takes, in microseconds")
     count: int = Field(default=1, description="how many of this name there are")
-    stages: tuple[Stage, ...] = Field(
-        default=(), description="of an operation, in adapters and fabric, one by one"
-    )
+    stages: tuple[Stage, ...] = Field(default=(), description="of an operation, one by one")
 
 
 class Resource(Form):
@@ -151,7 +149,7 @@ class CacheUse(Form):
     name: str
     accesses: int
     misses: int
-    hit_rate: float
+    hit_rate: float = Field(description="0 to 1")
     fetch_us: float = Field(description="mean time in which memory answered, in microseconds")
     waited_us: float = Field(description="time that work waited in all, in microseconds")
     table: Literal["host", "adapter"] = Field(description="where the table is that it caches")
@@ -162,29 +160,17 @@ class Breakdown(Form):
 
     stages: tuple[Stage, ...] = Field(default=(), description="of one operation, one by one")
     steps: tuple[Step, ...] = Field(default=(), description="of one message of MPI, one by one")
-    path: tuple[Step, ...] = Field(
-        default=(), description="critical path of a collective of MPI, from its begin to its end"
-    )
+    path: tuple[Step, ...] = Field(default=(), description="critical path of a collective of MPI")
     algorithm: str = Field(default="", description="of the collective")
-    total_us: float = Field(
-        default=0, description="what stages, steps or path add up to, in microseconds"
-    )
+    total_us: float = Field(default=0, description="sum of stages, steps or path, in microseconds")
     what: str = Field(default="", description="what the steps are of, if it is no message")
     typical: bool = Field(default=True, description="whether all operations last as long")
-    binds: str = Field(
-        default="", description="the resource that limits; empty if nothing is saturated"
-    )
+    binds: str = Field(default="", description="resource that limits; empty if none is saturated")
     also: tuple[str, ...] = Field(default=(), description="resources that are about as busy")
-    parameters: tuple[str, ...] = Field(
-        default=(), description="what-if settings that say how much of these resources there is"
-    )
-    options: tuple[str, ...] = Field(
-        default=(), description="options that say how much of them there is"
-    )
+    parameters: tuple[str, ...] = Field(default=(), description="what-if settings of these")
+    options: tuple[str, ...] = Field(default=(), description="options that say how many there are")
     operation: tuple[Stage, ...] = Field(
-        default=(),
-        description="where its time limits: what an operation takes in the mean, stage by stage, "
-        "the longest first",
+        default=(), description="mean stages where time limits, the longest first"
     )
     resources: tuple[Resource, ...] = ()
     components: tuple[Component, ...] = ()
