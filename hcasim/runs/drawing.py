@@ -44,12 +44,7 @@ def plain(text: str) -> str:
 
 
 def render(figure: Figure, form: str) -> bytes:
-    """Return a figure as a file: the same bytes for the same figure.
-
-    Parameters:
-        figure: what to write.
-        form: one of FORMATS.
-    """
+    """Return a figure as a file in one of FORMATS: the same bytes for the same figure."""
     import matplotlib as mpl
 
     buffer = BytesIO()
@@ -65,22 +60,19 @@ def mark_axis(axes: Axes, axis: Option, points: Iterable[int]) -> None:
         axes.set_xscale("symlog", base=2, linthresh=1)
     elif axis.doubling:
         axes.set_xscale("log", base=2)
-    ticks = _ticks(marked) if axis.name == "size" else marked
+    # Powers of four, as in the papers, if the sizes reach far enough.
+    powers = [one for one in marked if one & (one - 1) == 0 and one.bit_length() % 2 == 1]
+    few = axis.name != "size" or len(powers) < 4
+    ticks = marked if few else [*({0} & {*marked}), *powers]
     axes.set_xticks(ticks, [axis.label(x) for x in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
 
 
-def _ticks(sizes: list[int]) -> list[int]:
-    """Powers of four, as in the papers, if the sizes reach far enough; else all sizes."""
-    powers = [size for size in sizes if size & (size - 1) == 0 and size.bit_length() % 2 == 1]
-    return [*({0} & {*sizes}), *powers] if len(powers) >= 4 else sizes
-
-
 def draw_lines(
     heading: str, fields: Sequence[str], lines: Mapping[str, Rows], axis: Option
 ) -> Figure:
-    """Draw what a benchmark measures over what varies.
+    """Draw what a benchmark measures over what varies; the figure belongs to no window system.
 
     For NetPIPE that is the throughput over the size of the messages and, beside it, over the time
     that they take: its signature graph, whose left end is the latency.
@@ -90,9 +82,6 @@ def draw_lines(
         fields: its columns of numbers.
         lines: rows, by what else varies.
         axis: what varies.
-
-    Returns:
-        A figure that belongs to no window system.
     """
     signature = THROUGHPUT in fields
     field = THROUGHPUT if signature else fields[0]

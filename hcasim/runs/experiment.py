@@ -48,24 +48,17 @@ class Experiment:
     def of(
         cls, workload: str, testbed: str | PathLike[str] | Machine | None, **settings: Any
     ) -> Experiment:
-        """Return an experiment from settings by name; those that are None are left out.
-
-        Parameters:
-            workload, testbed: as of the class.
-            settings: by name or by path; `overrides` holds further ones by path.
-        """
+        """Return an experiment from settings by name or path; those that are None are left out."""
         return cls(workload, testbed).with_(**settings)
 
     def with_(self, **settings: Any) -> Experiment:
         """Return it with other settings beside its own, by name or by path."""
         given = settings.pop("overrides", None)
         refuse(settings_fault(given))
-        paths = dict(given or {})
+        paths = {**self.overrides, **(given or {})}
         paths |= {name: settings.pop(name) for name in [*settings] if "." in name}
         own = {name: one for name, one in settings.items() if one is not None}
-        return replace(
-            self, settings={**self.settings, **own}, overrides={**self.overrides, **paths}
-        )
+        return replace(self, settings={**self.settings, **own}, overrides=paths)
 
     def under(self, overrides: Mapping[str, Any]) -> Experiment:
         """Return it with further what-if settings, which its own come before."""
@@ -113,14 +106,12 @@ class Experiment:
     @property
     def is_program(self) -> bool:
         """Whether the workload is a program of MPI, not a benchmark."""
-        if find_workload(self.workload) is not None:
-            return False
         from hcasim.apps.programs import is_program
 
-        return is_program(self.workload)
+        return find_workload(self.workload) is None and is_program(self.workload)
 
     def points(self) -> list[Point | Launch]:
-        """Return what is to be simulated: of a benchmark each value of an axis with each other's.
+        """Return what is to be simulated: a program, or the points of a benchmark.
 
         Raises:
             CatalogError: every fault of the request.
@@ -133,7 +124,7 @@ class Experiment:
         return [launches.read(self.workload, self.machine(), self.options)]
 
     def benchmark(self) -> list[Point]:
-        """Return the points of a benchmark.
+        """Return the points of a benchmark, each value of an axis with each of the others.
 
         Raises:
             CatalogError: every fault of the request, also that it is no benchmark.
@@ -171,12 +162,7 @@ class Experiment:
 
 
 def unknown_settings(names: Iterable[str], label: str) -> list[str]:
-    """Return a line for each name that is no setting of a benchmark.
-
-    Parameters:
-        names: of settings; those with a dot are paths, which the machine checks.
-        label: stands before each line.
-    """
+    """Return a line, after a label, for each name that is no setting of a benchmark, nor a path."""
     known = (*CHOICES, *OPTIONS)
     return [
         f"{label}: found {name!r}; allowed: {one_of(known)}, or a path of --set"

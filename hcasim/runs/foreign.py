@@ -30,7 +30,7 @@ from hcasim.traces.osu import write_osu
 from hcasim.traces.perftest import run as perftest
 from hcasim.traces.perftest.text import write_perftest
 from hcasim.traces.simulated import Run
-from hcasim.workloads import Workload, find_workload
+from hcasim.workloads import WORKLOADS, Workload, find_workload
 from hcasim.workloads.options import AXES
 from hcasim.workloads.perftest.side import moderation
 
@@ -41,12 +41,7 @@ if TYPE_CHECKING:
 
 
 def printed(result: Benchmark, tool: str) -> str:
-    """Return what a tool would print of a result.
-
-    Parameters:
-        result: what was measured.
-        tool: perftest, osu, imb or netpipe.
-    """
+    """Return what perftest, osu, imb or netpipe would print of a result."""
     if tool == "netpipe":
         lines = write_netpipe(tool_run(result, result.rows, result.changed))
     else:
@@ -71,11 +66,10 @@ def has_test(tool: str, workload: Workload) -> bool:
 
 
 def tool_runs(result: Benchmark) -> Iterator[Run]:
-    """Yield the runs of a tool that a result is printed as, each with one value of what is no
-    size."""
+    """Yield the runs of a tool that a result is printed as: only sizes vary within each."""
     found: dict[tuple[Any, ...], list[tuple[Row, Row]]] = {}
     others = [name for name in result.axes if name != "size"]
-    for row, changed in zip(result.curve.rows, result.changed, strict=True):
+    for row, changed in zip(result.rows, result.changed, strict=True):
         apart = (*(row[name] for name in others), _moderated(result, row))
         found.setdefault(apart, []).append((row, changed))
     for lines in found.values():
@@ -114,20 +108,13 @@ def has_trace(workload: str) -> bool:
 
 def to_trace(result: Benchmark) -> Trace:
     """Return a simulated benchmark as a trace; each point has one sample, which is exact."""
-    workload = find_workload(result.workload)
-    assert workload is not None
+    workload = WORKLOADS[result.workload]
     points = []
-    for row, changed in zip(result.curve.rows, result.changed, strict=True):
-        swept = {name: row[name] for name in AXES if name in row}
-        options: dict[str, Any] = changed | {
-            name: value for name, value in swept.items() if name in workload.options
-        }
-        measured = tuple(
-            _measured(field, row[field])
-            for field in workload.fields
-            if traced(field) and field in row
-        )
-        points.append(Point(workload=result.workload, options=options, measured=measured))
+    for row, changed in zip(result.rows, result.changed, strict=True):
+        swept = {name: row[name] for name in AXES if name in row and name in workload.options}
+        fields = (field for field in workload.fields if traced(field) and field in row)
+        measured = tuple(_measured(field, row[field]) for field in fields)
+        points.append(Point(workload=workload.name, options=changed | swept, measured=measured))
     return Trace(_header(result.machine), tuple(points))
 
 
@@ -161,12 +148,7 @@ def _header(machine: Machine) -> Header:
         port = Port(layer="infiniband", width=link.width, speed=speed, mtu=machine.mtu)
     pci = None
     if isinstance(bus, PcieDevice):
-        pci = Pci(
-            generation=bus.generation,
-            lanes=bus.lanes,
-            max_payload=bus.max_payload,
-            max_read_request=bus.max_read_request,
-        )
+        pci = Pci(**{name: getattr(bus, name) for name in Pci.model_fields})
     return Header(
         tool=Tool(name="hcasim", version=__version__),
         device=Device(name=adapter.id, transport=TRANSPORTS[speaks] if speaks else ""),

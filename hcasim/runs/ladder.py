@@ -47,11 +47,8 @@ def netpipe_ladder(perturbation: int = PERTURBATION) -> tuple[int, ...]:
     """Return the message sizes of NetPIPE 3 in bytes: 1, 2, 3, 4, 6, 8, 12, 13, 16, ... 8 MiB + 3.
 
     Two steps lie between one power of two and the next. As soon as a step is longer than the
-    perturbation and one byte more, the sizes on both sides are measured too (NetPIPE 3.6,
-    src/netpipe.c: the main loop).
-
-    Parameters:
-        perturbation: bytes on each side of a size; 0 for the size alone.
+    perturbation (0: none) and one byte more, the sizes on both sides are measured too (NetPIPE
+    3.6, src/netpipe.c: the main loop).
     """
     found: list[int] = []
     size, step, number = 1, 1, 0

@@ -64,13 +64,7 @@ def all_notes(several: Iterable[Point | Launch]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Point:
-    """One point to simulate.
-
-    Parameters:
-        workload: name of the benchmark.
-        machine: what it runs on.
-        options: message size and the other options.
-    """
+    """One point to simulate: a benchmark by its name, a machine and options."""
 
     workload: str
     machine: Machine
@@ -128,11 +122,7 @@ class Point:
         return notes_on(self.machine, max(least, nodes))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process.
-
-        Parameters:
-            listen: is given the simulator before anything happens.
-            profile: also measure what that costs.
+        """Simulate it in this process, as `Work.run` says.
 
         Raises:
             CatalogError: the machine's limits are too tight for the benchmark.
@@ -159,12 +149,7 @@ class Point:
 
 
 def long_wait(points: Sequence[Point], jobs: int | None) -> str:
-    """Say that points will take minutes, and which of them most; or nothing.
-
-    Parameters:
-        points: what will be simulated.
-        jobs: processes to use; all processors if None.
-    """
+    """Say that points take minutes in so many processes, and which of them most; or nothing."""
     guesses = [PACKET * point.packets for point in points]
     longest = max(guesses)
     seconds = max(longest, sum(guesses) / min(jobs or os.cpu_count() or 1, len(points)))

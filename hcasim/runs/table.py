@@ -60,8 +60,7 @@ class Table:
     @property
     def fields(self) -> tuple[str, ...]:
         """Keys of what was measured."""
-        names = dict.fromkeys(key for row in self.rows for key in row)
-        return measured(name for name in names if "." not in name)
+        return measured(name for name in self.columns if "." not in name)
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each row as text."""
@@ -70,11 +69,7 @@ class Table:
         return [titles, *(tuple(cell(row.get(n), n) for n in names) for row in self.rows)]
 
     def render(self, ending: str) -> str | bytes:
-        """Return what a file with an ending holds.
-
-        Parameters:
-            ending: such as ".csv"; one that is not known holds JSON.
-        """
+        """Return what a file with an ending holds, JSON if it is not known."""
         return _FORMS.get(ending, _FORMS[".json"])(self)
 
     def save(self, file: Path) -> None:
@@ -107,9 +102,7 @@ class Table:
         return frame(self.rows)
 
     def to_xarray(self) -> xr.Dataset:
-        """Return what was measured over what varies; needs xarray and pandas.
-
-        Combinations that were not measured are NaN.
+        """Return what was measured over what varies, NaN elsewhere; needs xarray and pandas.
 
         Raises:
             ValueError: points that nothing tells apart, or nothing varies.
@@ -166,12 +159,7 @@ ENDINGS = (*_FORMS, *FIGURES)
 
 
 def cell(value: Any, name: str = "") -> str:
-    """Write a value of a row.
-
-    Parameters:
-        value: which.
-        name: its key.
-    """
+    """Write a value of a row under its key."""
     if value is None:
         return ""
     if name in AXES:
@@ -193,17 +181,15 @@ def to_json(data: object) -> str:
     return re.sub(f"(?!\n)[{STEERING}]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV, a line each; the columns are all keys, as they first appear."""
-    rows = [
-        {key: printable(one) if isinstance(one, str) else one for key, one in row.items()}
-        for row in rows
-    ]
     columns = dict.fromkeys(key for row in rows for key in row)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        words = {key: printable(one) for key, one in row.items() if isinstance(one, str)}
+        writer.writerow({**row, **words})
     return stream.getvalue()
 
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import hcasim.workloads
 from hcasim.catalog import Machine, folders
+from hcasim.runs import executor
 from hcasim.runs.curve import Curve
 from hcasim.workloads import Options, Result
 
@@ -46,6 +48,8 @@ def simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], l
         return formula(name, machine, options, log)
 
     monkeypatch.setattr(hcasim.workloads, "run_point", run)
+    # Workers would simulate what is long.
+    monkeypatch.setattr(executor, "FIRST", inf)
     monkeypatch.setenv("HCASIM_CACHE", "")
     return lambda: [json.loads(line) for line in record.read_text().splitlines()]
 
