@@ -60,8 +60,7 @@ class Node:
 class Cluster:
     """Nodes joined by the machine's network, or two nodes back to back if it has none.
 
-    From when it is built until its simulator has run for the first time Python looks for garbage
-    less often.
+    Until its simulator has run for the first time Python looks for garbage less often.
 
     Args:
         machine: a resolved machine.
@@ -91,9 +90,8 @@ class Cluster:
             sim.profile.sent.append(self.packets_sent)
         if machine.switch is None:
             if len(chosen) != 2:
-                raise ValueError(
-                    f"only two nodes can be joined without a switch, not {len(chosen)}"
-                )
+                few = f"only two nodes can be joined without a switch, not {len(chosen)}"
+                raise ValueError(few)
             a, b = self.nodes
             for one, other in zip(a.adapter.ports, b.adapter.ports, strict=False):
                 self.fabric.join(one, other)

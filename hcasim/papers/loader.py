@@ -78,11 +78,7 @@ def load_context(paper: str) -> tuple[Context, ...]:
 
 
 def load_scenario(name: str) -> Scenario:
-    """Load a scenario.
-
-    Parameters:
-        name: its id, "<paper>/<figure>", such as "liu2004/fig03"; or the path of its file, whose
-            `paper` and name make the id.
+    """Load a scenario by its id, "<paper>/<figure>", or its file, whose `paper` and name make it.
 
     Raises:
         CatalogError: an unknown id, or every fault of the file.
@@ -93,14 +89,11 @@ def load_scenario(name: str) -> Scenario:
 
 
 def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
-    """Load scenarios, and whole papers, and check what their claims refer to.
+    """Load scenarios and whole papers, each scenario once, and check what their claims refer to.
 
     Parameters:
         identifiers: papers or collections such as "liu2004", or scenarios such as "liu2004/fig03"
             or "./mine.toml".
-
-    Returns:
-        Each scenario once, in the order asked for.
 
     Raises:
         CatalogError: every fault of the request and of the files.
@@ -145,13 +138,10 @@ def load_scenarios(identifiers: Iterable[str]) -> list[Scenario]:
 
 
 def every_scenario(first: Iterable[Scenario] = ()) -> list[Scenario]:
-    """Return some scenarios, and behind them all others.
+    """Return some scenarios, which take the place of those with the same id, and all others.
 
     What is said of a claim depends on all claims; a broken file of the user's own that nobody asks
     for is left out, and `hcasim list` marks it.
-
-    Parameters:
-        first: take the place of those with the same id.
 
     Raises:
         CatalogError: every fault of the files that are shipped, or a claim of the first with the id
@@ -210,12 +200,7 @@ def _validated(model: type[M], table: object, path: Path) -> M:
 
 
 def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:
-    """Yield what is wrong with a scenario, beside the form of its file.
-
-    Parameters:
-        scenario: which.
-        find: returns another by its id.
-    """
+    """Yield what is wrong with a scenario, beside the form of its file; `find` returns others."""
     axis = scenario.options.axis.name
     for name, series in scenario.series.items():
         if (value := getattr(series, axis, None)) is not None:
@@ -269,11 +254,10 @@ def _placed(scenario: Scenario, folder: Path, faults: list[str]) -> Scenario:
             return name
         return display(file) if is_path(name) else name
 
-    testbed = placed("testbed", scenario.testbed)
     series = {}
     for name, one in scenario.series.items():
-        update = {"adapter": placed(f"series.{name}.adapter", one.adapter)}
-        if one.testbed is not None:
-            update["testbed"] = placed(f"series.{name}.testbed", one.testbed)
+        parts = {"adapter": one.adapter, "testbed": one.testbed}
+        update = {p: placed(f"series.{name}.{p}", file) for p, file in parts.items() if file}
         series[name] = one.model_copy(update=update)
+    testbed = placed("testbed", scenario.testbed)
     return scenario.model_copy(update={"testbed": testbed, "series": series})

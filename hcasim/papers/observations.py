@@ -19,14 +19,9 @@ from hcasim.runs.experiment import Experiment
 
 
 def observations(fit: Fit) -> list[Observation]:
-    """Return the published numbers that the parameters of a fit are fitted to.
+    """Return the published numbers that a fit lists, each with those that repeat it.
 
-    Parameters:
-        fit: lists the claims.
-
-    Returns:
-        One for each claim, in the order of the scenarios, with those that repeat it: the same
-        number, read off the same points.
+    Repeated is the same number, read off the same points; the order is that of the scenarios.
 
     Raises:
         CatalogError: an unknown claim, no claim, or every claim that is not one number.
@@ -61,12 +56,12 @@ def _stated(claim: Claim) -> tuple[object, ...]:
 def _observation(scenario: Scenario, claim: Claim) -> Observation:
     measure, quantity = claim.measure[0], QUANTITIES[claim.quantity]
     several = len(claim.measure) > 1 or measure.select == "all"
-    fault = ""
+    where, fault = f"{display(scenario_path(scenario.id))}: {claim.id}", ""
     if claim.quantity == "overhead":
         fault = "found quantity 'overhead'; allowed if fitted: what one benchmark measures"
     elif claim.kind != "value" or several or isinstance(claim.published, tuple):
         fault = f"found kind {claim.kind!r}; allowed if fitted: one number of one measure"
-    refuse(fault and f"{display(scenario_path(scenario.id))}: {claim.id}: {fault}")
+    refuse(fault and f"{where}: {fault}")
     names = map(scenario.qualified, measure.series)
     return Observation(
         id=claim.id,

@@ -48,8 +48,7 @@ AS_IN_ROWS = {"sizes": "size"}
 def _fields(*, several: bool) -> dict[str, Any]:
     """Return a field for each option of a benchmark that says what is measured.
 
-    Parameters:
-        several: whether an axis may have several values; sizes are then called so.
+    With several values of an axis sizes are called so.
     """
     found: dict[str, Any] = {}
     for name, option in OPTIONS.items():
@@ -256,12 +255,7 @@ class Scenario(Entry):
     def moved(
         self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None
     ) -> Scenario:
-        """Return the experiment as it would be elsewhere.
-
-        Parameters:
-            testbed: id or file instead of its own, for all series.
-            adapter: id or file instead of the series' own.
-        """
+        """Return the experiment on another testbed or with another adapter: for all series."""
         instead = {"on": testbed, "with": adapter}
         where = [f"{word} {name}" for word, name in instead.items() if name is not None]
         if not where:

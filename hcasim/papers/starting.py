@@ -21,7 +21,7 @@ from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import plan
 from hcasim.papers.scenario import AS_IN_ROWS, Options, Scenario
-from hcasim.workloads import find_workload
+from hcasim.workloads import WORKLOADS
 from hcasim.workloads.options import AXES, OPTIONS
 
 _WIDTH = 98
@@ -51,7 +51,7 @@ _CLAIMS = "What you state of it, which reproduce judges. This one is an example.
 
 
 def starting_file(kind: str, name: str, base: str, folder: Path) -> str:
-    """Write a description that is the same as another, with comments on what may be changed.
+    """Return a file that is the same as another, with comments on what may be changed.
 
     Parameters:
         kind: one of `hcasim.catalog.MODELS`, or "scenarios": the file then measures the same, and
@@ -59,9 +59,6 @@ def starting_file(kind: str, name: str, base: str, folder: Path) -> str:
         name: of the file, and of a model its id.
         base: id or file of the other, a file as seen from the current folder.
         folder: where it will lie.
-
-    Returns:
-        The text, which is valid as it is.
 
     Raises:
         CatalogError: no such base, or every fault of its file.
@@ -181,19 +178,14 @@ def _seen(name: str, folder: Path) -> str:
 
 def _usual(scenario: Scenario) -> Mapping[str, Any]:
     """What holds for all series without being set, as far as all understand it."""
-    line, *others = plan(scenario).lines
-    names = dict.fromkeys(one.jobs[0].workload for one in (line, *others))
-    workloads = [one for one in map(find_workload, names) if one is not None]
+    points = [line.jobs[0] for line in plan(scenario).lines]
+    workloads = [WORKLOADS[name] for name in {one.workload for one in points}]
     understood = frozenset.intersection(*(one.options for one in workloads))
-    first, *rest = (one.build({}) for one in workloads)
-    usual = {
-        name: getattr(first, name)
-        for name in OPTIONS
-        if name in understood and all(getattr(one, name) == getattr(first, name) for one in rest)
-    }
-    # It depends on how many queue pairs and buffers there are.
-    usual.pop("warmup", None)
-    usual |= {"mtu": line.jobs[0].machine.mtu, "sizes": usual.pop("size", None)}
+    built = [vars(one.build({})) for one in workloads]
+    # The warm-up depends on how many queue pairs and buffers there are.
+    alike = {name for name in understood - {"warmup"} if len({one[name] for one in built}) == 1}
+    usual = {name: built[0][name] for name in OPTIONS if name in alike}
+    usual |= {"mtu": points[0].machine.mtu, "sizes": usual.pop("size", None)}
     return {name: value for name, value in usual.items() if value not in (None, "")}
 
 

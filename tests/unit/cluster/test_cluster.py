@@ -37,11 +37,6 @@ def test_back_to_back_the_ports_are_joined_in_order() -> None:
     assert rig.cluster.fabric.switches == []
 
 
-def test_a_node_has_as_many_cores_as_its_host() -> None:
-    node = Cluster(Simulator(), machine({"host.cpus": "3"}), 1).nodes[0]
-    assert [core.name for core in node.cores] == ["node0.cpu0", "node0.cpu1", "node0.cpu2"]
-
-
 def test_counters_of_the_nodes_are_added_up() -> None:
     rig, a, b, qp, _ = joined()
     rig.exchange(qp, a, a.request(WRITE, b, 3000))
@@ -62,11 +57,3 @@ def test_resources_of_different_nodes_have_different_names(adapter: str) -> None
         rest = len(named) - 4 * len(first)
         # Beside the nodes there are the ports of the switch, or nothing.
         assert rest == sum(one.startswith("switch") for one in named)
-
-
-def test_a_core_counts_the_time_of_its_calls() -> None:
-    rig, a, b, qp, _ = joined()
-    rig.exchange(qp, a, *[a.request(WRITE, b)] * 3)
-    stack = rig.machine.stack
-    assert a.context.core.busy_ps == 3 * (stack.post_send + stack.poll_cq)
-    assert b.context.core.busy_ps == 0

@@ -70,21 +70,15 @@ def test_one_point_may_be_read_off(edit: Edit) -> None:
     assert [one.settings["size"] for one in found["LIU-041"].experiments] == [8]
 
 
-def test_the_firmware_mode_is_that_of_the_series(edit: Edit) -> None:
-    edit('adapter = "mt25208"', 'adapter = "mt25218"\nfirmware_mode = "memfree"')
+def test_firmware_mode_and_flag_of_the_chipset_are_those_of_the_series(edit: Edit) -> None:
+    of_series = 'adapter = "mt25218"\nfirmware_mode = "memfree"\nchipset_flag = false'
+    edit('adapter = "mt25208"', of_series)
     found = {one.id: one for one in observed("liu2004")}
-    (asked,) = found["LIU-041"].experiments
-    assert asked.settings["adapter"] == "mt25218"
-    assert asked.settings["firmware_mode"] == "memfree"
-    assert "firmware_mode" not in found["LIU-044"].experiments[0].settings
-
-
-def test_the_flag_of_the_chipset_is_that_of_the_series(edit: Edit) -> None:
-    edit('adapter = "mt25208"', 'adapter = "mt25208"\nchipset_flag = false')
-    found = {one.id: one for one in observed("liu2004")}
-    (asked,) = found["LIU-041"].experiments
+    (asked,), (other,) = (found[name].experiments for name in ("LIU-041", "LIU-044"))
+    assert (asked.settings["adapter"], asked.settings["firmware_mode"]) == ("mt25218", "memfree")
     assert asked.overrides == {"host.pcix_bridge.streaming": "false"}
-    assert not found["LIU-044"].experiments[0].overrides
+    assert "firmware_mode" not in other.settings
+    assert not other.overrides
 
 
 @pytest.mark.usefixtures("edit")

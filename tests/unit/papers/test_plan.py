@@ -88,10 +88,3 @@ def test_an_overhead_is_over_what_another_workload_measures_too(
     assert first.startswith("liu2004/fig03: series.pcix.over: needs latency_us; write_bw measures ")
     assert "'rite_lat'" in second
     assert second.endswith("did you mean 'write_lat'?")
-
-
-def test_a_series_may_rotate_through_buffers(edit: Callable[[str, str], None]) -> None:
-    edit('workload = "write_lat"', 'workload = "netpipe"')
-    edit('adapter = "mt25208"', 'adapter = "mt25208"\nbuffers = 3')
-    found = lines("liu2004/fig03").values()
-    assert [line.jobs[0].options.buffers for line in found] == [3, 1]

@@ -98,6 +98,13 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         (SERIES, 'memory = "hots"\n' + SERIES, "series.pcie.memory: found 'hots'; allowed: "),
         ("warmup = 1000", "qps = [1, 2]", "options: found several values of size or qps; allowed"),
         ("warmup = 1000", "reuse = 101", "options.reuse: found 101; allowed: 0 to 100"),
+        ("warmup = 1000", "warmup = = 1000", "not valid TOML"),
+        (SIZES, "qps = [1, 2, 1]", "qps: found a value twice"),
+        (
+            f'against = "liu2004/fig02:pcix", {SMALLEST}',
+            'against = "liu2004/fig02:pcix", at = 5',
+            "found at 5; size of liu2004/fig02 has 4, 8",
+        ),
         ("warmup = 1000", 'pattern = "cyclc"', "did you mean 'cyclic'?"),
         ("[options]", "[adapter]\nports = 1\n\n[options]", "adapter: unknown key; allowed: "),
     ],
@@ -116,11 +123,6 @@ def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
     edit('kind = "value"', 'kind = "valve"')
     edit('title = "RDMA write latency"\n', "")
     assert len(faults_of("liu2004/fig03")) == 3
-
-
-def test_text_that_is_not_toml_is_placed(edit: Edit) -> None:
-    edit("warmup = 1000", "warmup = = 1000")
-    assert "not valid TOML" in faults_of("liu2004/fig03")[0]
 
 
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
@@ -159,17 +161,6 @@ def test_processes_may_vary_along_a_figure_and_a_claim_be_about_a_rate(edit: Edi
     assert fault.endswith(
         "series.pcie.processes: found 1, but processes is the x axis; leave one out"
     )
-
-
-def test_a_value_stands_once_on_the_axis(edit: Edit) -> None:
-    edit(SIZES, "qps = [1, 2, 1]")
-    assert faults_of("liu2004/fig03")[0].endswith("qps: found a value twice")
-
-
-def test_a_point_of_another_scenario_is_checked_too(edit: Edit) -> None:
-    edit(f'against = "liu2004/fig02:pcix", {SMALLEST}', 'against = "liu2004/fig02:pcix", at = 5')
-    (fault,) = faults_of("liu2004/fig03")
-    assert "found at 5; size of liu2004/fig02 has 4, 8" in fault
 
 
 def test_a_table_is_no_figure() -> None:

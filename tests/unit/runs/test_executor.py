@@ -118,10 +118,6 @@ def test_what_workers_are_sent_has_the_same_result_and_is_much_smaller() -> None
     assert len(pickle.dumps(point.bare())) < len(pickle.dumps(point)) / 3
 
 
-def test_nothing_to_do_is_no_fault() -> None:
-    assert run_points([]) == {}
-
-
 @pytest.fixture
 def workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers start with the first point."""
@@ -140,19 +136,6 @@ def test_a_failure_ends_the_workers_and_is_passed_on(tmp_path: Path) -> None:
         run_points(doing(tmp_path / "log", deeds), workers=2)
     assert not (tmp_path / "log slept").exists()
     assert not multiprocessing.active_children()
-
-
-@pytest.mark.check
-@pytest.mark.usefixtures("workers_at_once")
-def test_a_point_whose_worker_dies_is_tried_again_and_nothing_is_lost(tmp_path: Path) -> None:
-    points = few(tmp_path / "log", "die 2")
-    seen: list[int] = []
-    results = run_points(points, workers=2, progress=lambda done, _: seen.append(done))
-    assert [results[one].row["size"] for one in points] == [one.options.size for one in points]
-    assert seen == list(range(len(points) + 1))
-    assert len(told(tmp_path / "log", 4096)) == 3
-    # What was finished is not done again: at most what another worker was at, and had before it.
-    assert len(told(tmp_path / "log")) <= len(points) + 2 + 2 * 3
 
 
 @pytest.mark.check
