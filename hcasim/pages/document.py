@@ -45,7 +45,6 @@ class Column:
     """A column of a table.
 
     Parameters:
-        title: over it.
         right: whether it is aligned to the right, as numbers are.
         chosen: whether readers may choose rows by the words that stand in it.
         prose: whether its cells are sentences, which may take several lines.
@@ -62,9 +61,6 @@ class Table:
     """A table, which readers of a page can sort; the first cell of a row is its title.
 
     Parameters:
-        title: what it shows.
-        columns: with no more than their titles, or more.
-        rows: as many cells each.
         filtered: whether readers may leave out rows.
     """
 
@@ -122,12 +118,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A drawing; only pages show it.
-
-    Parameters:
-        caption: what it shows.
-        drawing: of matplotlib; its colours are replaced by those of the page.
-    """
+    """A drawing in the colours of the page; only pages show it."""
 
     caption: str
     drawing: Drawing
@@ -138,8 +129,6 @@ class Section:
     """A part of a document under a heading.
 
     Parameters:
-        title: the heading.
-        blocks: what it holds, in this order.
         place: its name, to which cells lead; made of the title without.
         folded: whether readers of a page have to open it.
     """
@@ -155,12 +144,7 @@ Block: TypeAlias = Text | Code | Counts | Facts | Table | Figure | Section
 
 @dataclass(frozen=True)
 class Document:
-    """All of it.
-
-    Parameters:
-        title: its heading.
-        blocks: mostly sections; what comes before the first of them is its summary.
-    """
+    """All of it; what comes before the first section is its summary."""
 
     title: str
     blocks: Sequence[Block]

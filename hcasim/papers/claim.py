@@ -179,12 +179,10 @@ class Statement(Entry):
     """What a paper states.
 
     Parameters:
-        id: number of the statement.
         section: where the paper makes it.
         system: the hardware it is about.
         statement: what is stated, in few words.
         published: the number; the ends of a range; or an order in words.
-        unit: unit of `published`.
         relation: how the paper relates the number or the series.
     """
 

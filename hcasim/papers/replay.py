@@ -215,11 +215,7 @@ def replay(
         adapter: id or file of one that all series have instead of their own.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 1}; they must suit
             the adapter of each chosen series.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
-        profile: also measure what simulating costs; then all is simulated, and nothing kept.
+        jobs, scheduler, progress, cache, profile: as of `hcasim.bench`.
 
     Raises:
         CatalogError: every fault of the scenario and of the request.

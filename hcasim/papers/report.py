@@ -269,11 +269,7 @@ def reproduce(
             or the path of a file; without them all papers and collections.
         testbed: id or file of another one than the authors had, for all series.
         adapter: id or file of one that all series have instead of their own.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
-        profile: also measure what simulating costs; then all is simulated, and nothing kept.
+        jobs, scheduler, progress, cache, profile: as of `hcasim.bench`.
 
     Raises:
         CatalogError: every fault of the request and of the files.

@@ -181,7 +181,7 @@ def bench(
         jobs: processes to use; all processors without it.
         scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
         progress: is told how many points are done.
-        profile: also measure what simulating each point costs; then all is simulated.
+        profile: also measure what simulating costs; then all is simulated, and nothing kept.
         cache: take what earlier runs have simulated with this code, and keep what is new.
         settings: choices of the machine: adapter, host and stack (id or file, in every group of
             nodes), firmware_mode (such as "memfree"), mtu (bytes, or text such as "2K"), switch

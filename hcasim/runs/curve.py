@@ -147,12 +147,7 @@ def side_by_side(curves: Sequence[Curve], quantity: str) -> str:
 
 
 def beside(curves: Sequence[Curve], quantity: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the columns and the rows of a table of curves side by side.
-
-    Parameters:
-        curves: the columns; they vary along the same axis.
-        quantity: one of their fields.
-    """
+    """Return the columns and the rows of a table of curves along one axis, side by side."""
     axis = AXES[curves[0].axis if curves else "size"]
     points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
     columns = [

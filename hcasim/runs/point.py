@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.runs.machine import notes_on
@@ -16,9 +16,6 @@ from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.perftest.side import moderation
 from hcasim.workloads.registry import WORKLOADS, Listen
 from hcasim.workloads.result import Meter, Result
-
-if TYPE_CHECKING:
-    from hcasim.runs.launch import Launch
 
 PACKET = 1e-4
 """Seconds of a processor of today for each packet, there and back through two adapters."""
@@ -57,7 +54,7 @@ class Work(Hashable, Protocol):
         """
 
 
-def all_notes(several: Iterable[Point | Launch]) -> tuple[str, ...]:
+def all_notes(several: Iterable[Any]) -> tuple[str, ...]:
     """Return what to say beside the results of several points, each once."""
     return tuple(dict.fromkeys(text for one in several for text in one.notes))
 

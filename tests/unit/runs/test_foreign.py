@@ -11,7 +11,6 @@ from hcasim.runs.benchmark import bench
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.foreign import to_trace
 from hcasim.traces import read_trace, render
-from tests.measured import with_noise
 
 
 @pytest.mark.parametrize(
@@ -44,17 +43,3 @@ def test_a_simulated_trace_is_met_exactly(
             if all(row.get(n, v) == v for n, v in vars(point.options).items())
         )
         assert float(one.published) == pytest.approx(row[one.field], rel=1e-6)
-
-
-def test_noise_has_the_spread_that_is_asked_for_and_comes_again() -> None:
-    trace = to_trace(bench("write_lat", "liu2004", size="8"))
-    exact = trace.points[0].measured[0].samples[0]
-    one, same, other = (
-        with_noise(trace, seed=seed, spread=0.05, samples=2000) for seed in (1, 1, 2)
-    )
-    assert one == same != other
-    samples = one.points[0].measured[0].samples
-    middle = sum(samples) / len(samples)
-    deviation = (sum((x - middle) ** 2 for x in samples) / len(samples)) ** 0.5
-    assert middle == pytest.approx(exact, rel=0.005)
-    assert deviation == pytest.approx(0.05 * exact, rel=0.1)

@@ -83,7 +83,6 @@ def damages() -> dict[str, Callable[[bytes], bytes]]:
     return {
         "altered digit": lambda data: data.replace(b"0.3", b"0.4"),
         "cut off": lambda data: data[:-5],
-        "empty": lambda data: b"",
         "no text": lambda data: b"\xff\xfe" + data,
         "of another name": lambda data: f"{store_module._sum('x', '{}')}\n{{}}".encode(),
     }
