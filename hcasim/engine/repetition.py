@@ -29,12 +29,10 @@ class Repetition:
     period is then known up to the time of that packet, and `error` says so.
 
     The contents of caches are no part of the state. Each lap has to use the same addresses, all of
-    which have been used in the cold laps.
+    which have been used in the ``cold`` laps at the start.
 
     Args:
-        sim: the clock.
         roots: returns what belongs to the state beside the actions to come.
-        cold: laps at the start that belong to no period.
 
     Attributes:
         period_ps: duration of the period in ps, once it is proven.
@@ -54,9 +52,7 @@ class Repetition:
         self._ends_ps: list[int] = []
         self._dues: deque[list[int]] = deque(maxlen=_LONGEST + 1)
         self._readings: list[_Reading] = []
-        self._due = 0
-        self._spent = 0
-        self._rests_until = 0
+        self._due = self._spent = self._rests_until = 0
 
     def lap(self) -> int:
         """Note the end of a lap; return the laps of the period that is proven, or 0."""

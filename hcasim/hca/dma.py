@@ -18,11 +18,7 @@ from hcasim.hca.translation import Region, TranslationTables
 
 
 class Data(Action):
-    """The data of a packet on its way into a staging buffer.
-
-    Args:
-        further_ps: time after its last byte until the packet is complete.
-    """
+    """The data of a packet on its way into a staging buffer, where it is complete some ps later."""
 
     __slots__ = ("_buffer", "_further", "_packet")
 
@@ -34,7 +30,6 @@ class Data(Action):
         self._further = further_ps
 
     def act(self) -> None:
-        """It is here."""
         if self._further:
             sim, further = self._buffer.sim, self._further
             self._further = 0
@@ -46,13 +41,7 @@ class Data(Action):
 class ReadStream(Action):
     """Reads the data of the packets in one staging buffer, begun in order.
 
-    Without prefetching a packet is translated when all reads before it have been issued.
-
-    Args:
-        prefetch: packets translated while others wait to be read.
-
-    Attributes:
-        waits: packets that wait until reads before them have been issued.
+    A packet is translated when all reads before it have been issued but those prefetched.
     """
 
     changes: ClassVar[Changes] = Changes(addresses="_waiting")
@@ -76,7 +65,6 @@ class ReadStream(Action):
         buffer.sim.resources.keeps_waiting(self.waits.name, self.waits)
 
     def add(self, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a staged packet from a region when its turn comes."""
         if self._waiting or self._unissued > self._prefetch:
             self._waiting.append((packet, region, address))
             self.waits.begin()
@@ -97,7 +85,6 @@ class ReadStream(Action):
         storage.start_read(address, packet.payload, Data(self._buffer, packet), self)
 
     def act(self) -> None:
-        """A read has been issued, so that others may be."""
         self._unissued -= 1
         while self._waiting and self._unissued <= self._prefetch:
             packet, region, address = self._waiting.popleft()
@@ -106,14 +93,13 @@ class ReadStream(Action):
 
 
 class Placing(Action):
-    """A packet whose data goes to memory; it acts when that has left."""
+    """A packet whose data goes to memory: placed when on its way; acts when that has left."""
 
     __slots__ = ("packet",)
 
     packet: Packet
 
     def placed(self) -> None:
-        """Its data is on its way."""
         raise NotImplementedError
 
 
@@ -136,7 +122,6 @@ class Landing(Action):
         self._address = address
 
     def act(self) -> None:
-        """It can be read."""
         packet = self._packet
         if self._probe.listeners:
             self._probe.event("data write", packet.operation, packet, None, self._since)
@@ -146,14 +131,8 @@ class Landing(Action):
 class DmaEngine:
     """Moves data between the adapter's engines and the memory that holds a region.
 
-    Args:
-        host: host memory, over the bus.
-        local: the adapter's own memory.
-        fetch: reads an entry from host memory.
-
     Attributes:
-        gathered: bytes of message data read so far.
-        scattered: bytes of message data written so far.
+        gathered, scattered: bytes of message data read and written so far.
     """
 
     changes: ClassVar[Changes] = Changes(counts="gathered scattered")
@@ -178,8 +157,7 @@ class DmaEngine:
         self._local = local
         self._tables = tables
         self._streams: dict[StagingBuffer, ReadStream] = {}
-        self.gathered = 0
-        self.scattered = 0
+        self.gathered = self.scattered = 0
 
     def _storage(self, region: Region) -> Storage:
         return self._local if region.on_adapter else self._host
@@ -187,12 +165,7 @@ class DmaEngine:
     # Work queue entries and completions.
 
     def fetch_entry(
-        self,
-        ring: Ring,
-        index: int,
-        size: int,
-        on_data: Callable[[*Args], None],
-        *args: *Args,
+        self, ring: Ring, index: int, size: int, on_data: Callable[[*Args], None], *args: *Args
     ) -> None:
         """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
@@ -254,10 +227,7 @@ class DmaEngine:
         )
 
     def place(self, placing: Placing, region: Region, address: int) -> None:
-        """Write the data of a packet into a region.
-
-        Whatever is written afterwards becomes visible afterwards.
-        """
+        """Write a packet's data into a region; what is written afterwards is visible afterwards."""
         payload = placing.packet.payload
         if self._tables.held(region, address, payload):
             self._write(placing, region, address)
@@ -275,7 +245,6 @@ class DmaEngine:
         placing.placed()
 
     def store(self, region: Region, address: int, size: int) -> None:
-        """Write a few bytes that are already translated."""
         written = Call(region.written, (address, size))
         self._storage(region).start_write(address, size, None, written)
 

@@ -16,15 +16,10 @@ class LocalMemory(Storage):
 
     When a read is done is known as soon as it is asked for, because nothing goes before it. Writes
     take the gaps, and cost no event unless somebody waits for their end.
-
-    Args:
-        description: latency in ps, bandwidth in B/s.
-        size: bytes that buffers may take.
     """
 
     changes: ClassVar[Changes] = Changes(
-        times="_free_at",
-        counts="_busy_ps reads read_bytes writes write_bytes",
+        times="_free_at", counts="_busy_ps reads read_bytes writes write_bytes"
     )
 
     def __init__(self, sim: Simulator, name: str, description: Description, size: int) -> None:
@@ -35,8 +30,7 @@ class LocalMemory(Storage):
         self._size = size
         self._used = 0
         self._rate = Rate.from_bandwidth(description.bandwidth)
-        self._free_at = 0
-        self._busy_ps = 0
+        self._free_at = self._busy_ps = 0
         self._buffered: deque[tuple[int, int, Action | None]] = deque()
         self._armed = False
 
@@ -61,7 +55,6 @@ class LocalMemory(Storage):
     def start_read(
         self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        """Read ``size`` bytes; the actions are those of :class:`Storage`."""
         self.sim.schedule(self.begin_read(size), here)
         if issued is not None:
             issued.act()
@@ -69,10 +62,7 @@ class LocalMemory(Storage):
     def start_write(
         self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
-        """Write ``size`` bytes; the actions are those of :class:`Storage`.
-
-        What the controller has taken can be read, although it is stored later.
-        """
+        """What the controller has taken can be read, although it is stored later."""
         self.writes += 1
         self.write_bytes += size
         self._buffered.append((self.sim.now, self._rate.time(size), sent))
@@ -108,11 +98,7 @@ class LocalMemory(Storage):
             self._arm()
 
     def allocate(self, length: int, page_size: int) -> int:
-        """Address of ``length`` fresh bytes, aligned to a page of ``page_size`` bytes.
-
-        Raises:
-            MemoryError: if they do not fit.
-        """
+        """Address of fresh bytes from a page on; a MemoryError if they do not fit."""
         address = -(-self._used // page_size) * page_size
         if address + length > self._size:
             raise MemoryError(
@@ -122,7 +108,6 @@ class LocalMemory(Storage):
         return address
 
     def counters(self) -> dict[str, int]:
-        """Accesses and bytes so far, by name."""
         return {
             "local_memory_reads": self.reads,
             "local_memory_read_bytes": self.read_bytes,

@@ -1,4 +1,4 @@
-"""What keeps its order in an adapter: all packets of a port, or those of each queue pair."""
+"""What keeps its order in an adapter, and how long requests and packets occupy its units."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.bus import Bus
-from hcasim.engine import Action, Server
-from hcasim.fabric.packet import Packet
+from hcasim.catalog.adapter import Send, Services
+from hcasim.engine import Action, Rate, Server
+from hcasim.fabric.packet import Opcode, Packet
 
 LEAST: Final = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
+
+_SERVED: Final = {
+    Opcode.RDMA_WRITE: "write",
+    Opcode.SEND: "send",
+    Opcode.RDMA_READ_REQUEST: "read",
+    Opcode.FETCH_ADD: "atomic",
+    Opcode.COMPARE_SWAP: "atomic",
+}
 
 Fetch = Callable[[int, int, Action], None]
 """Reads so many bytes from an address; the action is done when they are here."""
@@ -28,7 +37,6 @@ class InOrder:
         return size // full * full
 
     def takes(self, packet: Packet, full: int) -> int:
-        """Bytes of room that a packet takes."""
         return full
 
     def fetch(self, bus: Bus) -> Fetch:
@@ -48,7 +56,6 @@ class PerQueuePair(InOrder):
         return packet.route.lid << 24 | packet.qpn
 
     def room(self, size: int, full: int) -> int:
-        """All of it."""
         return size
 
     def takes(self, packet: Packet, full: int) -> int:
@@ -60,10 +67,36 @@ class PerQueuePair(InOrder):
         return bus.start_fetch
 
     def response_units(self, units: Server) -> Server | None:
-        """Those of requests."""
         return units
 
 
 def name_of(line: int) -> str:
     """What the name of a line ends with; nothing if there is only one."""
     return f".qp{line & 0xFFFFFF}" if line else ""
+
+
+def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode, int]:
+    """Occupancy of a unit by the first packet of a request in ps, by opcode if described so."""
+    if description is None:
+        return dict.fromkeys(_SERVED, otherwise) if otherwise else {}
+    return {opcode: getattr(description, name) for opcode, name in _SERVED.items()}
+
+
+class PacketService:
+    """Occupancy of a processing unit by a packet that leaves, in ps.
+
+    Attributes:
+        requests: what the first packet of a request takes beside, by its opcode.
+        least: that of a packet without data.
+        rate: of the data of others, if that may take longer.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self.requests = services_of(send.services, send.wqe_service)
+        self.least = send.packet_service
+        self.rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
+
+    def time(self, payload: int) -> int:
+        if self.rate is None:
+            return self.least
+        return max(self.least, self.rate.time(payload))

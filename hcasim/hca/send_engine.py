@@ -33,7 +33,6 @@ class _Service(Action):
         self._requester = requester
 
     def act(self) -> None:
-        """Its time is over."""
         self._engine.execute(self._requester, self._since)
 
 
@@ -45,9 +44,6 @@ class SendEngine(Line):
     the last have been handed to the port, by the same requester or by the next in line. Ports
     take turns at the processing units packet by packet, and within a port the schedule queues do;
     no two units work on the same requester.
-
-    Attributes:
-        scheduler: the requesters that have work.
     """
 
     def __init__(self, parts: Parts, port: int) -> None:
@@ -64,13 +60,11 @@ class SendEngine(Line):
     # In line and in hand.
 
     def schedule(self, requester: Requester) -> None:
-        """Put a requester in line if it has work and is not in line yet."""
         scheduler = self.scheduler
         if requester not in scheduler.members and requester.ready and scheduler.enqueue(requester):
             requester.load()
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn, unless its pacing holds it."""
         pacing = requester.pacing
         if pacing is not None:
             if pacing.next_at > self.sim.now:
@@ -82,14 +76,12 @@ class SendEngine(Line):
         self._pump()
 
     def leave(self, requester: Requester) -> None:
-        """Let the next in line take the place of a requester, which lines up again with work."""
         follower = self.scheduler.release(requester)
         if follower is not None:
             follower.load()
         self.schedule(requester)
 
     def go_on(self, requester: Requester) -> None:
-        """Begin the next request of a requester, or let others have their turn."""
         if requester.queue.has_work and not self.scheduler.contended(requester):
             requester.load()
         else:

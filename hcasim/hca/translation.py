@@ -27,11 +27,7 @@ class Access(IntFlag):
 
 
 class ByteWatch:
-    """Has something done when a byte is written.
-
-    Attributes:
-        address: of the byte.
-    """
+    """Has something done when the byte at an address is written."""
 
     __slots__ = ("_action", "address")
 
@@ -40,7 +36,6 @@ class ByteWatch:
         self._action = action
 
     def __call__(self, address: int, length: int) -> None:
-        """Learn that a range has been written."""
         if address <= self.address < address + length:
             self._action()
 
@@ -50,12 +45,8 @@ class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
     Attributes:
-        key: its local and remote key.
-        address: first byte.
-        length: bytes.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
-        on_adapter: whether it lies in the adapter's own memory.
         upper_offset: what the number of an entry of the table of tables is more than that of the
             block of pages it stands for; None if one table holds all.
         words: values of the 64-bit words that atomic operations have touched, by address.
@@ -75,7 +66,6 @@ class Region:
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
 
     def covers(self, address: int, length: int) -> bool:
-        """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
 
     def alike_until(self, address: int) -> int:
@@ -108,7 +98,6 @@ class Region:
         return False
 
     def written(self, address: int, length: int) -> None:
-        """Tell those who poll that this range has changed."""
         for listener in tuple(self.listeners):
             listener(address, length)
 
@@ -123,8 +112,7 @@ class TranslationTables:
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
         self._reach = adapter.mtt.reach
         self._regions: dict[int, Region] = {}
-        self._next_key = 1
-        self._next_mtt = 0
+        self._next_key, self._next_mtt = 1, 0
         # What was held in the same call of the simulator: lines of the MTT; MPT entries below 0.
         self._holds: set[int] = set()
         self._holds_in = -1
@@ -140,14 +128,7 @@ class TranslationTables:
         *,
         on_adapter: bool = False,
     ) -> Region:
-        """Enter a region into the tables.
-
-        Args:
-            address: first byte in virtual memory.
-            length: bytes.
-            page_size: bytes per MTT entry.
-            on_adapter: whether the memory is the adapter's own.
-        """
+        """Enter a region into the tables, with an MTT entry for every ``page_size`` bytes."""
         offset = self._next_mtt - address // page_size
         rights = access.value
         region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
@@ -232,12 +213,7 @@ class TranslationTables:
             self.mpt.access(region.key, self._pages, first, last, action, args)
 
     def _below(
-        self,
-        upper: int,
-        page: int,
-        last: int,
-        action: Callable[[*Args], None],
-        args: tuple[*Args],
+        self, upper: int, page: int, last: int, action: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         """Look a range up in the table that an entry of the table of tables points to."""
         self.mtt.access(upper, self._pages, page, last, action, args)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Final
 
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine.replayed import AccessLog, later
+from hcasim.engine.cache import AccessLog, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
@@ -23,9 +23,6 @@ class ProcessorCache:
 
     Writing back what its processors changed costs nothing here: what they write is charged once,
     to the cache if it holds the place, and else to memory.
-
-    Args:
-        description: size in bytes, and of it what writes of devices may fill.
 
     Attributes:
         log: what devices have done, while somebody wants to know: (what, address, bytes, result).
@@ -46,7 +43,6 @@ class ProcessorCache:
 
     @property
     def full(self) -> bool:
-        """Whether nothing can come in without something else leaving."""
         return len(self._used) == self._blocks
 
     def holds(self, address: int, size: int) -> bool:
@@ -152,7 +148,6 @@ class ProcessorCache:
         return held // number
 
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Take what devices write, or forget it."""
         sweep = _sweep(accesses, steps)
         if sweep is None:
             for turn in range(1, count + 1):
@@ -179,7 +174,6 @@ class ProcessorCache:
         written.update(dict.fromkeys(new))
 
     def invalidate(self, address: int, size: int) -> None:
-        """Forget what has been written elsewhere."""
         if not self._used and not self._written:
             return
         if self.log is not None:

@@ -24,14 +24,7 @@ class Worker(Protocol):
 
 
 class Copy:
-    """A copy under way, in equal chunks.
-
-    Args:
-        worker: whose time it takes.
-        done: succeeds at the end.
-        size: bytes, at least 1.
-        duration_ps: what it takes the core if memory is no slower.
-        demands: how long it uses each server in all, in ps.
+    """A copy under way, in equal chunks, which takes a worker's time and servers as it demands.
 
     Attributes:
         left: chunks that have not begun.
@@ -73,14 +66,10 @@ class Copy:
 
 
 class Copies:
-    """The copies of all cores of a host.
+    """The copies of all cores of a host, those running in the order of their begin.
 
     No event is spent on a chunk: whoever wants a memory controller, or its times, calls
     :meth:`advance`, and the chunks that have begun by then take their turns before.
-
-    Attributes:
-        begun: whether there has been any.
-        running: in the order in which they began.
     """
 
     def __init__(self, sim: Simulator) -> None:
@@ -89,7 +78,6 @@ class Copies:
         self.running: list[Copy] = []
 
     def begin(self, copy: Copy, latency_ps: int) -> None:
-        """Start a copy whose first byte is ``latency_ps`` away."""
         self.advance()
         now = self.sim.now
         copy.next_at = now + latency_ps

@@ -13,13 +13,7 @@ _UNSET: Final = -1
 
 @dataclass(slots=True)
 class Mark:
-    """A path up to the moment in which something was sent.
-
-    Attributes:
-        spent: picoseconds, by what they were spent on.
-        at: the moment.
-        hops: messages on the path.
-    """
+    """A path up to the moment in which something was sent."""
 
     spent: dict[str, int]
     at: int
@@ -34,9 +28,6 @@ class Path:
     only, and what there is of each does not grow.
     Source: the idea is that of M. Geimer and others, Recent Developments in the Scalasca Toolset
     (2009), to send along with messages what is known at the sender.
-
-    Parameters:
-        now: when it begins, in ps.
 
     Attributes:
         spent: picoseconds, by what they were spent on; they add up to the time since its begin.
@@ -63,7 +54,6 @@ class Path:
         return before
 
     def at(self, now: int) -> None:
-        """Account for the time up to now."""
         if self._woken != _UNSET:
             # By room for what could not be sent: nothing has come along with it.
             self._charge(OWN, self._woken)
@@ -75,7 +65,6 @@ class Path:
         self._woken = now
 
     def mark(self, now: int) -> Mark:
-        """The path up to now, to go with a packet."""
         self.at(now)
         return Mark(self.spent.copy(), now, self.hops)
 
@@ -87,12 +76,7 @@ class Path:
         self._charge(COMPUTING, now)
 
     def adopt(self, mark: Mark, what: str) -> None:
-        """Something is dealt with that has come in; if it has woken the process, go on from there.
-
-        Parameters:
-            mark: the path up to its sending.
-            what: it is.
-        """
+        """Deal with something that has come in; if it has woken the process, go on from there."""
         if self._woken == _UNSET or mark.at > self._woken:
             return
         self.spent = mark.spent.copy()

@@ -28,7 +28,6 @@ class Turns:
 
     Attributes:
         used: how often one of them has been used so far.
-        places: how many there are.
         hold: has the place of the use with a number, counted from 0, in the caches, if there is
             room, as if it had been used before all others there.
         step: places in a row that one call of it stands for.
@@ -61,9 +60,7 @@ class Holding(Protocol):
 def settle(turns: Iterable[Turns], caches: Sequence[Holding]) -> None:
     """Have all places in the caches that keep them; the shorter ago their use, the sooner.
 
-    Parameters:
-        turns: those of one node, in use equally long, each as often as its count says.
-        caches: those of the node; when they are full there is nothing more to do.
+    The turns and caches are those of one node; when these are full there is nothing more to do.
     """
     known = list(turns)
 

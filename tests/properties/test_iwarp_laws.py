@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
 from hcasim.fabric import Opcode
-from hcasim.fabric.iwarp import IwarpFormat, fpdu_size, most_markers, mulpdu
-from hcasim.fabric.wire import wire_format
+from hcasim.fabric.wire import IwarpFormat, fpdu_size, most_markers, mulpdu, wire_format
 from tests import iwarp
 from tests.measured import measured
 from tests.mixes import LENGTH, MTU, Mix, Operation, Run, over_iwarp

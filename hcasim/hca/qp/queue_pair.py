@@ -37,13 +37,7 @@ class QueuePair(Endpoint):
         parts: Parts,
         line: Line,
     ) -> None:
-        """Choose the transport.
-
-        Args:
-            queues: where requests and receives are completed.
-            rings: memory of the send and of the receive queue.
-            line: where it lines up for the port.
-        """
+        """Choose the transport, with its completion queues, its memory and its line."""
         requester, responder = _HALVES[self.kind]
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
@@ -53,11 +47,6 @@ class QueuePair(Endpoint):
         self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
 
     def connect(self, path: Path) -> None:
-        """Make it ready to send and to receive.
-
-        Raises:
-            ValueError: if its state does not lead there.
-        """
         if self.state is State.RESET:
             self.move(State.INIT, State.RTR)
         self.move(State.RTS)

@@ -20,9 +20,7 @@ class SendQueue:
     """A send queue: the entries that the adapter has been told of and that have not had their turn.
 
     Attributes:
-        ring: memory of the queue.
-        posted: entries that are not on the chip.
-        fetched: entries on the chip.
+        posted, fetched: entries that are not on the chip, and those that are.
         fetching: entries on their way to the chip, the first ones of ``posted``.
     """
 
@@ -38,7 +36,6 @@ class SendQueue:
         return bool(self.fetched or self.posted)
 
     def post(self, wqe: SendWqe) -> None:
-        """Add an entry."""
         if wqe.carried and not self.posted:
             self.fetched.append(wqe)
         else:
@@ -58,7 +55,6 @@ class SendQueue:
         return (last.slot - first.slot) * ring.stride + last.size
 
     def arrive(self) -> list[SendWqe]:
-        """Take the entries that are fetched onto the chip; return them."""
         arrived = [self.posted.popleft() for _ in range(self.fetching)]
         self.fetched.extend(arrived)
         self.fetching = 0
@@ -71,7 +67,6 @@ class SendQueue:
         self.fetching = 0
 
     def drain(self) -> list[SendWqe]:
-        """Give up all entries, oldest first."""
         drained = [*self.fetched, *self.posted]
         self.fetched.clear()
         self.posted.clear()
@@ -80,12 +75,7 @@ class SendQueue:
 
 
 class ReceiveQueue:
-    """A receive queue: the entries that the adapter has been told of.
-
-    Attributes:
-        ring: memory of the queue.
-        ready: entries on the chip that no message has taken.
-    """
+    """A receive queue: the entries that the adapter has been told of; `ready` are on the chip."""
 
     changes: ClassVar[Changes] = Changes(counts="_posted _fetched _taken")
 
@@ -102,19 +92,13 @@ class ReceiveQueue:
         self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
 
     def post(self, wqe: ReceiveWqe) -> None:
-        """Add an entry."""
         self._entries.append(wqe)
         self._posted = wqe.posted
         if self._ahead:
             self._fetch_ahead()
 
     def fill(self, entries: Iterator[ReceiveWqe], count: int) -> None:
-        """Hold entries in an empty queue for long; each is made when a message takes it.
-
-        Args:
-            entries: all of them, counted from 1.
-            count: how many there are.
-        """
+        """Hold entries, counted from 1, in an empty queue; each is made when a message takes it."""
         self._settled = entries
         self._posted = count
         self.ready = self._fetched = min(self._ahead, count)
@@ -174,7 +158,6 @@ class ReceiveQueue:
         return {"_taken": self._taken}
 
     def drain(self) -> list[ReceiveWqe]:
-        """Give up all entries, oldest first."""
         drained = [*self._settled, *self._entries]
         self._entries.clear()
         self.ready = 0

@@ -18,9 +18,10 @@ from hcasim.hca.wqe import SendWqe
 
 
 class Recovery:
-    """What a requester does about packets that are lost or refused.
+    """What a requester does about packets that are lost or refused; a class as `Half` is.
 
-    It is a class for the same reason as `Half`.
+    It hears that an answer has come, that the responder has received something, and of negative
+    acknowledgements.
 
     Attributes:
         watch: told of packets that are lost.
@@ -29,15 +30,12 @@ class Recovery:
     watch: Sender
 
     def heard(self) -> None:
-        """Learn that an answer has come."""
         raise NotImplementedError
 
     def acknowledged(self) -> None:
-        """Learn that the responder has received something."""
         raise NotImplementedError
 
     def refused(self, psn: int, aeth: Aeth) -> None:
-        """Deal with a negative acknowledgement of a packet."""
         raise NotImplementedError
 
 
@@ -45,7 +43,6 @@ class ReliableRequester(Requester):
     """The requester of a reliable connection: it completes what the responder acknowledges.
 
     Attributes:
-        recovery: deals with what is lost or refused.
         since_ack_request: packets sent since one asked for an acknowledgement.
     """
 
@@ -62,7 +59,6 @@ class ReliableRequester(Requester):
         self._in_cqe = parts.description.cqe.inline or 0
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
-        """Whether the next packet does: the last of a message, and one of every interval."""
         self.since_ack_request += 1
         if last or self.since_ack_request >= self._interval:
             self.since_ack_request = 0
@@ -73,7 +69,6 @@ class ReliableRequester(Requester):
         """The last packet of a request is about to leave, and will be answered."""
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Deal with a packet of the responder."""
         packet = arrival.packet
         self.recovery.heard()
         opcode = packet.opcode
@@ -143,7 +138,6 @@ class ReliableRequester(Requester):
         return Verdict.PLACE
 
     def placed(self, packet: Packet) -> None:
-        """Note a packet of a response, the last of which ends its request."""
         wqe = self.awaiting(packet.psn)
         if wqe is None:
             return
@@ -190,7 +184,6 @@ class ReliableRequester(Requester):
         return None
 
     def flush(self) -> None:
-        """Complete all that is unfinished with a flush error."""
         self._unstall()
         super().flush()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import ClassVar
 
-from hcasim.engine.changes import ALIKE, Changes
+from hcasim.engine.changes import ALIKE, declare
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
@@ -15,9 +15,11 @@ from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import Access, Region
+from hcasim.hca.units import ATOMIC_SIZE, Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
 
+@dataclass(slots=True, eq=False)
 class Read:
     """A read that a responder answers, packet by packet.
 
@@ -25,22 +27,14 @@ class Read:
         region: memory that it reads; None if it reads nothing.
         segment: bytes in each packet of the response but the last.
         accepted_ps: when its turn began to be awaited.
-        sent: packets of the response sent so far.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="sent", since="accepted_ps")
-
-    __slots__ = ("accepted_ps", "header", "region", "request", "segment", "sent")
-
-    def __init__(
-        self, request: Packet, header: Reth, region: Region | None, segment: int, accepted_ps: int
-    ) -> None:
-        self.request = request
-        self.header = header
-        self.region = region
-        self.segment = segment
-        self.accepted_ps = accepted_ps
-        self.sent = 0
+    request: Packet
+    header: Reth
+    region: Region | None
+    segment: int
+    accepted_ps: int
+    sent: int = 0
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -53,8 +47,10 @@ class Read:
 
     @property
     def packets(self) -> int:
-        """Packets of the response."""
         return max(1, -(-self.header.length // self.segment))
+
+
+declare(Read, counts="sent", since="accepted_ps")
 
 
 class ReliableResponder(Responder):
@@ -63,10 +59,7 @@ class ReliableResponder(Responder):
     Acknowledgements keep their place behind read responses, which need none, and the requester may
     ask a receiver again that is not ready (volume 1, 9.7). Where queue pairs overlap, a processing
     unit is at work on each packet of a response, and the time to begin an answer runs while those
-    before it are given.
-
-    Attributes:
-        answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
+    before it, in `answers`, are given.
     """
 
     def __init__(
@@ -91,7 +84,6 @@ class ReliableResponder(Responder):
     # Reads and atomics.
 
     def ask(self, packet: Packet) -> Verdict:
-        """Take a read or an atomic, to be answered in its turn."""
         now = self._sim.now
         if (header := packet.header(Reth)) is not None:
             region = self.find(header, header.length, Access.REMOTE_READ)
@@ -196,7 +188,6 @@ class ReliableResponder(Responder):
         return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, (Aeth(Syndrome.ACK, self.msn),))
 
     def acknowledge(self, packet: Packet) -> None:
-        """Acknowledge a packet behind the answers before it."""
         self.answers.append(self._acknowledgement(packet))
         self.answer(packet)
 
@@ -210,7 +201,6 @@ class ReliableResponder(Responder):
             self.end.fail()
 
     def answer(self, packet: Packet) -> None:
-        """Begin the answer that has been put in line, unless others are before it."""
         if len(self.answers) == 1:
             self._begin_answers()
 
@@ -244,9 +234,7 @@ class IwarpResponder(ReliableResponder):
     not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
 
     def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
-        """Whether a packet of a response does: the last, and one of every interval."""
         return last or sent % self._parts.description.ack.interval == 0
 
     def acknowledge(self, packet: Packet) -> None:
-        """Acknowledge a packet at once."""
         self._egress.acknowledge_at_once(self._acknowledgement(packet))

@@ -26,7 +26,7 @@ _RTS: Final = State.RTS
 
 
 class Line(Action):
-    """Where requesters line up for the port; a class for the same reason as `Half`."""
+    """Where requesters line up for the port; a class as `Half` is."""
 
     def schedule(self, requester: Requester) -> None:
         """Put a requester in line if it has work and is not in line yet."""
@@ -51,15 +51,12 @@ class Requester(Half):
     Source: InfiniBand Architecture Specification volume 1, 9.8.2.
 
     Attributes:
-        queue: entries that have not had their turn.
         awaits_entry: whether its turn has come before an entry was on the chip.
         backlogged: whether more than what is being fetched was left when that began to be awaited.
         current: the entry being executed.
         unacknowledged: entries sent, oldest first, whose completion is still due.
-        next_psn: sequence number of the next message's first packet.
         outstanding_reads: reads and atomics sent that have not been answered.
         stalled: whether the current entry waits for an earlier read or atomic to end.
-        paused_until: when it may send again, in ps.
         busy_ps: time that a processing unit was at work for it, in ps.
         waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
@@ -78,12 +75,9 @@ class Requester(Half):
         self.queue = SendQueue(ring)
         self.egress = parts.egresses[end.port]
         self.awaits_entry = self.backlogged = self.stalled = False
-        self.paused_until = 0
+        self.paused_until = self.next_psn = self.outstanding_reads = self.busy_ps = 0
         self.current: SendWqe | None = None
         self.unacknowledged: deque[SendWqe] = deque()
-        self.next_psn = 0
-        self.outstanding_reads = 0
-        self.busy_ps = 0
         self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.qpn}")
         self.watch: Sender | None = None
         self.pacing: Pacing | None = None
@@ -101,7 +95,6 @@ class Requester(Half):
     # From the doorbell to an entry in the adapter.
 
     def post(self, wqes: Sequence[SendWqe]) -> None:
-        """Learn of more entries in the send queue."""
         parts, end = self._parts, self.end
         for wqe in wqes:
             if parts.send_probe.listeners:
@@ -114,13 +107,11 @@ class Requester(Half):
             end.fail()
 
     def pause(self, until_ps: int) -> None:
-        """Send nothing up to a time in ps."""
         self.paused_until = max(self.paused_until, until_ps)
         self._sim.call_at(until_ps, self._line.schedule, self)
 
     @property
     def pausing(self) -> bool:
-        """Whether it may not send for a while."""
         return self._sim.now < self.paused_until
 
     @property
@@ -132,7 +123,6 @@ class Requester(Half):
         return self.queue.has_work if self.current is None else self.current.fault is None
 
     def load(self) -> None:
-        """Bring the context and the next entry onto the chip."""
         self._parts.sqpc.access(self.qpn, self._next)
 
     def _next(self) -> None:
@@ -196,10 +186,9 @@ class Requester(Half):
         self._make_ready(wqe)
 
     def _make_ready(self, wqe: SendWqe) -> None:
-        """Compete for the port once a packet can be sent.
+        """Compete for the port, unless too many reads or atomics are in flight.
 
-        That has to wait if too many reads or atomics are in flight, and for the translation of the
-        first data.
+        The first data of a message is translated before.
         """
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
@@ -299,7 +288,6 @@ class Requester(Half):
         return False
 
     def sent(self, wqe: SendWqe, packet: Packet) -> None:
-        """The last packet of a request is about to leave."""
         self.egress.requests.when_sent(packet, Call(self._left, (wqe,)))
 
     def _left(self, wqe: SendWqe) -> None:
@@ -307,7 +295,6 @@ class Requester(Half):
         self.retire()
 
     def register(self, wqe: SendWqe) -> None:
-        """Execute a registration, for which the requests behind it wait."""
         self._parts.registrations.add(wqe, self._registered)
 
     def _registered(self, wqe: SendWqe) -> None:
@@ -325,7 +312,6 @@ class Requester(Half):
     # The end of requests.
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Nobody answers."""
         return Verdict.DROP
 
     def retire(self) -> None:
@@ -346,7 +332,6 @@ class Requester(Half):
         self.retire()
 
     def flush(self) -> None:
-        """Complete all that is unfinished with a flush error."""
         for wqe in self.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 
@@ -362,7 +347,6 @@ class Requester(Half):
             completions.complete(self.cq, self.qpn, wqe, status, wqe.length, operation)
 
     def drain(self) -> list[SendWqe]:
-        """Give up all that is unfinished, oldest first."""
         drained = [*self.unacknowledged]
         if self.current is not None and self.current not in self.unacknowledged:
             drained.append(self.current)
@@ -376,7 +360,6 @@ class DatagramRequester(Requester):
     """The requester of unreliable datagrams, each of which says where it goes."""
 
     def send(self, wqe: SendWqe) -> Packet:
-        """The packet of the entry being executed."""
         packet = super().send(wqe)
         assert wqe.route is not None
         packet.route, packet.qpn, packet.headers = wqe.route, wqe.remote_qpn, (Deth(self.qpn),)

@@ -30,8 +30,6 @@ class Responder(Half):
     (InfiniBand Architecture Specification volume 1, 9.8.2).
 
     Attributes:
-        queue: where sends find their receive entries.
-        expected_psn: sequence number of the next packet that it accepts.
         msn: messages completed so far, modulo 2 ** 24.
         receiving: receive entry of the send being received.
         busy_ps: time that answers took before they or the next could begin, in ps.
@@ -66,13 +64,11 @@ class Responder(Half):
         return ends
 
     def post(self, wqe: ReceiveWqe) -> None:
-        """Learn of one more entry in the receive queue."""
         self.queue.post(wqe)
         if self.end.state is State.ERR:
             self.end.fail()
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Deal with a request."""
         packet = arrival.packet
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
@@ -157,7 +153,6 @@ class Responder(Half):
         return _PLACE
 
     def placed(self, packet: Packet) -> None:
-        """Go on behind a packet whose data is on its way, or that had none."""
         if packet.opcode is _WRITE:
             self.address += packet.payload
         else:
@@ -183,7 +178,6 @@ class Responder(Half):
         completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
-        """Give up a message that does not fit its receive entry, and the queue pair."""
         self.receiving = None
         self._complete(wqe, status)
         self.end.fail()
@@ -195,11 +189,9 @@ class Responder(Half):
         return Verdict.REFUSE
 
     def refuse(self, packet: Packet) -> None:
-        """Drop a packet that was refused without a word."""
         self._parts.counts["dropped"] += 1
 
     def flush(self) -> None:
-        """Complete all receive entries with a flush error."""
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
             self._complete(receiving, WCStatus.WR_FLUSH_ERR)

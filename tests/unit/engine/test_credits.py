@@ -26,12 +26,12 @@ def test_those_who_go_ahead_keep_their_order_among_themselves() -> None:
     for name in ("a", "b", "c"):
         bench.take(name, 1)
     for name in ("x", "y"):
-        bench.pool.acquire_ahead(bench.note, name)
+        bench.pool.wait_ahead(1, Call(bench.note, (name,)))
     for time in range(1, 5):
         bench.pool.release_at(time, 1)
         bench.sim.run()
     bench.take("d", 1)
-    bench.pool.acquire_ahead(bench.note, "z")
+    bench.pool.wait_ahead(1, Call(bench.note, ("z",)))
     bench.pool.release(1)
     assert [name for name, _ in bench.grants] == ["a", "x", "y", "b", "c", "z"]
 

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
-from hcasim.fabric import Opcode, ethernet
-from hcasim.fabric.iwarp import (
-    IwarpFormat,
-    fpdu_size,
-    mulpdu,
-)
+from hcasim.fabric import Opcode
 from hcasim.fabric.packet import (
     FRAME_DELIMITERS,
     MTUS,
@@ -25,7 +20,14 @@ from hcasim.fabric.packet import (
     Syndrome,
     packet_size,
 )
-from hcasim.fabric.wire import wire_format
+from hcasim.fabric.wire import (
+    FCS,
+    FRAME_HEADER,
+    IwarpFormat,
+    fpdu_size,
+    mulpdu,
+    wire_format,
+)
 
 DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
 TEN_GIGABITS = 1250
@@ -94,7 +96,7 @@ def test_a_full_frame_fills_the_mtu_and_never_exceeds_it(
     wire: IwarpFormat, mtu: int, opcode: Opcode
 ) -> None:
     frame = wire.size(opcode, wire.payload(mtu, opcode))
-    around = ethernet.HEADER + ethernet.FCS
+    around = FRAME_HEADER + FCS
     assert mtu - 4 - 3 <= frame - around <= mtu
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from hcasim.engine import EventLog
 from hcasim.fabric import Opcode
-from hcasim.fabric.iwarp import IwarpFormat
+from hcasim.fabric.wire import IwarpFormat
 from hcasim.hca import State
 from hcasim.verbs import VerbsError, WROpcode
 from tests import iwarp
