@@ -50,12 +50,7 @@ class Shape:
         if isinstance(self.speed, int):
             return EthernetLink.model_validate({"gigabits": self.speed, **reach})
         return InfinibandLink.model_validate(
-            {
-                "speed": self.speed,
-                "width": self.width,
-                "credit_update": self.credit_update,
-                **reach,
-            }
+            {"speed": self.speed, "width": self.width, "credit_update": self.credit_update, **reach}
         )
 
     @property

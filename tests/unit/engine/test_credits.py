@@ -70,20 +70,6 @@ def test_nobody_waits_for_more_credits_than_the_pool_has() -> None:
     assert [name for name, _ in bench.grants] == ["a"]
 
 
-def test_who_waits_is_served_in_turn_with_those_who_acquire() -> None:
-    bench = Bench(2)
-    bench.take("a", 2)
-    assert not bench.pool.take(2)
-    bench.pool.wait(2, Call(bench.note, ("b",)))
-    bench.take("c", 1)
-    bench.pool.release_at(10, 2)
-    bench.pool.release_at(20, 2)
-    bench.sim.run()
-    assert bench.grants == [("a", 0), ("b", 10), ("c", 20)]
-    assert bench.pool.available == 1
-    assert bench.pool.wait_ps == 20
-
-
 def test_giving_back_more_than_was_taken_is_refused() -> None:
     bench = Bench(3)
     bench.take("a", 1)

@@ -155,9 +155,7 @@ def test_other_segments_change_what_is_fetched() -> None:
     assert sizes[32] - sizes[16] == 16
 
 
-def test_a_list_of_receives_rings_one_doorbell_and_all_of_it_or_nothing_is_posted(
-    rig: Rig,
-) -> None:
+def test_a_list_of_receives_rings_one_doorbell_and_all_of_it_or_nothing_is_posted(rig: Rig) -> None:
     a, b, qp, remote = rig.joined(max_recv_wr=4)
 
     def receiver() -> Program:

@@ -102,13 +102,6 @@ def test_a_failed_request_frees_the_unsignaled_ones_before_it(rig: Rig) -> None:
     assert statuses(flushed) == ["WR_FLUSH_ERR"] * 4
 
 
-def test_a_queue_pair_cannot_send_before_it_is_connected(rig: Rig) -> None:
-    a, b = rig.peers
-    qp = QP(a.pd, a.cq, a.cq)
-    message = refused("EINVAL", fill(a, qp, a.request(WRITE, b), 1), rig)
-    assert message == "EINVAL: the queue pair is not connected"
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
