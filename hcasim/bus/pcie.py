@@ -23,12 +23,8 @@ from hcasim.host.upstream import Transfer, Upstream
 
 
 class _Read(Transfer):
-    """A read, each of whose requests has a tag.
-
-    Attributes:
-        asked: the address up to which it has been asked for.
-        missing: requests that are not complete yet.
-        here_at: when the completions known so far are here, in ps.
+    """A read: its bytes up to ``asked`` have been asked for, ``missing`` requests are not complete,
+    and what is known to come is here at ``here_at``, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(times="here_at", addresses="asked end")
@@ -89,7 +85,6 @@ class _Read(Transfer):
             bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
-        """A request has the tag that it has waited for, or the last completion is here."""
         if self.asked < self.end:
             self.bus.tags_held(self, 1)
         else:

@@ -69,7 +69,6 @@ class PcieLink(SerialServer):
         self._watchers = sim.watchers
 
     def send(self, tlps: int, duration_ps: int) -> int:
-        """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
         self.tlps += tlps
         start = self.sim.now
         if self.free_at > start:
@@ -124,11 +123,8 @@ class PcieLink(SerialServer):
 class FarEnd(NamedTuple):
     """The port at the other end of the link, of the root complex or a bridge, and what it holds.
 
-    Attributes:
-        completion: payload of one read completion in bytes.
-        boundary: a completion ends at a multiple of it.
-        short_read: longest read in bytes that is answered ahead of longer ones.
-        posted_data: in units of 16 bytes.
+    Completions have ``completion`` bytes of data, end at multiples of ``boundary``, and go ahead of
+    others for a read of at most ``short_read`` bytes; ``posted_data`` is in units of 16 bytes.
     """
 
     completion: int

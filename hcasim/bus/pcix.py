@@ -50,7 +50,6 @@ class _Read(Transfer):
         self.requested = False
 
     def act(self) -> None:
-        """Ask for the bus once there is room for one more, then hand the request to the bridge."""
         if not self.requested:
             self.requested = True
             self._bus.request(self)
@@ -159,7 +158,6 @@ class PcixBus(Bus):
         )
 
     def burst_time(self, address: int, size: int) -> int:
-        """Time in ps that a burst of ``size`` bytes holds the bus."""
         overhead = ADDRESS_CLOCKS + ATTRIBUTE_CLOCKS + RESPONSE_CLOCKS + TURNAROUND_CLOCKS
         return self._clock.time(overhead + pieces(address, size, self._width))
 
@@ -184,7 +182,6 @@ class PcixBus(Bus):
         self.arbiter.request(DEVICE_READ, self._request_time, read)
 
     def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
-        """Drive part of what was asked for, whose last byte is here at ``fetched``."""
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
             final = start + piece == last and not read.missing

@@ -51,7 +51,6 @@ class Arbiter(Action):
         self._watchers = sim.watchers
 
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
-        """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")
         self._queues[requester].append((duration_ps, done))
@@ -83,7 +82,6 @@ class Arbiter(Action):
         raise AssertionError("nobody waits")
 
     def _patient(self, group: int, first: int) -> int:
-        """Return whose turn it is in a group: who has been passed often enough, or the first."""
         passed = self._passed
         for requester in self._groups[group]:
             if requester > first and self._queues[requester]:

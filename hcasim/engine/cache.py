@@ -94,10 +94,7 @@ POLICIES: Final[dict[str, type[Fifo]]] = {"fifo": Fifo, "lru": Lru, "random": Ch
 class SetAssociativeCache:
     """Which keys are held on chip, each in the set ``key % sets``, without data and time.
 
-    Args:
-        ways: entries per set; must divide ``entries``.
-        replacement: name of the policy.
-        seed: of what that leaves to chance.
+    ``seed`` is of what the policy leaves to chance; ``ways`` divide ``entries``.
 
     Attributes:
         last: the key that was used last, if it is held, whose use changes nothing; else below 0.
@@ -126,7 +123,6 @@ class SetAssociativeCache:
 
     @property
     def full(self) -> bool:
-        """Whether nothing can come in without another key leaving."""
         return len(self) == self.entries
 
     def __contains__(self, key: int) -> bool:
@@ -177,7 +173,6 @@ class SetAssociativeCache:
             log.append(done)
 
     def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
-        """Periods, of at most so many, in which keys would be held or not as it says."""
         trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
         trial._sets = {place: held.copy() for place, held in self._sets.items()}
         found = trial._go_on(accesses, steps, most)
@@ -234,7 +229,6 @@ class SetAssociativeCache:
         return self.sets // apart, by, [n for n in range(self.sets) if n % apart in classes]
 
     def _turn(self, rows: list[tuple[int, int, bool, int]], turn: int) -> bool:
-        """Do it as often on; return whether keys were held or not as it says."""
         sets, number, ways, policy = self._sets, self.sets, self.ways, self._policy
         for what, first, was, step in rows:
             key = first + turn * step

@@ -45,11 +45,9 @@ class Changes:
     Args:
         times: when something is due or free again, in ps. All times that have passed are equal.
         counts: what only adds up, and decides nothing before it reaches what `ends()` says.
-        addresses: what only adds up, but for the place within `ALIKE` bytes, or as many as
-            `alike()` says.
+        addresses: what only adds up, but for the place within `alike()` or `ALIKE` bytes.
         since: when something began, for measurements and timers, in ps.
-        mixed: arguments of calls: each is constant, a time that goes on with the clock, or an
-            address. None may count anything.
+        mixed: arguments of calls: constant, a time that goes on, or an address; never a count.
         unseen: what the machine does not depend on.
         wraps: cyclic counters: they have to be the same again, which may take several laps.
         slips: likewise, of bytes or packets up to the next flow control packet or DLLP.

@@ -123,14 +123,11 @@ class Simulator:
 
     Attributes:
         exact: whether everything is to be run, even what repeats itself.
-        now: the time in ps.
         listeners: told what the probes of the blocks see.
         watchers: told the work of the blocks with its begin; see `watch`.
         operations: numbers for work requests, from 1.
         queue: the actions to come, a heap of (time in ps, serial number, action).
         forward: leaves out what repeats itself in a message; None if nothing may be.
-        resources: what the machine has, with the time that it was in use.
-        profile: counts what the calls cost; None if nobody wants to know.
         unrun: the call of a program that has been made and has not begun.
     """
 
@@ -163,13 +160,11 @@ class Simulator:
         _push(self.queue, (time_ps, serial, action))
 
     def call_after(self, delay_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call ``function(*args)`` after ``delay_ps`` picoseconds, at least 0."""
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         self.schedule(self.now + delay_ps, Call(function, args))
 
     def call_at(self, time_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call ``function(*args)`` at the absolute time ``time_ps``, as `schedule` does."""
         self.schedule(time_ps, Call(function, args))
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
@@ -195,7 +190,6 @@ class Simulator:
         return self._serial - len(self.queue)
 
     def peek(self) -> float:
-        """Time in ps of the next action; infinite if there is none."""
         return self.queue[0][0] if self.queue else inf
 
     def run(self, until: int | Event | None = None) -> Any:
@@ -237,7 +231,6 @@ class Simulator:
         return event.processed
 
     def _go_on(self) -> None:
-        """Do what is to be done until there is nothing left, or until an action stops this."""
         queue = self.queue
         try:
             with seldom_collected():

@@ -63,7 +63,6 @@ class CreditPool(Action):
 
     @property
     def wait_ps(self) -> int:
-        """Time in ps during which at least one request had to wait, up to now."""
         if not self.waiting:
             return self._waited_ps
         return self._waited_ps + self.sim.now - self._waiting_since

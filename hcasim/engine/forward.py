@@ -114,7 +114,6 @@ class FastForward:
             self._read(number, affordable)
 
     def _read(self, number: int, affordable: int) -> None:
-        """Read the state, and leave out what follows if it was the same before."""
         state = State(self._sim, affordable)
         self._size = state.size
         known = {id(one) for one in self._contents}
@@ -136,7 +135,6 @@ class FastForward:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Begin the search again, after a pause that grows with each search in vain."""
         if self._states:
             self._rests_until = self._sim.calls + (int(_NUMBER * self._size) << self._in_vain)
             self._in_vain = min(self._in_vain + 1, _MOST_IN_VAIN)
@@ -158,7 +156,6 @@ class FastForward:
         return True
 
     def _repeat(self, number: int, period: int, count: int) -> int:
-        """Repeat the accesses to caches; return in how many periods they end the same."""
         if count <= 0:
             return 0
         todo: list[tuple[Replayed, AccessLog, AccessLog]] = []

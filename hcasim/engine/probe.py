@@ -38,13 +38,10 @@ class Probe:
         at_ps: int | None = None,
         since_ps: int | None = None,
     ) -> None:
-        """Tell that a piece of work has ended.
+        """Tell that a piece of work for ``operation``, which may be 0, has ended or will at
+        ``at_ps``.
 
-        Args:
-            operation: number of the operation that depends on it, or 0.
-            details: what it was done to.
-            at_ps: when it ends, if it has been worked out before; now by default.
-            since_ps: when it began, if that is known here: those who watch are told.
+        Those who watch are told ``since_ps``, when it began, if that is known here.
         """
         time_ps = self._sim.now if at_ps is None else at_ps
         for watcher in self._watchers:

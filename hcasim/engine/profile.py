@@ -17,10 +17,10 @@ SOFTWARE: Final = "software"
 
 
 class Profile:
-    """Counts what the calls of simulators cost, with what each has others do at once.
+    """Counts calls of simulators and their time in ns by block, with what each has others do at
+    once.
 
     Attributes:
-        calls, ns: made so far and their time, by block.
         queue_ns: time between calls: of the queue of events, and of counting.
         sent: each returns the packets that a part of the machine has sent so far.
         left_out: packets that were accounted for without being run.

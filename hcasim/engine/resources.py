@@ -44,11 +44,9 @@ class Resources:
         self._settled.append(function)
 
     def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each resource was in use so far, by name."""
         for function in self._settled:
             function()
         return {name: one.busy_ps for name, one in self._busy.items()}
 
     def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for each resource so far, by name."""
         return {name: sum([one.wait_ps for one in all_]) for name, all_ in self._awaited.items()}

@@ -58,7 +58,6 @@ class SerialServer:
         return end
 
     def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
-        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
         start = self.free_at
@@ -91,7 +90,6 @@ class ParallelServers:
 
     @property
     def busy_ps(self) -> int:
-        """Time in ps that one of them was in use so far, in the mean."""
         return self._served_ps // len(self._free_at)
 
     def reserve(self, duration_ps: int) -> int:
@@ -143,5 +141,4 @@ class Waits:
 
     @property
     def wait_ps(self) -> int:
-        """That time so far, in ps."""
         return self._sum + (self.sim.now - self._since if self.waiting else 0)

@@ -83,17 +83,12 @@ class State:
     """The state of everything that can be reached from the actions to come.
 
     The walk enters objects of this package, whose classes declare how their numbers change, but not
-    descriptions and programs. A state with an object of an unknown class equals no other.
+    descriptions and programs. A state with an object of an unknown class, or of more than ``most``
+    values, equals no other.
 
     Args:
-        most: the walk ends after so many values; the state then equals no other.
         roots: objects that belong to the state beside the actions to come. With roots, programs
             that wait for events of the same class are equal; without, no program may have advanced.
-
-    Attributes:
-        size: values that were read.
-        replayed: caches, whose contents are no part of the state.
-        cyclic: cyclic counters: objects, and names of their attributes.
     """
 
     looks_on: ClassVar[bool] = True
@@ -182,7 +177,6 @@ class State:
         self._places.append((holder, key))
 
     def _entry(self, entry: tuple[int, int, Any], place: int) -> None:
-        """Look at an action to come; its serial number says no more than its place."""
         node = _Tuple(entry, self._sim.queue, place)
         self._tuples.append(node)
         time_ps, _, action = entry
@@ -332,15 +326,9 @@ _MISSING: Final = object()
 
 
 class _Traits:
-    """How objects of a class are looked at.
-
-    Attributes:
-        kinds: of the numbers that change, by attribute.
-        attributes: those that are not in a dictionary, and their kinds.
-        replayed: whether they are told by what is done to them.
-        lags: whether they have to catch up.
-        phase: whether they tell what has to be equal beside their attributes.
-        cyclic: the attributes that are cyclic counters.
+    """How objects of a class are looked at: the kinds of their numbers, by attribute, and of
+    attributes outside a dictionary; whether what is done to them tells them, whether they have to
+    catch up, and whether they have a phase; and which attributes are cyclic counters.
     """
 
     __slots__ = ("attributes", "cyclic", "kinds", "lags", "looked_at", "phase", "replayed")

@@ -30,7 +30,6 @@ class Unrun:
         return ""
 
     def handed(self, steps: object) -> None:
-        """Note that a process is made of a call, which will run when the simulator comes to it."""
         if self._steps == id(steps):
             self._steps = 0
 
@@ -38,7 +37,6 @@ class Unrun:
         self._steps = 0
 
     def fault(self) -> str:
-        """Say which call was made and not run, and forget it; nothing if there is none."""
         if not self._steps:
             return ""
         self._steps = 0

@@ -46,18 +46,12 @@ class _Waiting(Action):
 
 
 class Transmitter(Action):
-    """Sends packets of several sources over one direction of a link, in turn.
+    """Sends packets of several sources over one direction of a link, in turn, ``gap_ps`` apart.
 
     Each source has a queue. A packet waits until the receive buffer at the far end has room for it.
     Meanwhile those of other sources that need less room pass it: an arbiter picks only what may be
     sent at once (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
     roundRobinNextRQForVL).
-
-    Args:
-        gap_ps: time that the sender lets pass between two packets, beside that of the medium.
-
-    Attributes:
-        credit_block: bytes of the receive buffer that one credit stands for.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -220,7 +214,6 @@ class Transmitter(Action):
             return
 
     def _choose(self, now: int) -> int:
-        """Place among the sources that wait of the one whose turn it is; one is ready."""
         queues = self._queues
         for place in self._arbitration.order(self._active, queues):
             if queues[place][0].ready_at <= now:
@@ -280,11 +273,9 @@ class Transmitter(Action):
 
     @property
     def propagation_ps(self) -> int:
-        """Time of flight over the cable in ps, error correction included."""
         return self._propagation
 
     def serialisation(self, packet: Packet) -> int:
-        """Time in ps that ``packet`` takes on this link."""
         return self._times.get(packet.size) or self._time(packet.size)
 
     def _time(self, size: int) -> int:

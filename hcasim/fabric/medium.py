@@ -21,11 +21,10 @@ class Medium:
     """The physics of one direction of a link.
 
     Attributes:
-        ps_per_byte: time per byte, line coding included.
         around, gap: bytes that a packet occupies the link beyond its own, and those after its last.
         block: bytes of a receive buffer that one credit stands for.
-        update: bytes freed in a receive buffer for which one flow-control packet goes back, or 0.
-        update_size: bytes of that packet, all told.
+        update: bytes freed in a receive buffer for which one flow-control packet of ``update_size``
+            bytes goes back, or 0.
         correction: time in ps that error correction holds back each packet.
     """
 

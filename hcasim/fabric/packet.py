@@ -103,10 +103,9 @@ class Aeth(Header):
     would only have held back the first 4 to 10 sends of a connection: with receive entries posted
     ahead, no other send of `send_bw`, `window_bw` and `osu_bw` on liu2004 and val had waited.
 
-    Attributes:
-        msn: messages that the responder has completed, modulo 2 ** 24.
-        rnr_timer_ps: pause that a receiver which is not ready asks for.
-        original: the word before an atomic (AtomicAckETH), which counts as payload here.
+    ``msn`` counts the messages that the responder has completed, modulo 2 ** 24; ``rnr_timer_ps``
+    is the pause that a receiver which is not ready asks for, and ``original`` the word before an
+    atomic (AtomicAckETH), which counts as payload here.
     """
 
     changes: ClassVar[Changes] = Changes(counts="msn original")
@@ -182,9 +181,6 @@ class Packet:
     """One packet on its way.
 
     Attributes:
-        qpn: queue pair it goes to.
-        payload: bytes of data it carries.
-        headers: its extended transport headers, in order.
         first, last: whether it begins and ends its message.
         answers: whether it goes to the requester of the queue pair, not to the responder.
         operation: number of the operation that waits for it, or 0.

@@ -31,7 +31,6 @@ class Fabric:
 
     @property
     def switches(self) -> list[Switch]:
-        """Those that have been built, in the order of the wiring."""
         return [self._switches[number] for number in sorted(self._switches)]
 
     def attach(self, end: EndPort, link: Link) -> None:
@@ -62,7 +61,6 @@ class Fabric:
         return found
 
     def output(self, switch: Switch, lid: int) -> int:
-        """The output of a switch towards a destination; its cable is connected if it is not yet."""
         way = self.wiring.out(switch.number, lid)
         if not isinstance(way, Way):
             if switch.outputs[way] is None:
@@ -79,7 +77,6 @@ class Fabric:
         connect_ports(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
 
     def transmitters(self) -> list[Transmitter]:
-        """Every direction of every link of the switches."""
         return [
             output for switch in self.switches for output in switch.outputs if output is not None
         ]

@@ -13,9 +13,8 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
-from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Ring, WorkQueueBuffer
 
 DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
@@ -52,7 +51,6 @@ class HostChannelAdapter(Parts):
         return self._protection_domains
 
     def create_cq(self, depth: int, address: int) -> CompletionQueue:
-        """A new completion queue of ``depth`` entries in host memory at ``address``."""
         self._completion_queues += 1
         stride = self.description.cqe.size
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
@@ -68,7 +66,6 @@ class HostChannelAdapter(Parts):
         kind: QPType = QPType.RC,
         signals_all: bool = False,
     ) -> QueuePair:
-        """A new queue pair, whose work queues lie at ``address`` in host memory."""
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
         number, size_of = len(self._queue_pairs) + 1, self.wire.size
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
@@ -86,7 +83,6 @@ class HostChannelAdapter(Parts):
         self.sim.call_after(self.description.doorbell.latency, action, *args)
 
     def packets(self, opcode: Opcode, length: int) -> int:
-        """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
         return max(1, -(-length // self.wire.payload(self.mtu, opcode)))
 
     def dispatch(self, arrival: Arrival) -> None:
@@ -112,7 +108,6 @@ class HostChannelAdapter(Parts):
                 self.rqpc.access(packet.qpn, arrival.accept)
 
     def counters(self) -> dict[str, int]:
-        """Everything the adapter and its bus have counted so far, by name."""
         found = self.counts | {
             "cqes_written": self.completions.written,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),

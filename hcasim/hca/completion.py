@@ -70,7 +70,6 @@ class CompletionEngine:
             self._write_next(cq)
 
     def _write_next(self, cq: CompletionQueue) -> None:
-        """Write the oldest entry; the next waits until its address has been translated."""
         index, cq.produced = cq.produced, cq.produced + 1
         completion = cq.unwritten[0]
         seen = Call(self._visible, (cq, completion))

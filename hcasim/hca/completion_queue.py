@@ -9,8 +9,7 @@ from enum import Enum, auto
 from typing import ClassVar
 
 from hcasim.engine.changes import Changes, declare
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Region
+from hcasim.hca.translation import Region, Ring
 
 
 class WCStatus(Enum):
@@ -32,9 +31,6 @@ class Completion:
     """What a completion queue entry says.
 
     Attributes:
-        wr_id: the application's name of the work request.
-        byte_len: bytes received, for a receive.
-        is_receive: whether a receive request has completed.
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
         timestamp_ps: when the entry became visible.
@@ -65,9 +61,7 @@ class CompletionQueue:
     """A completion queue in host memory; an entry is visible once its write has landed.
 
     Attributes:
-        entries: what the application has not polled yet.
-        produced: entries written so far.
-        unwritten: what is to be written, oldest first.
+        entries: what the application has not polled yet; ``unwritten`` is still to be written.
         overrun: whether an entry was lost because the queue was full.
     """
 

@@ -15,15 +15,11 @@ from hcasim.hca.icm import Table
 class ContextCache:
     """Caches one table (QP contexts, CQ contexts, MPT or MTT) and fetches what is missing.
 
-    Args:
-        written: whether a use changes the entry, so that a line is written back when it leaves.
+    A line whose entries a use changes, if those are ``written``, is written back when it leaves.
 
     Attributes:
-        per_line: entries of a line.
-        accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
         lookup_wait_ps: time that each look-up waited for those fetches, added up, in ps.
-        write_backs: lines written back.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -53,7 +49,6 @@ class ContextCache:
         return self._cache.full
 
     def has(self, key: int) -> bool:
-        """Return whether an entry is on chip, without looking it up."""
         line = key // self.per_line
         return line == self._cache.last or line in self._cache
 
@@ -88,7 +83,6 @@ class ContextCache:
             waiting.append((self.sim.now, Call(action, args)))
 
     def hold(self, key: int) -> None:
-        """Have an entry on chip, if there is room, as if it had been used before all others."""
         line = key // self.per_line
         self._cache.precede(line)
         self._table.hold(line)

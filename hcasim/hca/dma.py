@@ -13,8 +13,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.pipeline import Fetch
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Region, TranslationTables
+from hcasim.hca.translation import Region, Ring, TranslationTables
 
 
 class Data(Action):
@@ -46,19 +45,11 @@ class ReadStream(Action):
 
     changes: ClassVar[Changes] = Changes(addresses="_waiting")
 
-    def __init__(
-        self,
-        buffer: StagingBuffer,
-        host: Storage,
-        local: Storage,
-        tables: TranslationTables,
-        prefetch: int,
-    ) -> None:
+    def __init__(self, buffer: StagingBuffer, engine: DmaEngine) -> None:
         self._buffer = buffer
-        self._host = host
-        self._local = local
-        self._tables = tables
-        self._prefetch = prefetch
+        self._engine = engine
+        self._tables = engine.tables
+        self._prefetch = engine.prefetch
         self._waiting: deque[tuple[Packet, Region, int]] = deque()
         self._unissued = 0
         self.waits = Waits(buffer.sim, f"{buffer.room.name}.prefetch")
@@ -81,7 +72,7 @@ class ReadStream(Action):
             )
 
     def _read(self, packet: Packet, region: Region, address: int) -> None:
-        storage = self._local if region.on_adapter else self._host
+        storage = self._engine.storage(region)
         storage.start_read(address, packet.payload, Data(self._buffer, packet), self)
 
     def act(self) -> None:
@@ -151,15 +142,15 @@ class DmaEngine:
         self._fetch = fetch
         self._request = description.bus.longest_read
         self._interval = description.send.read_interval
-        self._prefetch = description.send.prefetch
+        self.prefetch = description.send.prefetch
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
-        self._tables = tables
+        self.tables = tables
         self._streams: dict[StagingBuffer, ReadStream] = {}
         self.gathered = self.scattered = 0
 
-    def _storage(self, region: Region) -> Storage:
+    def storage(self, region: Region) -> Storage:
         return self._local if region.on_adapter else self._host
 
     # Work queue entries and completions.
@@ -167,10 +158,9 @@ class DmaEngine:
     def fetch_entry(
         self, ring: Ring, index: int, size: int, on_data: Callable[[*Args], None], *args: *Args
     ) -> None:
-        """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
         here = Call(on_data, args)
-        self._tables.translate(ring.region, address, size, self._fetch, address, size, here)
+        self.tables.translate(ring.region, address, size, self._fetch, address, size, here)
 
     def write_entry(
         self,
@@ -181,9 +171,8 @@ class DmaEngine:
         then: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Write an entry; call ``then(*args)`` once the write is on its way."""
         address, put = ring.address(index), self._put_entry
-        self._tables.translate(ring.region, address, size, put, address, size, visible, then, args)
+        self.tables.translate(ring.region, address, size, put, address, size, visible, then, args)
 
     def _put_entry(
         self,
@@ -203,13 +192,10 @@ class DmaEngine:
     # Message data.
 
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
         stream = self._streams.get(buffer)
         if stream is None:
-            stream = self._streams[buffer] = ReadStream(
-                buffer, self._host, self._local, self._tables, self._prefetch
-            )
+            stream = self._streams[buffer] = ReadStream(buffer, self)
         stream.add(packet, region, address)
 
     def fetch_word(
@@ -220,19 +206,18 @@ class DmaEngine:
         on_data: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Read a few bytes of a region; call ``on_data(*args)`` when they are in the adapter."""
         self.gathered += size
-        self._tables.translate(
-            region, address, size, self._storage(region).read, address, size, on_data, *args
+        self.tables.translate(
+            region, address, size, self.storage(region).read, address, size, on_data, *args
         )
 
     def place(self, placing: Placing, region: Region, address: int) -> None:
         """Write a packet's data into a region; what is written afterwards is visible afterwards."""
         payload = placing.packet.payload
-        if self._tables.held(region, address, payload):
+        if self.tables.held(region, address, payload):
             self._write(placing, region, address)
         else:
-            self._tables.translate(region, address, payload, self._write, placing, region, address)
+            self.tables.translate(region, address, payload, self._write, placing, region, address)
 
     def _write(self, placing: Placing, region: Region, address: int) -> None:
         packet = placing.packet
@@ -240,13 +225,12 @@ class DmaEngine:
         landing = None
         if self._probe.listeners or (region.listeners and region.watched(address, packet.payload)):
             landing = Landing(self._probe, packet, region, address, self._sim.now)
-        storage = self._local if region.on_adapter else self._host
-        storage.start_write(address, packet.payload, placing, landing)
+        self.storage(region).start_write(address, packet.payload, placing, landing)
         placing.placed()
 
     def store(self, region: Region, address: int, size: int) -> None:
         written = Call(region.written, (address, size))
-        self._storage(region).start_write(address, size, None, written)
+        self.storage(region).start_write(address, size, None, written)
 
 
 class OverlappingDmaEngine(DmaEngine):
@@ -257,8 +241,8 @@ class OverlappingDmaEngine(DmaEngine):
         size = packet.payload
         self.gathered += size
         data = Data(buffer, packet, (size - 1) // self._request * self._interval)
-        storage = self._storage(region)
-        if self._tables.held(region, address, size):
+        storage = self.storage(region)
+        if self.tables.held(region, address, size):
             storage.start_read(address, size, data)
         else:
-            self._tables.translate(region, address, size, storage.start_read, address, size, data)
+            self.tables.translate(region, address, size, storage.start_read, address, size, data)

@@ -19,10 +19,8 @@ ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 class PacketLine:
     """Packets that keep their order on the way to the link.
 
-    Attributes:
-        packets: those that have not been offered to the link, oldest first.
-        inside: packets that have not begun to leave.
-        rests_until: when the next message may begin, in ps.
+    Those in ``packets`` have not been offered to it, and ``inside`` of them not begun to leave. The
+    next message may begin at ``rests_until``, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(times="rests_until", counts="busy_ps")
@@ -43,11 +41,7 @@ class StagingBuffer(Holder):
     Args:
         source: queue of the port's transmitter that it feeds.
         rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
-        send: how many bytes fit; one full packet always does.
-
-    Attributes:
-        full: bytes of data in a full packet, for which there must be room before it is known which
-            packet is next.
+        send: how many bytes fit; one packet of ``full`` bytes of data always does.
     """
 
     def __init__(
@@ -101,7 +95,6 @@ class StagingBuffer(Holder):
             self.room.release(rest)
 
     def complete(self, packet: Packet) -> None:
-        """Note that a packet's data is here, and send on what has become first in line."""
         if self._probe.listeners:
             since = packet.staged_at or self.sim.now
             self._probe.event("gather data", packet.operation, packet, None, since)
@@ -116,7 +109,6 @@ class StagingBuffer(Holder):
         self._send_on(self._line(packet))
 
     def _send_on(self, line: PacketLine) -> None:
-        """Offer the packets of a line to the link as far as they are here and may begin."""
         packets = line.packets
         while packets and packets[0].gathered:
             if self._rest and packets[0].first:

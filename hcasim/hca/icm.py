@@ -71,10 +71,7 @@ class Icm:
 
     A changed line that leaves its cache is written back when no fetch waits, or when its place is
     needed. A fetch over PCI Express stays behind a write before it; the adapter's own memory
-    serves the fetch first.
-
-    Attributes:
-        cache: lines of all tables on the chip, if there is such a cache.
+    serves the fetch first. ``cache`` has lines of all tables on the chip, if there is such a cache.
     """
 
     changes: ClassVar[Changes] = Changes(counts="_queued", mixed="_victims")
@@ -111,7 +108,6 @@ class Icm:
         return self._full.wait_ps
 
     def table(self, description: Cache) -> Table:
-        """The table behind a cache, in the memory that it is described to be in."""
         number = len(self._tables)
         if self._adapter.in_host(description):
             table = Table(self, number, self._host, description.line)
@@ -126,7 +122,6 @@ class Icm:
             self._write_back()
 
     def fetch(self, table: Table, line: int, cache: Waiting) -> None:
-        """Fetch a line for a cache as soon as a fetch can be started."""
         if self.cache is not None and self.cache.touch(table.number, line):
             self.sim.schedule(self.sim.now + self.cache.latency, _Held(line, cache))
         elif self._free:
@@ -192,7 +187,6 @@ class Table:
         self.icm.host_fetch(line * size, size, _Fetch(self, line, cache, in_memory=True))
 
     def write_back(self, line: int) -> None:
-        """Take back a changed line: into the shared cache if it is there, else into memory."""
         shared = self.icm.cache
         if shared is not None and shared.holds(self.number, line):
             shared.mark(self.number, line)

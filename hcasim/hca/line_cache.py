@@ -45,11 +45,9 @@ class LineCache:
         return held
 
     def holds(self, table: int, line: int) -> bool:
-        """Whether a line is held, without counting it as used."""
         return (table, line) in self._bank(line).lines
 
     def precede(self, table: int, line: int, size: int) -> None:
-        """Have a line held, if there is room, as if it had come before all others of its bank."""
         bank = self._bank(line)
         name = (table, line)
         if bank.size + size <= self._room and name not in bank.lines:
@@ -84,29 +82,23 @@ class LineCache:
             or any(what == _MARK for what, *_ in accesses)
         ):
             return 0
-        trial = [bank.copy() for bank in self._banks]
+        return self._go_on([bank.copy() for bank in self._banks], accesses, steps, most)
+
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
+        self._go_on(self._banks, accesses, steps, count)
+
+    def _go_on(self, banks: list[Bank], accesses: AccessLog, steps: AccessLog, most: int) -> int:
         for turn in range(1, most + 1):
             for (what, table, line, size, result), step in zip(accesses, steps, strict=True):
                 name = (table + turn * step[1], line + turn * step[2])
-                bank = trial[name[1] % len(trial)]
+                bank = banks[name[1] % len(banks)]
                 if what == _FILL:
                     bank.make_room(name, size, self._room)
-                elif what == _USE and bank.touch(name) != (result > 0):
+                elif what == _MARK:
+                    bank.changed.add(name)
+                elif bank.touch(name) != (result > 0):
                     return turn - 1
         return most
-
-    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Use and fill lines; what is counted is counted elsewhere."""
-        for turn in range(1, count + 1):
-            for (what, table, line, size, _), step in zip(accesses, steps, strict=True):
-                name = (table + turn * step[1], line + turn * step[2])
-                bank = self._bank(name[1])
-                if what == _USE:
-                    bank.touch(name)
-                elif what == _FILL:
-                    bank.make_room(name, size, self._room)
-                else:
-                    bank.changed.add(name)
 
 
 class Bank:
@@ -130,24 +122,18 @@ class Bank:
             self.size += size
 
     def make_room(self, name: tuple[int, int], size: int, room: int) -> list[tuple[int, int]]:
-        """Hold one more line; return those of the others that had to leave and had changed."""
         self.add(name, size)
         gone = []
         while self.size > room and len(self.lines) > 1:
-            victim = self.evict()
+            victim: tuple[int, int] = self.policy.choose(self.lines)
+            self.size -= self.lines.pop(victim)
             if victim in self.changed:
                 self.changed.discard(victim)
                 gone.append(victim)
         return gone
 
     def copy(self) -> Bank:
-        """A bank that holds the same lines; both have one policy."""
         copy = Bank(self.policy)
         copy.lines = self.lines.copy()
         copy.size = self.size
         return copy
-
-    def evict(self) -> tuple[int, int]:
-        victim: tuple[int, int] = self.policy.choose(self.lines)
-        self.size -= self.lines.pop(victim)
-        return victim

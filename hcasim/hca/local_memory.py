@@ -41,7 +41,6 @@ class LocalMemory(Storage):
         return self._busy_ps
 
     def begin_read(self, size: int) -> int:
-        """Read ``size`` bytes; return the time in ps at which the last one is here."""
         self.reads += 1
         self.read_bytes += size
         now = self.sim.now
@@ -72,7 +71,6 @@ class LocalMemory(Storage):
             self.sim.schedule(self.sim.now, visible)
 
     def _store(self, before: int) -> None:
-        """Begin the writes for which there was a gap before a time."""
         buffered = self._buffered
         while buffered:
             asked, duration, sent = buffered[0]
@@ -86,7 +84,6 @@ class LocalMemory(Storage):
                 self.sim.schedule(end, sent)
 
     def _arm(self) -> None:
-        """Look again when the first write can begin, unless reads go before it until then."""
         self._armed = True
         now = self.sim.now
         self.sim.call_at(self._free_at if self._free_at > now else now, self._gap)

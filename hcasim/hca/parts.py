@@ -45,13 +45,10 @@ class Parts(Dispatcher):
 
     Attributes:
         mtu: largest path MTU in bytes.
-        egresses: the transmitting side of each port, whose LIDs begin with the first.
-        units: processing units of the transmit pipeline.
         wqe_cache: the requests in flight whose entries are on the chip, if that is limited.
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
-        counts: what has happened, by the name of the counter.
     """
 
     changes: ClassVar[Changes] = Changes(counts="counts")

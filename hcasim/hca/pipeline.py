@@ -29,7 +29,6 @@ class InOrder:
     """All packets of a port keep their order, and each takes the room of a full one."""
 
     def line(self, packet: Packet) -> int:
-        """Number of the line in which a packet waits for those before it."""
         return 0
 
     def room(self, size: int, full: int) -> int:
@@ -40,11 +39,9 @@ class InOrder:
         return full
 
     def fetch(self, bus: Bus) -> Fetch:
-        """How entries and contexts are read: behind data."""
         return bus.start_read
 
     def response_units(self, units: Server) -> Server | None:
-        """Processing units that packets of responses have to take."""
         return None
 
 
@@ -52,7 +49,6 @@ class PerQueuePair(InOrder):
     """Packets of other queue pairs go on while one has to wait; buffers are shared by bytes."""
 
     def line(self, packet: Packet) -> int:
-        """That of its connection: the far end."""
         return packet.route.lid << 24 | packet.qpn
 
     def room(self, size: int, full: int) -> int:
@@ -63,7 +59,6 @@ class PerQueuePair(InOrder):
         return min(full, max(LEAST, packet.payload))
 
     def fetch(self, bus: Bus) -> Fetch:
-        """How entries and contexts are read: ahead of data."""
         return bus.start_fetch
 
     def response_units(self, units: Server) -> Server | None:
@@ -85,10 +80,8 @@ def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode
 class PacketService:
     """Occupancy of a processing unit by a packet that leaves, in ps.
 
-    Attributes:
-        requests: what the first packet of a request takes beside, by its opcode.
-        least: that of a packet without data.
-        rate: of the data of others, if that may take longer.
+    One without data takes ``least``, others as long as their data at ``rate``, if that is longer,
+    and the first of a request what ``requests`` says of its opcode beside.
     """
 
     def __init__(self, send: Send) -> None:

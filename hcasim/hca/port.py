@@ -70,11 +70,9 @@ class Dispatcher:
 
 
 class ArrivalLine:
-    """Arrivals that keep their order: one is in hand at a time.
+    """Arrivals that keep their order: one is in hand at a time, if it is ``occupied``.
 
     Attributes:
-        occupied: whether an arrival is in hand.
-        waiting: those behind it.
         busy_ps: time that one of several processing units was at work for it, in ps.
         unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
@@ -91,7 +89,6 @@ class ArrivalLine:
         self.served_at = self.busy_ps = 0
 
     def occupy(self, duration_ps: int, until_ps: int) -> None:
-        """Note for how long, and until when, one of several processing units is at work for it."""
         self.busy_ps += duration_ps
         self.served_at = until_ps
 
@@ -152,7 +149,6 @@ class Arrival(Placing):
             self._port.through(self)
 
     def accept(self) -> None:
-        """Hand it to what it is for, whose context is on chip."""
         self.settle(self.half.accept(self))
 
     def settle(self, verdict: Verdict) -> None:
@@ -254,7 +250,6 @@ class Port(EndPort):
         self.arrive(Arrival(self, packet, self.buffer), tail_at)
 
     def arrive(self, arrival: Arrival, tail_at: int) -> None:
-        """Put a packet whose last byte is here at ``tail_at`` through the receive pipeline."""
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)

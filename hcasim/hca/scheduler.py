@@ -39,7 +39,6 @@ class Scheduler:
         return len(self._in_hand) <= 1
 
     def enqueue(self, requester: Requester) -> bool:
-        """Put a requester that has work in line; return whether it is in hand at once."""
         self.members.add(requester)
         queue = requester.qpn % self._count
         if queue in self._in_hand:
@@ -63,7 +62,6 @@ class Scheduler:
         return follower
 
     def add(self, requester: Requester, *, goes_on: bool = False) -> None:
-        """Let the requester in hand compete for the port, or go on with its turn there."""
         queue = requester.qpn % self._count
         order = self._order
         if not order or order[-1] < queue:

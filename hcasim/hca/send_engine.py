@@ -90,7 +90,6 @@ class SendEngine(Line):
     # From the schedule queues to the port, one packet at a time.
 
     def _pump(self) -> None:
-        """Put processing units to work, as many as there are and requesters compete."""
         staging = self._staging
         while self._busy < self._units and self._asking < self.scheduler.competing:
             self._busy += 1
@@ -101,7 +100,6 @@ class SendEngine(Line):
                 staging.room.wait(staging.full, self)
 
     def _idle(self) -> None:
-        """Give back a unit and the room that nobody needs."""
         self._busy -= 1
         self._staging.room.release(self._staging.full)
 
@@ -114,7 +112,6 @@ class SendEngine(Line):
         self.sim.schedule(end, _Service(self, requester, end - service))
 
     def execute(self, requester: Requester, since_ps: int) -> None:
-        """Send the packet of a requester for which a processing unit is done."""
         wqe = requester.current
         ready = wqe is not None and requester.end.state is _RTS
         if wqe is not None and ready and wqe.opcode is _REGISTER:

@@ -50,7 +50,6 @@ class Region:
         upper_offset: what the number of an entry of the table of tables is more than that of the
             block of pages it stands for; None if one table holds all.
         words: values of the 64-bit words that atomic operations have touched, by address.
-        listeners: told the address and length of what the adapter has written.
     """
 
     key: int
@@ -85,13 +84,11 @@ class Region:
         return end
 
     def watch(self, watched: int, action: Callable[[], None]) -> ByteWatch:
-        """Have something done whenever a byte is written; return the listener that does it."""
         watch = ByteWatch(watched, action)
         self.listeners.append(watch)
         return watch
 
     def watched(self, address: int, length: int) -> bool:
-        """Whether somebody is to be told that this range has been written."""
         for listener in self.listeners:
             if not isinstance(listener, ByteWatch) or 0 <= listener.address - address < length:
                 return True
@@ -128,7 +125,6 @@ class TranslationTables:
         *,
         on_adapter: bool = False,
     ) -> Region:
-        """Enter a region into the tables, with an MTT entry for every ``page_size`` bytes."""
         offset = self._next_mtt - address // page_size
         rights = access.value
         region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
@@ -146,11 +142,9 @@ class TranslationTables:
         self._regions[region.key] = region
 
     def deregister(self, region: Region) -> None:
-        """Take a region out of the tables; later accesses through its key fail."""
         self._regions.pop(region.key, None)
 
     def hold(self, region: Region, address: int, length: int) -> None:
-        """Have the entries of a range on chip, if there is room, as if used before all others."""
         if self._sim.calls != self._holds_in:
             self._holds_in = self._sim.calls
             self._holds = set()
@@ -197,7 +191,6 @@ class TranslationTables:
         action: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
         first = last = address // region.page_size + region.entry_offset
         if length:
             last = (address + length - 1) // region.page_size + region.entry_offset
@@ -225,3 +218,43 @@ class TranslationTables:
             self.mtt.access(page, action, *args)
         else:
             self.mtt.access(page, self._pages, page + 1, last, action, args)
+
+
+class Ring:
+    """A queue in registered host memory: entries, a stride of bytes apart, used in turn."""
+
+    __slots__ = ("_first", "entries", "region", "stride")
+
+    def __init__(self, region: Region, offset: int, stride: int, entries: int) -> None:
+        self.region = region
+        self._first = region.address + offset
+        self.stride = stride
+        self.entries = entries
+
+    def address(self, index: int) -> int:
+        """Address of the entry that the ``index``-th use of the queue takes, counted from 0."""
+        return self._first + index % self.entries * self.stride
+
+
+@dataclass(frozen=True)
+class WorkQueueBuffer:
+    """How a send and a receive queue lie in one buffer: the receive queue first."""
+
+    send_entries: int
+    send_stride: int
+    receive_entries: int
+    receive_stride: int
+
+    @property
+    def send_offset(self) -> int:
+        return -(-self.receive_entries * self.receive_stride // self.send_stride) * self.send_stride
+
+    @property
+    def size(self) -> int:
+        return self.send_offset + self.send_entries * self.send_stride
+
+    def rings(self, memory: Region) -> tuple[Ring, Ring]:
+        return (
+            Ring(memory, self.send_offset, self.send_stride, self.send_entries),
+            Ring(memory, 0, self.receive_stride, self.receive_entries),
+        )

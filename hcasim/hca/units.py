@@ -54,7 +54,6 @@ class AtomicUnit:
         self._dma = dma
 
     def execute(self, atomic: Atomic) -> None:
-        """Execute an atomic behind those before it that it must not mix with."""
         block = atomic.header.address // self._lock
         behind = self._locked.get(block)
         if behind is None:
@@ -112,7 +111,6 @@ class RegistrationUnit:
         self._began = 0
 
     def add(self, wqe: SendWqe, registered: Callable[[SendWqe], None]) -> None:
-        """Execute a request behind those before it; then call ``registered(wqe)``."""
         self._line.append((wqe, registered))
         if len(self._line) == 1:
             self._begin()

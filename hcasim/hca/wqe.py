@@ -28,10 +28,7 @@ class SendWqe:
     """A WQE of a send queue.
 
     Attributes:
-        length: bytes of the message.
-        size: bytes of the entry.
-        slot: where in the ring of its queue it lies.
-        route, remote_qpn: where a datagram goes.
+        size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
@@ -40,11 +37,9 @@ class SendWqe:
         segment: bytes of data in each of its packets but the last.
         region: local memory, once the adapter has looked it up, or what is registered.
         fault: the error with which it completes when its turn comes, or None.
-        first_psn: sequence number of its first packet, once execution has begun.
-        packets: packets of the request (of the response, for a read), likewise; 0 before.
-        sent: packets of the request handed to the port so far.
+        first_psn, packets: of the request, or of a read's response, once execution has begun.
+        sent, received: packets of the request handed to the port, and of the response here, so far.
         burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
-        received: packets of the response received so far.
         in_cqe: whether the data that has come back is in its completion.
         responded: whether it has been answered and may complete in its turn.
     """
@@ -92,7 +87,6 @@ class SendWqe:
         self.fault = None
 
     def ends(self) -> dict[str, int]:
-        """What the counts of packets may not reach unnoticed: the last packet, or a large page."""
         ends = {"sent": self.request_packets, "received": self.packets}
         if self.region is not None:
             for name, packets in (("sent", self.sent), ("received", self.received)):
@@ -108,15 +102,12 @@ class SendWqe:
 
 @dataclass(slots=True, eq=False)
 class ReceiveWqe:
-    """A WQE of a receive queue.
+    """A WQE of a receive queue, its number ``posted`` counted from 1.
 
     Attributes:
-        posted: its number among the requests of its queue, counted from 1.
-        length: bytes of the buffer.
         signaled: whether success makes a completion queue entry; a fault always does.
         region: the buffer's region once the adapter has looked it up.
-        received: bytes of the message so far.
-        in_cqe: whether the message is in its completion.
+        received: bytes of the message so far, which are in the completion if ``in_cqe``.
     """
 
     wr_id: int
@@ -130,7 +121,6 @@ class ReceiveWqe:
     in_cqe: bool = False
 
     def ends(self) -> dict[str, int]:
-        """What the bytes of the message may not reach unnoticed."""
         end = self.length
         if self.region is not None:
             address = self.address + self.received
@@ -181,10 +171,8 @@ def _name(qpn: int, wqe: SendWqe) -> int:
 class EntryLayout:
     """How entries of send queues are made up of segments, in bytes, and lie in their ring.
 
-    Attributes:
-        stride: what sizes are multiples of.
-        packed: whether a ring is made of strides, of which an entry takes as many as it needs;
-            otherwise it is made of equal slots.
+    A packed ring is made of strides, of which an entry takes as many as it needs, and any other of
+    equal slots, whose sizes are multiples of ``stride``.
     """
 
     stride: int

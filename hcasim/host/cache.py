@@ -22,10 +22,8 @@ class ProcessorCache:
     """The last-level cache of one socket, fully associative: what was used longest ago leaves.
 
     Writing back what its processors changed costs nothing here: what they write is charged once,
-    to the cache if it holds the place, and else to memory.
-
-    Attributes:
-        log: what devices have done, while somebody wants to know: (what, address, bytes, result).
+    to the cache if it holds the place, and else to memory. ``log`` has what devices have done,
+    (what, address, bytes, result), while somebody wants to know.
     """
 
     def __init__(self, description: Description) -> None:
@@ -73,7 +71,6 @@ class ProcessorCache:
         return min(missed, size)
 
     def hold(self, address: int, size: int) -> None:
-        """Hold bytes, as far as there is room, as if they had been used before all others."""
         used = self._used
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
             if len(used) < self._blocks and block not in used and block not in self._written:
@@ -110,15 +107,18 @@ class ProcessorCache:
         trial = ProcessorCache(self._description)
         trial._used = self._used.copy()
         trial._written = self._written.copy()
+        return trial._go_on(accesses, steps, most)
+
+    def _go_on(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         for turn in range(1, most + 1):
             for what, address, size, result in later(accesses, steps, turn):
+                found = 0
                 if what == _LOOK:
-                    found = int(trial.holds(address, size))
+                    found = int(self.holds(address, size))
                 elif what == _PLACE:
-                    found = trial.place(address, size)
+                    found = self.place(address, size)
                 elif what == _FORGET:
-                    trial.invalidate(address, size)
-                    found = 0
+                    self.invalidate(address, size)
                 else:
                     return 0
                 if found != result:
@@ -126,7 +126,6 @@ class ProcessorCache:
         return most
 
     def _swept(self, sweep: range, displaces: bool, most: int) -> int:
-        """Periods in which all blocks of a sweep would be new, and each displace one or none."""
         used, written = self._used, self._written
         room = self._blocks_of_devices - len(written)
         number = len(sweep)
@@ -150,12 +149,7 @@ class ProcessorCache:
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
         sweep = _sweep(accesses, steps)
         if sweep is None:
-            for turn in range(1, count + 1):
-                for what, address, size, _ in later(accesses, steps, turn):
-                    if what == _PLACE:
-                        self.place(address, size)
-                    elif what == _FORGET:
-                        self.invalidate(address, size)
+            self._go_on(accesses, steps, count)
             return
         written, most = self._written, self._blocks_of_devices
         end = sweep.stop + len(sweep) * count

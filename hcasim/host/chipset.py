@@ -59,7 +59,6 @@ class Chipset(Upstream):
         self._hold = 0
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Fetch from memory: it answers as a whole."""
         path = self._from[address >> SOCKET_BITS]
         fetch = _Fetch(self._copies, path, address, size, transfer)
         self.sim.schedule(at_ps + self._read_latency + 2 * path.latency, fetch)
@@ -67,7 +66,6 @@ class Chipset(Upstream):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Store in memory, or in the cache of the socket where that takes what devices write."""
         if at_ps > self.sim.now:
             self.sim.call_at(at_ps, self._store, address, size, visible, transfer)
         else:

@@ -26,10 +26,8 @@ class Worker(Protocol):
 class Copy:
     """A copy under way, in equal chunks, which takes a worker's time and servers as it demands.
 
-    Attributes:
-        left: chunks that have not begun.
-        next_at: when the next one begins, or the last one ends, in ps.
-        period: time in ps that a chunk takes while nobody else uses its servers.
+    The next of the chunks ``left`` begins, or the last ends, at ``next_at``, a ``period`` in ps
+    after the one before while nobody else uses its servers.
     """
 
     __slots__ = ("demands", "done", "left", "next_at", "period", "worker")
@@ -50,7 +48,6 @@ class Copy:
         self.next_at = 0
 
     def step(self, before: int) -> None:
-        """Begin a chunk, or all before a time if nobody else is served until then."""
         start = self.next_at
         count = min(self.left, -(-(before - start) // self.period))
         for server, _ in self.demands:
@@ -88,7 +85,6 @@ class Copies:
         copy.worker.busy_ps += self._expect(copy) - now
 
     def _expect(self, copy: Copy) -> int:
-        """Look again when it ends if nobody else wants its servers; return that time in ps."""
         end = copy.next_at + copy.left * copy.period
         self.sim.call_at(end, self._check, copy)
         return end
@@ -104,7 +100,6 @@ class Copies:
         copy.done.succeed()
 
     def advance(self) -> None:
-        """Begin all chunks that begin before now, in the order of their times."""
         now = self.sim.now
         while self.running:
             due = [copy for copy in self.running if copy.left and copy.next_at < now]

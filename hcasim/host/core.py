@@ -48,7 +48,6 @@ class Core:
         return self._memory.caches[self.socket].full
 
     def hold(self, address: int, size: int) -> None:
-        """Have bytes in the cache of the socket, if there is room, as if used before all others."""
         self._memory.caches[self.socket].hold(address, size)
 
     def copy(self, size: int, source: int, destination: int) -> Event:

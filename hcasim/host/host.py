@@ -26,12 +26,10 @@ class Cores:
 
     def __getitem__(self, number: int) -> Core:
         number = range(len(self))[number]
-        found = self._made.get(number)
-        if found is None:
+        if number not in self._made:
             name = f"{self._name}.cpu{number}"
-            found = Core(self._sim, name, self._description, number, self._memory)
-            self._made[number] = found
-        return found
+            self._made[number] = Core(self._sim, name, self._description, number, self._memory)
+        return self._made[number]
 
 
 class Host:

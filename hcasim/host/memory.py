@@ -30,7 +30,6 @@ class Channel(SerialServer):
         return (self,)
 
     def transfer(self, size: int) -> int:
-        """Move ``size`` bytes as soon as it is free; return when the last has passed, in ps."""
         duration = self._times.get(size)
         if duration is None:
             duration = self._times[size] = self.rate.time(size)

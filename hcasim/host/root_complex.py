@@ -61,7 +61,6 @@ class Iommu:
         self._ready: OrderedDict[int, int] = OrderedDict()
 
     def translate(self, address: int, size: int) -> int:
-        """Look the pages of an access up; return the time in ps at which all are known."""
         known = int(self.sim.now)
         ready = self._ready
         for page in range(address // self._page, (address + size - 1) // self._page + 1):
@@ -160,7 +159,6 @@ class RootComplex(Chipset):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Store behind the writes before it, when its address is known and its turn has come."""
         if self._slots is None:
             self._translate(at_ps, address, size, visible, transfer)
             return

@@ -125,7 +125,6 @@ class Comm(Messages):
             raise self.refusal("MPI_ERR_COUNT", call, found)
 
     def _result(self, call: str, own: Memory, result: Memory) -> Buffer:
-        """Where a reduction stores elements of the operands."""
         dtype, found = (getattr(memory, "dtype", None) for memory in (own, result))
         if dtype is not None and found is not None and found != dtype:
             wanted = f"found a result of {found}; needed: {dtype}, as the operand is"

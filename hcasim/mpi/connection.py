@@ -21,13 +21,10 @@ _MATCHED: Final = (Kind.EAGER, Kind.RTS)
 
 
 class Connection:
-    """One end of what joins two processes.
-
-    Parameters:
-        shared: whether they are on one node and the library has a way through its memory.
+    """One end of what joins two processes, and its ``peer`` is the other.
 
     Attributes:
-        peer: the other end.
+        shared: whether they are on one node and the library has a way through its memory.
         channels: all ways of packets, in the order that both ends have.
         messages, sent_bytes: sent to the other process so far.
     """
@@ -137,7 +134,6 @@ class Connection:
         return len(self.lanes) if size > self.library.rails.threshold else 1
 
     def parts(self, size: int) -> list[tuple[int, int, int]]:
-        """Lane, offset and bytes of each part of a message."""
         number = self.divided(size)
         if number == 1:
             return [(self.next_lane(), 0, size)]
@@ -176,7 +172,6 @@ class Connection:
             packet.send.completed()
 
     def _stamp(self, packet: MpiPacket) -> None:
-        """Have a packet carry the credits that are owed, and the critical path."""
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
             if channel.piggybacks:
@@ -209,7 +204,6 @@ class Connection:
     # In.
 
     def receive(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        """Deal with a packet, and with those that came before their turn."""
         packet.way = self
         if packet.mark is not None and self.process.path is not None:
             self.process.path.adopt(packet.mark, MESSAGES)
@@ -255,7 +249,6 @@ class Connection:
                     packet.send.completed()
 
     def _tell(self, channel: Incoming) -> Steps:
-        """Give credits back by a packet of their own, or write them to the peer."""
         if isinstance(channel, Queue) and not channel.piggybacks:
             yield from channel.write_credits()
             return

@@ -40,7 +40,6 @@ class Matching:
         self._unexpected: dict[_Key, deque[tuple[int, MpiPacket]]] = {}
 
     def post(self, recv: Recv) -> MpiPacket | None:
-        """Take the first message that belongs to a receive, or keep the receive."""
         packet = self.probe(recv)
         if packet is not None:
             key = (packet.context, packet.source, packet.tag)
@@ -66,7 +65,6 @@ class Matching:
         return min(fitting, key=lambda one: one[0])[1] if fitting else None
 
     def arrive(self, packet: MpiPacket) -> Recv | None:
-        """Take the first receive that a message belongs to, or keep the message."""
         key = (packet.context, packet.source, packet.tag)
         exact = self._posted.get(key)
         found = exact[0] if exact else None

@@ -29,7 +29,6 @@ class Buffer:
         return Buffer(self.address + offset, size, data)
 
     def block(self, each: int, first: int, number: int = 1) -> Buffer:
-        """The blocks of ``each`` bytes from one on; the last may be shorter or empty."""
         start, end = min(self.size, first * each), min(self.size, (first + number) * each)
         return self.part(start, end - start)
 
@@ -37,7 +36,6 @@ class Buffer:
         return [self.block(each, number) for number in range(count)]
 
     def take(self, size: int) -> Bytes | None:
-        """A copy of the first bytes, as they are now; None if only sizes matter."""
         return None if self.data is None else self.data[:size].copy()
 
     def put(self, data: Bytes | None) -> None:

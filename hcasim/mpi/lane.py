@@ -67,7 +67,6 @@ class Lane:
         self._posted: deque[tuple[Poster | None, Any, int, Mark | None]] = deque()
 
     def post(self, wr: SendWR, poster: Poster | None, what: MpiPacket | str) -> Steps:
-        """Post a request as soon as there is room; tell a poster, if any, of its completion."""
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
         process = self.way.process

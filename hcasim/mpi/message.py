@@ -146,13 +146,9 @@ class MpiPacket:
     """One packet between two processes.
 
     Attributes:
-        source: rank of the sender in the communicator.
-        context: of the communicator.
-        size: bytes of the message that it carries.
+        size: bytes of the message that it carries, ``data`` if contents matter, from ``offset`` on.
         buffer: where the sender has them until they are copied.
         send, recv: the requests that it belongs to at the sender and at the receiver of a message.
-        data: the bytes, if contents matter.
-        offset: of them in the message.
         target: where the peer may write or read, and with which key.
         credits: of each channel, given back with it.
         sequence: its number among those to the peer that have to be dealt with in order.
@@ -199,7 +195,6 @@ class Request:
     Attributes:
         done: whether the process may use the buffer again.
         told: whether a call has told the program so; `waitany` passes over it then.
-        status: of what was received; None for a send.
     """
 
     what = "a message with"
@@ -228,7 +223,6 @@ class Request:
         return self.done
 
     def finish(self) -> None:
-        """The buffer may be used again."""
         if self.registration is not None:
             self.process.registrations.release(self.registration)
             self.registration = None
@@ -250,12 +244,9 @@ class Request:
 
 
 class Send(Request):
-    """A message that is sent.
+    """A message that is sent, and of which ``unfinished`` parts have not gone.
 
-    Attributes:
-        source: rank of the sender in the communicator.
-        rendezvous: how the receiver is asked for it, if it is not eager.
-        unfinished: parts of it that have not gone.
+    A ``rendezvous`` is how the receiver is asked for it, if it is not eager.
     """
 
     what = "its send to"

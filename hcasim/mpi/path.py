@@ -31,7 +31,6 @@ class Path:
 
     Attributes:
         spent: picoseconds, by what they were spent on; they add up to the time since its begin.
-        hops: messages on it.
         doing: what the time until the next change is spent on.
     """
 
@@ -48,7 +47,6 @@ class Path:
             self._since = now
 
     def turn_to(self, doing: str, now: int) -> str:
-        """Begin something else; return what it was that ends."""
         self.at(now)
         before, self.doing = self.doing, doing
         return before

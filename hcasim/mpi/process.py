@@ -32,14 +32,11 @@ class Process:
     """A process of a program that runs on one core and calls MPI.
 
     Attributes:
-        rank: in the whole program.
-        ready: what has come in and has not been noticed, or has to be done next.
-        waiting: what it waits for, if it sleeps.
-        collective: name of the last one that it has begun.
-        computed_ps, waited_ps: time that it has spent outside of MPI, and slept in calls.
-        path: the critical path that ends in it, if somebody wants to know.
-        recorder: of what it does, if somebody wants to know.
-        combine_rate: bytes of a reduction's result that an accelerator combines per second; None
+        ready: what has come in and has not been noticed, or has to be done next. waiting: what it
+        waits for, if it sleeps. computed_ps, waited_ps: time that it has spent outside of MPI, and
+        slept in calls. path, recorder: the critical path that ends in it and what it does, if
+        somebody wants to know. combine_rate: bytes of a reduction's result that an accelerator
+        combines per second; None
             if the processor does.
     """
 
@@ -83,7 +80,6 @@ class Process:
         return around // 2 + stack.poll_memory
 
     def tell(self, step: str, what: object = "") -> None:
-        """Tell those who listen of a step of the library."""
         if self.probe.listeners:
             self.probe.event(step, 0, what)
 
@@ -94,7 +90,6 @@ class Process:
         self.wake()
 
     def unblock(self, way: Way) -> None:
-        """There may be room for what a connection could not send."""
         if way.blocked and way not in self._unblocked:
             self._unblocked.append(way)
             self.wake()
@@ -141,7 +136,6 @@ class Process:
             path.resume(mark, sim.now)
 
     def look(self) -> Steps:
-        """Look once whether something has come in, and deal with it."""
         if self.ready or self._unblocked or self.cq.queue.entries:
             yield from self._turn()
             return

@@ -41,7 +41,6 @@ class RegistrationCache:
         self.hits = self.misses = 0
 
     def acquire(self, buffer: Buffer) -> Generator[Event, object, Registration]:
-        """Find or register the pages of a buffer."""
         core, cost = self._pd.context.core, self._description
         yield core.work(cost.lookup)
         first = buffer.address // PAGE
@@ -79,7 +78,6 @@ class RegistrationCache:
                 return None
 
     def _make_room(self, pages: int) -> Generator[Event, object, None]:
-        """Deregister what nobody uses, oldest use first, as far as limits ask for it."""
         limits = self._description
         for one in list(self._known.values()):
             full = limits.entries and len(self._known) >= limits.entries

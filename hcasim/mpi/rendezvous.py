@@ -25,7 +25,6 @@ class Rendezvous(ABC):
         """The receiver knows where the announced message goes."""
 
     def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
-        """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
 

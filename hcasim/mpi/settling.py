@@ -13,7 +13,7 @@ from heapq import merge
 from typing import Final, Protocol
 
 from hcasim.hca import HostChannelAdapter
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 
 PAGE: Final = 4096
 SELDOM: Final = 1e6
@@ -24,13 +24,10 @@ LOOK: Final = 64
 
 @dataclass(slots=True)
 class Turns:
-    """Places that are used in turn.
+    """Places that are used in turn, ``step`` in a row by one call, ``used`` of them so far.
 
-    Attributes:
-        used: how often one of them has been used so far.
-        hold: has the place of the use with a number, counted from 0, in the caches, if there is
-            room, as if it had been used before all others there.
-        step: places in a row that one call of it stands for.
+    ``hold`` has the place of the use with a number, counted from 0, in the caches, if there is
+    room, as if it had been used before all others there.
     """
 
     used: int

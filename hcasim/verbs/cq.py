@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 
 from hcasim.engine import Event
 from hcasim.hca import Completion
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 from hcasim.hca.wqe import DOORBELL_SIZE
 from hcasim.verbs.context import Context, VerbsError
 
@@ -33,7 +33,6 @@ class CQ:
 
     @property
     def used(self) -> tuple[Ring, int]:
-        """Its memory, and how many entries have been written to it so far."""
         return self.queue.ring, self.queue.produced
 
     def _entry(self) -> None:

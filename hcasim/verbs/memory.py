@@ -112,12 +112,7 @@ class PD:
 
 
 class MR:
-    """A memory region.
-
-    Attributes:
-        region: what the adapter knows of it.
-        page_list: address of its list of pages in host memory, if it has one.
-    """
+    """A memory region; ``page_list`` is where its list of pages is in host memory, if it has one."""
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
@@ -154,12 +149,10 @@ class MR:
 
     @property
     def pages(self) -> int:
-        """Pages that it touches; each has one entry in the adapter's translation table."""
         size = self.region.page_size
         return (self.addr + self.length - 1) // size - self.addr // size + 1
 
     def hold(self, address: int, length: int) -> None:
-        """Have the translations of a range in the adapter's caches, as if used before all else."""
         self.pd.context.adapter.tables.hold(self.region, address, length)
 
     def word(self, address: int) -> int:

@@ -11,7 +11,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
-from hcasim.hca.rings import Ring, WorkQueueBuffer
+from hcasim.hca.translation import Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
@@ -232,7 +232,6 @@ class QP:
         return [wqe.operation for wqe in wqes]
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
-        """The entry of a request, posted alone or with others, written to the send queue."""
         context = self.context
         sge = wr.sge or NOTHING
         operation = next(context.sim.operations)
@@ -281,7 +280,6 @@ class QP:
         )
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
-        """Tell the adapter of new entries by a register write of ``size`` bytes."""
         adapter = self.context.adapter
         self.context.node.bus.mmio_write(size, adapter.ring, self._qp.requester.post, wqes)
 
@@ -359,7 +357,6 @@ class QP:
         self._qp.responder.queue.fill(map(entry, range(count)), count)
 
     def _check_receives(self, count: int) -> None:
-        """Raise if the receive queue has no room for so many more requests."""
         outstanding = self._posted_receives - self._retired_receives
         if outstanding + count > self._max_recv_wr:
             raise VerbsError(
@@ -372,7 +369,6 @@ class QP:
         return _receive_entry(wr, posted)
 
     def _retire(self, completion: Completion) -> None:
-        """Free the queue entries that a polled completion stands for."""
         # A completion also frees the unsignaled requests before it.
         if completion.is_receive:
             self._retired_receives = completion.posted

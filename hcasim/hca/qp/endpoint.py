@@ -56,8 +56,6 @@ class Path:
     """What both ends of a connection have agreed on, or datagrams begin with.
 
     Attributes:
-        mtu: in bytes.
-        route, qpn: the way to the peer, and its number.
         timeout: exponent of the time to wait for an answer, 0 to 31; 0 is for ever.
         retries: times that it may expire in a row before the request is given up.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.

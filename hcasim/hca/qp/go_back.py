@@ -33,12 +33,9 @@ _STATUS: Final = {
 class RetryTimer(Sender):
     """Expires when a request has waited too long for an answer.
 
-    It runs from the last answer, or from the oldest request sent since that asks for one. As long
-    as answers come nobody can tell whether it runs, so nothing is scheduled: it begins to be
-    watched when a packet is lost, of which whoever loses it tells.
-
-    Attributes:
-        heard_at: when the last answer came, in ps.
+    It runs from ``heard_at``, the last answer, or from the oldest request sent since that asks for
+    one. As long as answers come nobody can tell whether it runs, so nothing is scheduled: it begins
+    to be watched when a packet is lost, of which whoever loses it tells.
     """
 
     changes: ClassVar[Changes] = Changes(since="heard_at")
@@ -70,7 +67,6 @@ class RetryTimer(Sender):
         self._sim.schedule(max(ends_at, self._sim.now), self)
 
     def act(self) -> None:
-        """It expires, unless an answer has come meanwhile."""
         if self.heard_at > self._from:
             self._run(self.heard_at)
         else:
@@ -99,7 +95,6 @@ class GoBack(Recovery):
         self._tries = 0
 
     def refused(self, psn: int, aeth: Aeth) -> None:
-        """Send the request again after the pause that a receiver asks for, or give it up."""
         requester = self._requester
         wqe = requester.refuse_at(psn)
         if wqe is None:

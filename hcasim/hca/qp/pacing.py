@@ -54,7 +54,6 @@ class Pacing:
         return (self._sim.now - self._begun_at if self._begun else 0,)
 
     def begin(self) -> None:
-        """Note that the next packet waits only for its turn at the port from now on."""
         self._begun_at = self._sim.now
         self._begun = True
 

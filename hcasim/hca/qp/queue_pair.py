@@ -15,7 +15,7 @@ from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
 from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
 from hcasim.hca.qp.responder import DatagramResponder, Responder
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 
 _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
     QPType.RC: (ReliableRequester, ReliableResponder),
@@ -55,7 +55,6 @@ class QueuePair(Endpoint):
         self.requester.pacing = paced(link, path.slower)
 
     def fail(self) -> None:
-        """Enter the error state, in which all that is queued completes with a flush error."""
         self.move(State.ERR)
         self.requester.flush()
         self.responder.flush()

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from hcasim.engine.changes import Changes
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 LINE: Final = 64
@@ -32,7 +32,6 @@ class SendQueue:
 
     @property
     def has_work(self) -> bool:
-        """Whether an entry waits for its turn, on the chip or in memory."""
         return bool(self.fetched or self.posted)
 
     def post(self, wqe: SendWqe) -> None:
@@ -42,7 +41,6 @@ class SendQueue:
             self.posted.append(wqe)
 
     def fetch(self, most: int) -> int:
-        """Begin to fetch entries that lie side by side, at most so many; return their bytes."""
         posted, ring = self.posted, self.ring
         first = last = posted[0]
         count = 1
@@ -104,7 +102,6 @@ class ReceiveQueue:
         self.ready = self._fetched = min(self._ahead, count)
 
     def take(self) -> ReceiveWqe | None:
-        """The oldest entry, which belongs to a message from now on; None if there is none."""
         wqe = next(self._settled, None)
         if wqe is None:
             if not self._entries:
@@ -114,7 +111,6 @@ class ReceiveQueue:
         return wqe
 
     def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:
-        """Call ``here(arrival)`` once the entry that its message has taken can be used."""
         if not self._ahead:
             self._parts.counts["receive_wqes_fetched"] += 1
             dma = self._parts.dma

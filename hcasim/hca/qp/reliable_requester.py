@@ -12,19 +12,16 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Ring
 from hcasim.hca.wqe import SendWqe
 
 
 class Recovery:
-    """What a requester does about packets that are lost or refused; a class as `Half` is.
+    """What a requester does about packets that are lost, of which its ``watch`` is told, or
+    refused.
 
     It hears that an answer has come, that the responder has received something, and of negative
-    acknowledgements.
-
-    Attributes:
-        watch: told of packets that are lost.
+    acknowledgements. It is a class as `Half` is.
     """
 
     watch: Sender
@@ -94,7 +91,6 @@ class ReliableRequester(Requester):
     # Reads and atomics.
 
     def awaiting(self, psn: int) -> SendWqe | None:
-        """The entry that awaits a response with this sequence number."""
         for wqe in self.unacknowledged:
             if wqe.awaits_response and (psn - wqe.first_psn) % PSN_MODULUS < wqe.packets:
                 return wqe
@@ -122,7 +118,6 @@ class ReliableRequester(Requester):
         return self._place(packet, wqe)
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
-        """Go on with a response whose entry had to be fetched again."""
         assert self._wqe_cache is not None
         done = arrival.occupy(self._wqe_cache.service)
         self._sim.call_at(done, self._go_on, arrival, wqe)
@@ -162,12 +157,10 @@ class ReliableRequester(Requester):
     # When things go wrong.
 
     def recover_by(self, recovery: Recovery) -> None:
-        """Choose what deals with packets that are lost or refused."""
         self.recovery = recovery
         self.watch = recovery.watch
 
     def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
-        """Send an entry and all after it once more, if need be after a pause."""
         self.rewind(wqe)
         if pause_ps is None:
             self._line.schedule(self)
@@ -188,7 +181,6 @@ class ReliableRequester(Requester):
         super().flush()
 
     def rewind(self, wqe: SendWqe) -> None:
-        """Take back an entry and all after it, to send them again."""
         self._unstall()
         again: deque[SendWqe] = deque()
         while self.unacknowledged:

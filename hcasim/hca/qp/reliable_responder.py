@@ -21,12 +21,9 @@ from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """A read that a responder answers, packet by packet.
+    """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
-    Attributes:
-        region: memory that it reads; None if it reads nothing.
-        segment: bytes in each packet of the response but the last.
-        accepted_ps: when its turn began to be awaited.
+    Its turn began to be awaited at ``accepted_ps``.
     """
 
     request: Packet
@@ -115,7 +112,6 @@ class ReliableResponder(Responder):
             self._parts.atomics.execute(answer)
 
     def _respond(self, read: Read) -> None:
-        """Send the packets of a response, as long as there is room for the next."""
         responses = self._responses
         if self._units is not None:
             responses.room.acquire(responses.full, self._take_unit, read)
@@ -138,7 +134,6 @@ class ReliableResponder(Responder):
         self._sim.call_at(done, self._go_on, read)
 
     def _send_response(self, read: Read) -> bool:
-        """Send the next packet of a response; return whether it was the last."""
         header, psn = read.header, read.request.psn + read.sent
         segment = read.segment
         offset = read.sent * segment
@@ -205,7 +200,6 @@ class ReliableResponder(Responder):
             self._begin_answers()
 
     def _begin_answers(self) -> None:
-        """Send the acknowledgements that are next, and begin the read or atomic behind them."""
         while self.answers:
             answer = self.answers[0]
             if not isinstance(answer, Packet):

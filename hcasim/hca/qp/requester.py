@@ -15,8 +15,7 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import SendQueue
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Access, Region
+from hcasim.hca.translation import Access, Region, Ring
 from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS: Final = Access(0)
@@ -29,19 +28,15 @@ class Line(Action):
     """Where requesters line up for the port; a class as `Half` is."""
 
     def schedule(self, requester: Requester) -> None:
-        """Put a requester in line if it has work and is not in line yet."""
         raise NotImplementedError
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn."""
         raise NotImplementedError
 
     def go_on(self, requester: Requester) -> None:
-        """Begin the next request of a requester, or let others have their turn."""
         raise NotImplementedError
 
     def leave(self, requester: Requester) -> None:
-        """Let the next in line take the place of a requester, which lines up again with work."""
         raise NotImplementedError
 
 
@@ -53,12 +48,10 @@ class Requester(Half):
     Attributes:
         awaits_entry: whether its turn has come before an entry was on the chip.
         backlogged: whether more than what is being fetched was left when that began to be awaited.
-        current: the entry being executed.
+        current: the entry being executed, if not ``stalled`` by an earlier read or atomic.
         unacknowledged: entries sent, oldest first, whose completion is still due.
         outstanding_reads: reads and atomics sent that have not been answered.
-        stalled: whether the current entry waits for an earlier read or atomic to end.
         busy_ps: time that a processing unit was at work for it, in ps.
-        waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
         pacing: holds its packets back; None if it may send as fast as it can.
     """
@@ -89,7 +82,6 @@ class Requester(Half):
 
     @property
     def wait_ps(self) -> int:
-        """Time in ps that its entries took one after the other so far, waiting included."""
         return self.busy_ps + self.waits.wait_ps
 
     # From the doorbell to an entry in the adapter.
@@ -147,7 +139,6 @@ class Requester(Half):
                 self._parts.entries.begin()
 
     def _fetch(self) -> None:
-        """Fetch as many entries as one read brings."""
         parts, queue = self._parts, self.queue
         first, size = queue.posted[0], queue.fetch(parts.description.wqe.fetch)
         parts.dma.fetch_entry(
@@ -215,7 +206,6 @@ class Requester(Half):
     # Its turns at the port, one packet each.
 
     def service(self) -> int:
-        """Time in ps that a processing unit will be at work on its next packet."""
         wqe, packets = self.current, self._packet_service
         service = packets.least
         if wqe is not None:
@@ -227,7 +217,6 @@ class Requester(Half):
         return service
 
     def begin(self, wqe: SendWqe) -> bool:
-        """Check the local memory and give the message its sequence numbers, or fail it."""
         self.unacknowledged.append(wqe)
         wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
@@ -239,7 +228,6 @@ class Requester(Half):
         return True
 
     def number(self, wqe: SendWqe) -> None:
-        """Give a message its sequence numbers, unless it is sent again."""
         if wqe.first_psn < 0:
             wqe.first_psn = self.next_psn
             wqe.packets = 1 if wqe.is_atomic else max(1, -(-wqe.length // wqe.segment))
@@ -248,7 +236,6 @@ class Requester(Half):
             self.outstanding_reads += 1
 
     def send(self, wqe: SendWqe) -> Packet:
-        """The next packet of the entry being executed."""
         end, index = self.end, wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
@@ -284,7 +271,6 @@ class Requester(Half):
         return packet
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
-        """Whether the next packet does."""
         return False
 
     def sent(self, wqe: SendWqe, packet: Packet) -> None:

@@ -27,12 +27,8 @@ class Responder(Half):
 
     It places data, and knows of it what the headers say. What it cannot place it drops without a
     word; then the packets behind are out of sequence, up to the first of another message
-    (InfiniBand Architecture Specification volume 1, 9.8.2).
-
-    Attributes:
-        msn: messages completed so far, modulo 2 ** 24.
-        receiving: receive entry of the send being received.
-        busy_ps: time that answers took before they or the next could begin, in ps.
+    (InfiniBand Architecture Specification volume 1, 9.8.2). Answers took ``busy_ps`` before they or
+    the next could begin.
     """
 
     changes: ClassVar[Changes] = Changes(counts="busy_ps expected_psn msn")
@@ -57,7 +53,6 @@ class Responder(Half):
         self._syndrome = Syndrome.ACK
 
     def ends(self) -> dict[str, int]:
-        """After which number they begin anew, and how far addresses are alike."""
         ends = {"expected_psn": PSN_MODULUS}
         if self.region is not None:
             ends["address"] = self.region.alike_until(self.address)
@@ -109,7 +104,6 @@ class Responder(Half):
         return _PLACE
 
     def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
-        """The memory that a header names; None without any, or if it is wrong."""
         if not size:
             return None
         return self._parts.tables.find(header.rkey, self.end.pd, header.address, size, needed)
@@ -129,7 +123,6 @@ class Responder(Half):
         arrival.settle(self._receive(packet))
 
     def _receive(self, packet: Packet) -> Verdict:
-        """Place a packet of a send behind those before it, if there is room."""
         wqe, payload = self.receiving, packet.payload
         if wqe is None:
             # Flushed meanwhile.

@@ -19,10 +19,9 @@ class Channel(ABC):
     """One way to one peer, in one direction out and one in.
 
     Attributes:
-        capacity: most bytes of data in one packet.
-        credits: packets that the peer can take.
-        owed: packets of the peer that have made room and of which it has not been told.
-        credit_return: owed credits of which the peer is told without a packet to go with.
+        capacity: most bytes of data in one packet. credits: packets that the peer can take. owed:
+        packets of the peer that have made room and of which it has not been told; it is without
+            a packet to go with when they are ``credit_return``.
         piggybacks: whether packets give credits back.
         coming: what the peer has sent and this process not noticed.
     """
@@ -61,7 +60,6 @@ class Channel(ABC):
         """Address of the data of a packet that has been noticed."""
 
     def copy_in(self, packet: MpiPacket, address: int) -> Steps:
-        """Copy what a packet carries, if anything, to where it is sent from."""
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield self.process.context.core.copy(packet.size, packet.buffer.address, address)
@@ -87,10 +85,8 @@ class Channel(ABC):
 class Registered(Channel):
     """A way over a queue pair, out of registered slots into others of the peer.
 
-    Attributes:
-        places: slots of packets out; each is free again when the request has completed.
-        room: slots of packets in.
-        source, memory: of packets out and in.
+    Each of the ``places`` out of ``source`` is free again when its request has completed; ``room``
+    are slots in ``memory``.
     """
 
     source: MR

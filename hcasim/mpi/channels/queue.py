@@ -40,7 +40,6 @@ class Queue(Registered):
         return 0, min(self.slot, wire)
 
     def open(self) -> None:
-        """Post the receives in no time: they have been there since the program began."""
         self._opened = True
         self._lane.qp.fill_recv(self.room, self._receive)
 

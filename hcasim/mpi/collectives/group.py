@@ -47,7 +47,6 @@ class Group:
     def isend(
         self, buffer: Buffer, dest: int, stream: int = 0
     ) -> Generator[Event, object, Request]:
-        """Begin to send; messages of different streams of a call never meet."""
         tag = self._tag + stream * _STREAM
         return (yield from self._comm.post(buffer, dest, tag, self._context))
 
@@ -126,13 +125,11 @@ class Group:
         yield from self.copy(source.part(kept, by), to.part(0, by))
 
     def turn_left(self, source: Buffer, to: Buffer, by: int) -> Steps:
-        """Copy what begins after ``by`` bytes to the beginning, and what is before it behind."""
         kept = source.size - by
         yield from self.copy(source.part(by, kept), to.part(0, kept))
         yield from self.copy(source.part(0, by), to.part(kept, by))
 
     def copies(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> Steps:
-        """Copy pieces, which do not overlap, within this process's memory one after the other."""
         pieces = []
         for source, to in pairs:
             if source.size and source.address != to.address:
@@ -165,7 +162,6 @@ class Group:
             process.recorder.computed(process.sim.now - begin)
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
-        """Memory of this call, with contents if ``like`` has some."""
         data: Bytes | None = None
         if like.data is not None:
             from numpy import zeros

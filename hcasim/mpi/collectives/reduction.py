@@ -48,7 +48,6 @@ class _Powers:
         return 2 * position + self._stays if position < self._rest else position + self._rest
 
     def fold(self, result: Buffer, operation: Reduction | None) -> Steps:
-        """Combine the operands of neighbours at the one that goes on."""
         group = self._group
         if self._paired and self.position < 0:
             yield from group.send(result, group.rank ^ 1)

@@ -13,13 +13,9 @@ NOTHING = Buffer(0, 0)
 
 
 class Binomial:
-    """The place of a process in a binomial tree.
-
-    Attributes:
-        relative: its rank, counted from the root.
-        covered: ranks from it on that are its own and of those below it.
-        parent: rank of the one above it; -1 for the root.
-        children: rank, distance and covered ranks of each one below it, the nearest first.
+    """The place of a process in a binomial tree: its rank from the root, the ranks from it on that
+    are its own and of those below it, the one above it, -1 for the root, and rank, distance and
+    covered ranks of each one below it, the nearest first.
     """
 
     def __init__(self, group: Group, root: int = 0) -> None:
