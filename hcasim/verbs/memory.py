@@ -112,7 +112,7 @@ class PD:
 
 
 class MR:
-    """A memory region; ``page_list`` is where its list of pages is in host memory, if it has one."""
+    """A memory region; ``page_list`` is the address of its list of pages, if it has one."""
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd

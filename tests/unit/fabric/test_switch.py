@@ -82,17 +82,6 @@ def test_parallel_trunks_share_the_destinations() -> None:
 
 
 @pytest.mark.pure
-def test_an_output_serves_its_inputs_in_turn() -> None:
-    fabric, ((*sources, target),) = line(1, ends_on_each=4)
-    for source in sources:
-        source.send(target.lid, *[source.lid] * 20)
-    fabric.sim.run()
-    numbers = [number for number, _, _ in target.arrivals]
-    assert len(numbers) == 60
-    assert all(sorted(numbers[i : i + 3]) == [1, 2, 3] for i in range(3, 57, 3))
-
-
-@pytest.mark.pure
 def test_one_stream_does_not_wait_for_another_output() -> None:
     fabric, ((a, b, c, d),) = line(1, ends_on_each=4)
     a.send(c.lid, *range(50))
