@@ -40,13 +40,11 @@ class Storage(ABC):
         """
 
     def read(self, address: int, size: int, on_data: Callable[[*Args], None], *args: *Args) -> None:
-        """Read ``size`` bytes; call ``on_data(*args)`` when the last one is here."""
         self.start_read(address, size, Call(on_data, args))
 
     def fetch(
         self, address: int, size: int, on_data: Callable[[*Args], None], *args: *Args
     ) -> None:
-        """Read a descriptor, context or table; see `start_fetch`."""
         self.start_fetch(address, size, Call(on_data, args))
 
     def write(
@@ -56,7 +54,6 @@ class Storage(ABC):
         on_sent: Callable[[], None] | None = None,
         on_visible: Callable[[], None] | None = None,
     ) -> None:
-        """Write ``size`` bytes; call these as `start_write` does."""
         sent = None if on_sent is None else Call(on_sent, ())
         visible = None if on_visible is None else Call(on_visible, ())
         self.start_write(address, size, sent, visible)
@@ -65,7 +62,7 @@ class Storage(ABC):
 class Bus(Storage):
     """Connects one adapter to host memory and to the processor.
 
-    ``read`` and ``write`` are the adapter's DMA; ``mmio_write`` is the processor's access to the
+    Reads and writes are the adapter's DMA; ``mmio_write`` is the processor's access to the
     adapter's registers. Writes become visible in the order in which they were made. On PCI Express
     a read stays behind earlier writes; on PCI-X the adapter may ask for one before a write that
     still waits for the bus.
@@ -83,7 +80,6 @@ class Bus(Storage):
         """Write ``size`` bytes to a register; call ``on_arrival(*args)`` at the adapter."""
 
     def counters(self) -> dict[str, int]:
-        """Transactions and bytes so far, by name."""
         return {
             "bus_read_requests": self.reads,
             "bus_read_bytes": self.read_bytes,
@@ -94,11 +90,7 @@ class Bus(Storage):
 
 
 def split(address: int, size: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Cut a transfer at each multiple of ``limit`` in the address space.
-
-    Yields:
-        pairs of address and size in bytes, in order.
-    """
+    """Cut a transfer at each multiple of ``limit``: pairs of address and bytes, in order."""
     end = address + size
     while address < end:
         piece = min(limit - address % limit, end - address)
@@ -121,7 +113,6 @@ class Gather(Action):
         self._then = then
 
     def act(self) -> None:
-        """Count a part."""
         self._missing -= 1
         if not self._missing:
             self._then.act()

@@ -21,7 +21,6 @@ class _Crossing(Transfer):
         self._transfer = transfer
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
-        """Pass a part on."""
         latency = self._latency
         self._sim.call_after(latency, self._transfer.fetched, last_at + latency, address, size)
 
@@ -36,7 +35,6 @@ class _Kept(Transfer):
         self._room = room
 
     def taken(self, at_ps: int) -> None:
-        """Make room for others."""
         self._buffer.release_at(at_ps, self._room)
 
 
@@ -46,10 +44,6 @@ class Bridge(Upstream):
     It stores and forwards: a write goes on when the whole of it is here, and room for it is kept
     until it has been taken. Reads go on at once and come back in the parts in which the other side
     answers; none passes a write that waits for room (PCI Local Bus Specification 3.0, appendix E).
-
-    Args:
-        description: latency in ps each way, buffer for writes in bytes.
-        behind: memory controller, another bridge, or :class:`BusBehind`.
     """
 
     def __init__(
@@ -63,7 +57,6 @@ class Bridge(Upstream):
         sim.resources.keeps_waiting(self._buffer.name, self._buffer)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Fetch through the bridge, behind the writes before it."""
         self._buffer.acquire(0, self._fetch, at_ps, address, size, transfer)
 
     def _fetch(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
@@ -73,7 +66,6 @@ class Bridge(Upstream):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Take a write when there is room for it, and send it on."""
         room = min(size, self._buffer.capacity)
         self._buffer.acquire(room, self._take, at_ps, address, size, room, visible, transfer)
 
@@ -92,25 +84,17 @@ class Bridge(Upstream):
         self.behind.write(at_ps + self._latency, address, size, visible, kept)
 
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
-        """Bring an access by the processor through the bridge."""
         self.behind.mmio(size, self._through, then, args)
 
     def _through(self, then: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.sim.call_after(self._latency, then, *args)
 
     def counters(self) -> dict[str, int]:
-        """Transactions and bytes behind the bridge so far, by name."""
         return self.behind.counters()
 
 
 class BusBehind(Upstream):
-    """Another bus as a bridge sees it that is the device on it.
-
-    Args:
-        bus: the bus.
-        piece: bytes that the bridge reads at a time.
-        reads: reads that it may have outstanding.
-    """
+    """Another bus as a bridge sees it that is the device on it, and reads it piece by piece."""
 
     def __init__(self, sim: Simulator, bus: Bus, piece: int, reads: int) -> None:
         self.sim = sim
@@ -120,7 +104,6 @@ class BusBehind(Upstream):
         sim.resources.keeps_waiting(self._reads.name, self._reads)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Read over the bus, piece by piece."""
         self.sim.call_at(at_ps, self._read, address, size, transfer)
 
     def _read(self, address: int, size: int, transfer: Transfer) -> None:
@@ -137,7 +120,6 @@ class BusBehind(Upstream):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Write over the bus."""
         self.sim.call_at(at_ps, self._write, address, size, visible, transfer)
 
     def _write(self, address: int, size: int, visible: Action | None, transfer: Transfer) -> None:
@@ -147,9 +129,7 @@ class BusBehind(Upstream):
         transfer.taken(self.sim.now)
 
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
-        """Bring an access by the processor over the bus."""
         self.bus.mmio_write(size, then, *args)
 
     def counters(self) -> dict[str, int]:
-        """Transactions and bytes of the bus so far, by name."""
         return {f"bridged_{name}": count for name, count in self.bus.counters().items()}

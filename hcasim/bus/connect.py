@@ -13,14 +13,7 @@ from hcasim.host.upstream import Upstream
 
 
 def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int = 0) -> Bus:
-    """The bus that a device is on, with all that is between it and a host.
-
-    Args:
-        host: the bus is attached to it.
-        device: the device's side of the bus; the bus may lead to a bridge and another bus.
-        name: prefix of the names of its resources.
-        socket: of the host, to which the bus is attached.
-    """
+    """The bus that a device is on, with all bridges and buses between it and a socket of a host."""
     sim, offers, bridge = host.sim, host.description, device.bridge
     if bridge is not None:
         bus = connect(host, bridge.bus, f"{name}.bridge.bus", socket)

@@ -18,22 +18,18 @@ from hcasim.bus.pcie_link import (
 )
 from hcasim.catalog import PcieDevice
 from hcasim.engine import Action, Args, Call, CreditPool, Rate, Simulator
-from hcasim.engine.changes import Changes, alike
+from hcasim.engine.changes import Changes
 from hcasim.host.upstream import Transfer, Upstream
 
 
 class _Read(Transfer):
-    """A read, each of whose requests has a tag.
-
-    Attributes:
-        asked: the address up to which it has been asked for.
-        missing: requests that are not complete yet.
-        here_at: when the completions known so far are here, in ps.
+    """A read: its bytes up to ``asked`` have been asked for, ``missing`` requests are not complete,
+    and what is known to come is here at ``here_at``, in ps.
     """
 
-    changes: ClassVar[Changes] = Changes(times="here_at", addresses="address asked end")
+    changes: ClassVar[Changes] = Changes(times="here_at", addresses="asked end")
 
-    __slots__ = ("address", "asked", "bus", "end", "here", "here_at", "issued", "missing", "short")
+    __slots__ = ("asked", "bus", "end", "here", "here_at", "issued", "missing", "short")
 
     block: ClassVar[str] = "PcieBus"
 
@@ -49,6 +45,7 @@ class _Read(Transfer):
     ) -> None:
         self.bus = bus
         self.address = self.asked = address
+        self.size = size
         self.end = address + size
         self.missing = requests
         self.here = here
@@ -56,16 +53,10 @@ class _Read(Transfer):
         self.issued = issued
         self.short = short
 
-    def alike(self) -> int:
-        """Bytes after which such addresses are alike."""
-        return alike(self.address, self.end - self.address)
-
     def fetched(self, last_at: int, address: int, size: int) -> None:
-        """Have the root port send a part of what was asked for."""
         bus, end = self.bus, address + size
         downstream, limit = bus.downstream, bus.limit
-        cut = bus.cut(address, size)
-        tlps, duration = cut.tlps, cut.duration
+        tlps, duration = bus.cut(address, size)
         if address == self.address or address % limit == 0:
             duration += downstream.answer_ps(1, 1)
         complete = end == self.end or end % limit == 0
@@ -94,7 +85,6 @@ class _Read(Transfer):
             bus.sim.schedule(arrival, self)
 
     def act(self) -> None:
-        """A request has the tag that it has waited for, or the last completion is here."""
         if self.asked < self.end:
             self.bus.tags_held(self, 1)
         else:
@@ -105,9 +95,7 @@ class _Read(Transfer):
 class _Write(Transfer):
     """Writes that take and return their credits as one; only the last has anything to do then."""
 
-    changes: ClassVar[Changes] = Changes(addresses="address")
-
-    __slots__ = ("address", "bus", "sent", "size", "tlps", "units", "visible")
+    __slots__ = ("bus", "sent", "tlps", "units", "visible")
 
     block: ClassVar[str] = "PcieBus"
 
@@ -128,12 +116,7 @@ class _Write(Transfer):
         self.sent = sent
         self.visible = visible
 
-    def alike(self) -> int:
-        """Bytes after which such addresses are alike."""
-        return alike(self.address, self.size)
-
     def act(self) -> None:
-        """They have arrived."""
         bus, tlps = self.bus, self.tlps
         bus.downstream.answer(tlps, tlps)
         bus.behind.write(bus.sim.now, self.address, self.size, self.visible, self)
@@ -141,20 +124,9 @@ class _Write(Transfer):
             self.sent.act()
 
     def taken(self, at_ps: int) -> None:
-        """Give the credits back."""
         bus = self.bus
         bus.posted_headers.release_at(at_ps + PROPAGATION_PS, self.tlps)
         bus.posted_data.release_at(at_ps + PROPAGATION_PS, self.units)
-
-
-class Cut:
-    """Completions for a part of a read: TLPs, and their time in ps."""
-
-    __slots__ = ("duration", "tlps")
-
-    def __init__(self, tlps: int, duration_ps: int) -> None:
-        self.tlps = tlps
-        self.duration = duration_ps
 
 
 class PcieBus(Bus):
@@ -168,17 +140,8 @@ class PcieBus(Bus):
     request, `write_bw` and `read_bw` of 4 KiB and 64 KiB on nine testbeds would have been the same
     within 1e-6, and with the later credits `bw_rd`, `bw_wr` and `bw_rdwr` on four, too.
 
-    The processor's writes take no credits, because a device takes each as it arrives, so that its
-    credit would be back some ten ns later. At most 28 headers and 112 units of data would have been
-    held at once: 14 threads of `request_reply` that begin at the same time.
-
-    Args:
-        device: the device's side of the link.
-        far: the other side.
-        behind: what the link leads to.
-
-    Attributes:
-        limit: bytes of the longest read request.
+    The processor's writes take no credits, because a device takes each as it arrives: at most 28
+    headers and 112 units of data would have been held, by 14 threads of `request_reply` at once.
     """
 
     changes: ClassVar[Changes] = Changes(times="_short_free_at")
@@ -216,12 +179,10 @@ class PcieBus(Bus):
         self._full_completion = rate.time(self._completion + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
         self._header = memory_header(device.address_bits) + TLP_LINK_OVERHEAD
         self._request_time = rate.time(self._header) + self._gap
-        self._cuts: dict[int, Cut] = {}
+        self._cuts: dict[int, tuple[int, int]] = {}
         # A burst takes and returns its credits as one, so several of them share the pools.
         tlps = min(
-            8,
-            far.posted_headers // 4,
-            far.posted_data * DATA_CREDIT // (4 * device.max_payload),
+            8, far.posted_headers // 4, far.posted_data * DATA_CREDIT // (4 * device.max_payload)
         )
         self._burst = max(1, tlps) * device.max_payload
 
@@ -256,7 +217,10 @@ class PcieBus(Bus):
         self.read_bytes += size
         read = _Read(self, address, size, requests, here, None, False)
         for _ in range(requests):
-            self.tags.acquire_ahead(self.tags_held, read, 1)
+            if self.tags.take(1):
+                self.tags_held(read, 1)
+            else:
+                self.tags.wait_ahead(1, read)
 
     def tags_held(self, read: _Read, count: int) -> None:
         """Send requests of a read that have their tags, each when it has a credit, too."""
@@ -302,15 +266,15 @@ class PcieBus(Bus):
         if start == end and read.issued is not None:
             read.issued.act()
 
-    def cut(self, address: int, size: int) -> Cut:
-        """The completions that the root port makes of ``size`` bytes at an address."""
+    def cut(self, address: int, size: int) -> tuple[int, int]:
+        """The root port's completions of ``size`` bytes: TLPs, and their time in ps."""
         offset = address % self._boundary
         key = size * self._boundary + offset
         found = self._cuts.get(key)
         if found is None:
             tlps = pieces(offset, size, self._completion)
             wire = size + tlps * (COMPLETION_HEADER + TLP_LINK_OVERHEAD)
-            found = self._cuts[key] = Cut(tlps, self.downstream.rate.time(wire))
+            found = self._cuts[key] = (tlps, self.downstream.rate.time(wire))
         return found
 
     def overtake(self, tlps: int, duration_ps: int) -> int:

@@ -51,25 +51,10 @@ def ps_per_byte(generation: int, lanes: int) -> Fraction:
 class PcieLink(SerialServer):
     """One direction of the link: TLPs in order, and the DLLPs that answer the other direction.
 
-    Args:
-        tlps_per_ack: TLPs from the other direction that one Ack covers.
-        tlps_per_update: TLPs from the other direction that one UpdateFC covers.
+    One Ack and one UpdateFC cover so many TLPs from there.
     """
 
     changes: ClassVar[Changes] = Changes(counts="dllps tlps", slips="_acks_due _updates_due")
-
-    __slots__ = (
-        "_acks_due",
-        "_answers_each",
-        "_dllp_time",
-        "_tlps_per_ack",
-        "_tlps_per_update",
-        "_updates_due",
-        "_watchers",
-        "dllps",
-        "rate",
-        "tlps",
-    )
 
     def __init__(
         self, sim: Simulator, name: str, rate: Rate, tlps_per_ack: int, tlps_per_update: int
@@ -80,14 +65,10 @@ class PcieLink(SerialServer):
         self._tlps_per_ack = tlps_per_ack
         self._tlps_per_update = tlps_per_update
         self._answers_each = tlps_per_ack == tlps_per_update == 1
-        self._acks_due = 0
-        self._updates_due = 0
-        self.dllps = 0
-        self.tlps = 0
+        self._acks_due = self._updates_due = self.dllps = self.tlps = 0
         self._watchers = sim.watchers
 
     def send(self, tlps: int, duration_ps: int) -> int:
-        """Send TLPs back to back; return the time in ps at which the last byte has arrived."""
         self.tlps += tlps
         start = self.sim.now
         if self.free_at > start:
@@ -100,7 +81,6 @@ class PcieLink(SerialServer):
         return end + PROPAGATION_PS
 
     def answer(self, tlps: int, updated: int) -> None:
-        """Send the DLLPs for TLPs that arrived from the other direction; see `answer_ps`."""
         if self._answers_each:
             self.dllps += tlps + updated
             duration = (tlps + updated) * self._dllp_time
@@ -121,8 +101,7 @@ class PcieLink(SerialServer):
         """Time in ps of the DLLPs for TLPs that arrived from the other direction.
 
         Args:
-            tlps: TLPs received, for Acks.
-            updated: those of them that freed finite credits, for UpdateFCs.
+            updated: those of the TLPs that freed finite credits, for UpdateFCs beside the Acks.
         """
         if self._answers_each:
             dllps = tlps + updated
@@ -142,15 +121,10 @@ class PcieLink(SerialServer):
 
 
 class FarEnd(NamedTuple):
-    """The port at the other end of the link: of the root complex, or of a bridge.
+    """The port at the other end of the link, of the root complex or a bridge, and what it holds.
 
-    Attributes:
-        completion: payload of one read completion in bytes.
-        boundary: a completion ends at a multiple of it.
-        short_read: longest read in bytes that is answered ahead of longer ones.
-        posted_headers: posted requests that it holds.
-        posted_data: posted data that it holds, in units of 16 bytes.
-        nonposted_headers: read requests that it holds.
+    Completions have ``completion`` bytes of data, end at multiples of ``boundary``, and go ahead of
+    others for a read of at most ``short_read`` bytes; ``posted_data`` is in units of 16 bytes.
     """
 
     completion: int
@@ -162,7 +136,6 @@ class FarEnd(NamedTuple):
 
     @classmethod
     def of_root_port(cls, port: RootPort) -> FarEnd:
-        """The root port."""
         return cls(
             port.completion,
             port.completion_boundary or port.completion,

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.catalog import PcixDevice
 from hcasim.engine import Action, Arbiter, Args, Call, CreditPool, Rate, Simulator
-from hcasim.engine.changes import Changes, alike
+from hcasim.engine.changes import Changes
 from hcasim.host.upstream import Transfer, Upstream
 
 ADDRESS_CLOCKS: Final = 1
@@ -34,9 +34,7 @@ TURNS: Final = ("read request", "write", "bridge")
 class _Read(Transfer):
     """A split transaction, and the read that it belongs to."""
 
-    changes: ClassVar[Changes] = Changes(addresses="_address")
-
-    __slots__ = ("_address", "_bus", "_issued", "_size", "missing", "requested", "whole")
+    __slots__ = ("_bus", "_issued", "missing", "requested", "whole")
 
     block: ClassVar[str] = "PcixBus"
 
@@ -44,29 +42,23 @@ class _Read(Transfer):
         self, bus: PcixBus, address: int, size: int, whole: Gather, issued: Action | None
     ) -> None:
         self._bus = bus
-        self._address = address
-        self._size = size
+        self.address = address
+        self.size = size
         self._issued = issued
         self.missing = size
         self.whole = whole
         self.requested = False
 
-    def alike(self) -> int:
-        """Bytes after which such addresses are alike."""
-        return alike(self._address, self._size)
-
     def act(self) -> None:
-        """Ask for the bus once there is room for one more, then hand the request to the bridge."""
         if not self.requested:
             self.requested = True
             self._bus.request(self)
             return
         if self._issued is not None:
             self._issued.act()
-        self._bus.behind.read(self._bus.sim.now, self._address, self._size, self)
+        self._bus.behind.read(self._bus.sim.now, self.address, self.size, self)
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
-        """Have the bridge drive a part of what was asked for."""
         self.missing -= size
         self._bus.complete(self, last_at, address, size)
 
@@ -98,10 +90,8 @@ class _Completion(Action):
 class _Nothing(Action):
     """What follows on all other parts."""
 
-    __slots__ = ()
-
     def act(self) -> None:
-        """Nothing."""
+        pass
 
 
 _NOTHING: Final = _Nothing()
@@ -110,37 +100,24 @@ _NOTHING: Final = _Nothing()
 class _Write(Transfer):
     """A burst; only the last of a write has anything to do then."""
 
-    changes: ClassVar[Changes] = Changes(addresses="_address")
-
-    __slots__ = ("_address", "_bus", "_sent", "_size", "_visible")
+    __slots__ = ("_bus", "_sent", "_visible")
 
     block: ClassVar[str] = "PcixBus"
 
     def __init__(
-        self,
-        bus: PcixBus,
-        address: int,
-        size: int,
-        sent: Action | None,
-        visible: Action | None,
+        self, bus: PcixBus, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
         self._bus = bus
-        self._address = address
-        self._size = size
+        self.address = address
+        self.size = size
         self._sent = sent
         self._visible = visible
 
-    def alike(self) -> int:
-        """Bytes after which such addresses are alike."""
-        return alike(self._address, self._size)
-
     def act(self) -> None:
-        """It is in the bridge."""
         bus = self._bus
-        bus.behind.write(bus.sim.now, self._address, self._size, self._visible, self)
+        bus.behind.write(bus.sim.now, self.address, self.size, self._visible, self)
 
     def taken(self, at_ps: int) -> None:
-        """The bridge stops the device when what is behind it falls behind."""
         if self._sent is None:
             return
         if at_ps > self._bus.sim.now:
@@ -150,16 +127,11 @@ class _Write(Transfer):
 
 
 class PcixBus(Bus):
-    """A device on a PCI-X bus behind a bridge.
+    """A device on a PCI-X bus behind a bridge, which drives bursts of completions.
 
     The device and the bridge take turns; within the device the short read requests go first, but
     no more of them pass a write that waits than may be outstanding: if one always waits, a write
     still gets its turn.
-
-    Args:
-        device: the device's side of the bus.
-        burst: longest split completion of the bridge in bytes.
-        behind: the bridge and what it leads to.
     """
 
     def __init__(
@@ -186,7 +158,6 @@ class PcixBus(Bus):
         )
 
     def burst_time(self, address: int, size: int) -> int:
-        """Time in ps that a burst of ``size`` bytes holds the bus."""
         overhead = ADDRESS_CLOCKS + ATTRIBUTE_CLOCKS + RESPONSE_CLOCKS + TURNAROUND_CLOCKS
         return self._clock.time(overhead + pieces(address, size, self._width))
 
@@ -208,11 +179,9 @@ class PcixBus(Bus):
                 self.splits.wait(1, read)
 
     def request(self, read: _Read) -> None:
-        """Drive a split request."""
         self.arbiter.request(DEVICE_READ, self._request_time, read)
 
     def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
-        """Drive part of what was asked for, whose last byte is here at ``fetched``."""
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
             final = start + piece == last and not read.missing

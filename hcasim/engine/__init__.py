@@ -5,16 +5,14 @@ from simpy.events import Event, Process, Timeout
 from hcasim.engine.arbiter import Arbiter
 from hcasim.engine.cache import SetAssociativeCache
 from hcasim.engine.clock import Action, Args, Call, Onlooker, Simulator, Watcher
-from hcasim.engine.collecting import collect_seldom, seldom_collected
 from hcasim.engine.credits import CreditPool
 from hcasim.engine.forward import FastForward
 from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
-from hcasim.engine.profile import Profile
+from hcasim.engine.profile import Profile, collect_seldom, seldom_collected
 from hcasim.engine.repetition import Repetition
 from hcasim.engine.resources import Awaited, Busy, Resources
-from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, servers
+from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, Waits, servers
 from hcasim.engine.steady import bounded_mean, find_period, mean_error
-from hcasim.engine.waits import Waits
 
 __all__ = [
     "Action",

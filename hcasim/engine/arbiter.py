@@ -13,22 +13,12 @@ from hcasim.engine.clock import Action, Simulator
 class Arbiter(Action):
     """Grants a resource to one requester at a time: round robin of groups, priority within one.
 
-    Each requester has a queue of its own, served in order.
-
     Args:
-        groups: requesters of each group. The requesters are numbered from 0 through all groups;
-            within a group the lower number goes first. ``[1, 1, 1]`` is plain round robin of
-            three, ``[3]`` plain priority.
+        groups: requesters of each group, numbered through; ``[1, 1, 1]`` is plain round robin of
+            three, ``[3]`` plain priority of the lower numbers.
         names: of what each requester does.
         passes: how often in a row a requester that waits is passed by those before it in its
             group; without end if None.
-
-    Attributes:
-        busy_ps: time the resource was held so far, in ps.
-        grants: grants per requester.
-
-    Raises:
-        ValueError: if there is no requester, or an empty group.
     """
 
     changes: ClassVar[Changes] = Changes(counts="busy_ps grants", wraps="_passed _next")
@@ -61,11 +51,6 @@ class Arbiter(Action):
         self._watchers = sim.watchers
 
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
-        """Queue a request to hold the resource for ``duration_ps``, and do ``done`` at the end.
-
-        Raises:
-            ValueError: if the duration is negative.
-        """
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")
         self._queues[requester].append((duration_ps, done))
@@ -97,7 +82,6 @@ class Arbiter(Action):
         raise AssertionError("nobody waits")
 
     def _patient(self, group: int, first: int) -> int:
-        """Return whose turn it is in a group: who has been passed often enough, or the first."""
         passed = self._passed
         for requester in self._groups[group]:
             if requester > first and self._queues[requester]:

@@ -1,36 +1,104 @@
-"""A set-associative cache of keys with a named replacement policy."""
+"""Caches of keys: what is held, which entry leaves, and how accesses are repeated."""
 
 from __future__ import annotations
 
+from itertools import islice
 from math import gcd
-from typing import Final
+from random import Random
+from typing import Any, ClassVar, Final, Protocol
 
-from hcasim.engine.replacement import POLICIES
-from hcasim.engine.replayed import AccessLog
+AccessLog = list[tuple[int, ...]]
+"""Accesses in their order, each as numbers; the last one is its result."""
+Held = dict[Any, Any]
+"""What a cache, a set or a bank of it holds; what came last is at the end."""
 
 _USE: Final = 0
 _FILL: Final = 1
 _DISCARD: Final = 2
 
 
-class SetAssociativeCache:
-    """Which keys are held on chip; it stores no data and knows no time.
+class Replayed(Protocol):
+    """A cache whose contents depend on the order of its accesses.
 
-    A key belongs to the set ``key % sets``.
+    The contents are no part of a state. Instead the accesses of a period, kept in `log` unless that
+    is None, are repeated, and each has to have the same result.
+    """
 
-    Args:
-        entries: capacity in entries.
-        ways: entries per set; must divide ``entries``. ``ways == entries`` is fully associative.
-        replacement: name of the policy.
-        seed: of what that leaves to chance.
+    log: AccessLog | None
+
+    def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
+        """Return in how many periods, at most so many, the accesses would have the same results.
+
+        From one period to the next all numbers grow by `steps`. The contents do not change.
+        """
+
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
+        """Repeat the accesses in so many periods, all of which have been predicted."""
+
+
+def later(accesses: AccessLog, steps: AccessLog, periods: int) -> AccessLog:
+    """The accesses so many periods later."""
+    return [
+        tuple([a + periods * b for a, b in zip(access, by, strict=True)])
+        for access, by in zip(accesses, steps, strict=True)
+    ]
+
+
+class Fifo:
+    """The entry leaves that was filled longest ago.
 
     Attributes:
-        last: the key that was used last, if it is held; below 0 if none is known. To use it again
-            changes nothing.
-        log: what has been done, while somebody wants to know: (what, key, whether it was held).
+        ordered: whether the order of what is held alone tells which entry leaves.
+    """
 
-    Raises:
-        ValueError: if a capacity is not positive or the ways do not divide it.
+    ordered: ClassVar[bool] = True
+
+    def __init__(self, seed: int = 0) -> None:
+        pass
+
+    def use(self, held: Held, key: Any) -> None:
+        """Note that a key which is held is used."""
+
+    def choose(self, held: Held) -> Any:
+        """Return the key that leaves; the newest stays."""
+        return next(iter(held))
+
+
+class Lru(Fifo):
+    """The entry leaves that was used longest ago."""
+
+    def use(self, held: Held, key: Any) -> None:
+        held[key] = held.pop(key)
+
+
+class Chance(Fifo):
+    """Any entry leaves but the newest."""
+
+    ordered: ClassVar[bool] = False
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        # On demand: it is larger than most caches that never have to choose.
+        self._random: Random | None = None
+
+    def choose(self, held: Held) -> Any:
+        if self._random is None:
+            self._random = Random(self._seed)
+        return next(islice(held, self._random.randrange(len(held) - 1), None))
+
+
+POLICIES: Final[dict[str, type[Fifo]]] = {"fifo": Fifo, "lru": Lru, "random": Chance}
+"""By their names in descriptions."""
+
+
+class SetAssociativeCache:
+    """Which keys are held on chip, each in the set ``key % sets``, without data and time.
+
+    ``seed`` is of what the policy leaves to chance; ``ways`` divide ``entries``.
+
+    Attributes:
+        last: the key that was used last, if it is held, whose use changes nothing; else below 0.
+        log: what has been done, while somebody wants to know: (what, key, whether it was held).
     """
 
     def __init__(self, entries: int, ways: int, replacement: str = "lru", seed: int = 0) -> None:
@@ -55,7 +123,6 @@ class SetAssociativeCache:
 
     @property
     def full(self) -> bool:
-        """Whether nothing can come in without another key leaving."""
         return len(self) == self.entries
 
     def __contains__(self, key: int) -> bool:
@@ -92,7 +159,6 @@ class SetAssociativeCache:
         return victim
 
     def discard(self, key: int) -> None:
-        """Let ``key`` go, if it is held."""
         if self.log is not None:
             self._note(self.log, (_DISCARD, key, key in self))
         held = self._sets.get(key % self.sets)
@@ -107,7 +173,6 @@ class SetAssociativeCache:
             log.append(done)
 
     def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
-        """Periods, of at most so many, in which keys would be held or not as it says."""
         trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
         trial._sets = {place: held.copy() for place, held in self._sets.items()}
         found = trial._go_on(accesses, steps, most)
@@ -115,7 +180,6 @@ class SetAssociativeCache:
         return found
 
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Use, fill and discard keys in so many periods."""
         foreseen, self._foreseen = self._foreseen, None
         if foreseen is not None and foreseen[1] == count:
             self._sets, self.last = foreseen[0]._sets, foreseen[0].last
@@ -156,10 +220,7 @@ class SetAssociativeCache:
         return turn
 
     def _cycle(self, rows: list[tuple[int, int, bool, int]]) -> tuple[int, int, list[int]]:
-        """Periods of a cycle, by how much keys go on in each, and the sets they belong to.
-
-        No cycle if they do not go on by as much.
-        """
+        """Periods of a cycle, by how much all keys go on in each, and their sets; 0 without one."""
         by = rows[0][3] if rows else 0
         if any(step != by for _, _, _, step in rows):
             return 0, 0, []
@@ -168,7 +229,6 @@ class SetAssociativeCache:
         return self.sets // apart, by, [n for n in range(self.sets) if n % apart in classes]
 
     def _turn(self, rows: list[tuple[int, int, bool, int]], turn: int) -> bool:
-        """Do it as often on; return whether keys were held or not as it says."""
         sets, number, ways, policy = self._sets, self.sets, self.ways, self._policy
         for what, first, was, step in rows:
             key = first + turn * step
@@ -189,7 +249,6 @@ class SetAssociativeCache:
         return True
 
     def _recall(self, rows: list[tuple[int, int, bool, int]], turn: int) -> None:
-        """Know again which key was used last."""
         for what, first, was, step in reversed(rows):
             if (what == _USE and was) or (what == _FILL and not was):
                 key = first + turn * step

@@ -13,6 +13,16 @@ MIXED: Final = 5
 UNSEEN: Final = 6
 WRAP: Final = 7
 SLIP: Final = 8
+KINDS: Final = {
+    "times": TIME,
+    "counts": COUNT,
+    "addresses": ADDRESS,
+    "since": SINCE,
+    "mixed": MIXED,
+    "unseen": UNSEEN,
+    "wraps": WRAP,
+    "slips": SLIP,
+}
 
 ALIKE: Final = 32768
 """Bytes after which addresses are alike to buses and caches: a line of 8 entries of small pages."""
@@ -28,37 +38,29 @@ def alike(address: int, size: int) -> int:
 class Changes:
     """Declares the whole numbers of a class that are others after each period.
 
-    Each argument names attributes, separated by blanks. What a list, a tuple or a dictionary holds
-    is declared with the attribute that holds it; subclasses add theirs. Every number that is not
-    named has to be the same again, or there is no period.
+    Each argument, a word of `KINDS`, names attributes, separated by blanks. What a list, a tuple or
+    a dictionary holds is declared with the attribute that holds it; subclasses add theirs. Every
+    number that is not named has to be the same again, or there is no period.
 
     Args:
         times: when something is due or free again, in ps. All times that have passed are equal.
         counts: what only adds up, and decides nothing before it reaches what `ends()` says.
-        addresses: what only adds up, but for the place within `ALIKE` bytes, or as many as
-            `alike()` says.
+        addresses: what only adds up, but for the place within `alike()` or `ALIKE` bytes.
         since: when something began, for measurements and timers, in ps.
-        mixed: arguments of calls: each is constant, a time that goes on with the clock, or an
-            address. None may count anything.
+        mixed: arguments of calls: constant, a time that goes on, or an address; never a count.
         unseen: what the machine does not depend on.
         wraps: cyclic counters: they have to be the same again, which may take several laps.
         slips: likewise, of bytes or packets up to the next flow control packet or DLLP.
     """
 
-    def __init__(
-        self,
-        *,
-        times: str = "",
-        counts: str = "",
-        addresses: str = "",
-        since: str = "",
-        mixed: str = "",
-        unseen: str = "",
-        wraps: str = "",
-        slips: str = "",
-    ) -> None:
-        kinds = {TIME: times, COUNT: counts, ADDRESS: addresses, SINCE: since, MIXED: mixed}
-        kinds |= {UNSEEN: unseen, WRAP: wraps, SLIP: slips}
-        self.kinds: dict[str, int] = {
-            name: kind for kind, names in kinds.items() for name in names.split()
-        }
+    def __init__(self, **names: str) -> None:
+        self.kinds = {name: KINDS[kind] for kind, all_ in names.items() for name in all_.split()}
+
+
+DECLARED: Final[dict[type, Changes]] = {}
+"""Those of dataclasses, in which compiled code takes no class attributes."""
+
+
+def declare(kind: type, **names: str) -> None:
+    """Declare the changes of a dataclass."""
+    DECLARED[kind] = Changes(**names)

@@ -13,8 +13,7 @@ from simpy.core import Environment, SimTime
 from simpy.events import NORMAL, AllOf, AnyOf, Event, Process, Timeout
 
 from hcasim.engine.changes import Changes
-from hcasim.engine.collecting import seldom_collected
-from hcasim.engine.profile import SOFTWARE, Profile, block_of
+from hcasim.engine.profile import SOFTWARE, Profile, block_of, seldom_collected
 from hcasim.engine.resources import Resources
 from hcasim.engine.unrun import Unrun
 
@@ -37,8 +36,7 @@ class _Stop(Exception):
 class Action:
     """Something to do at a time, or as soon as something else is done.
 
-    What happens often is a class of its own, because that takes neither a bound method nor a tuple
-    of arguments each time; for all else there is `Call`.
+    What happens often is a class of its own, which is faster than a `Call`.
     """
 
     __slots__ = ()
@@ -46,7 +44,6 @@ class Action:
     block: ClassVar[str] = ""
 
     def act(self) -> None:
-        """Do it."""
         raise NotImplementedError
 
     def counted_as(self) -> str:
@@ -66,11 +63,9 @@ class Call(Action):
         self.args: tuple[Any, ...] = args
 
     def act(self) -> None:
-        """Make it."""
         self.function(*self.args)
 
     def counted_as(self) -> str:
-        """The block that is called."""
         return block_of(self.function)
 
 
@@ -84,17 +79,13 @@ _Entry = tuple[int, int, Action]
 
 
 class Forward(Protocol):
-    """What leaves out what repeats itself."""
+    """A `FastForward`, which leaves out what repeats itself."""
 
-    def checkpoint(self, leader: object, left: int, place: int = 0) -> None:
-        """Look for a period at a checkpoint of ``leader``; see `FastForward.checkpoint`."""
+    def checkpoint(self, leader: object, left: int, place: int = 0) -> None: ...
 
 
 class Watcher(Protocol):
-    """What is told the work of each block, with its begin, and how full pools are.
-
-    Such as are not compiled cannot be made of what is: so this is no class to begin with.
-    """
+    """What is told the work of each block, with its begin, and how full pools are."""
 
     def built(self, what: object) -> None:
         """Note a machine that has been built, before anything happens in it."""
@@ -111,28 +102,16 @@ class Watcher(Protocol):
         """Note an event of a probe, as listeners do; and when the work began, if that is known."""
 
     def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
-        """Note work of which no probe tells.
-
-        Args:
-            block: that does it.
-            what: it is.
-            start_ps: when it begins; it may be past or to come.
-            end_ps: when it ends.
-            details: what it is done to.
-        """
+        """Note work of a block of which no probe tells; its begin may be past or to come."""
 
     def level(self, block: str, time_ps: int, value: int) -> None:
         """Note how much a pool, a queue or a cache holds from a time on; times do not go back."""
 
     def over(self, block: str, operation: int, details: object) -> None:
-        """Note that the adapter which was asked for an operation has done with it.
-
-        Args:
-            details: the request.
-        """
+        """Note that the adapter which was asked for an operation, a request, has done with it."""
 
 
-def _watched(time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+def _watched(*event: object) -> None:
     """Stand for one who watches among those who listen, so that blocks tell what happens."""
 
 
@@ -142,26 +121,19 @@ class Simulator:
     Actions at the same time are done in the order in which they were scheduled, so a run is
     reproducible to the picosecond. Nothing can wait for one or cancel it.
 
-    Args:
-        exact: whether everything is to be run, even what repeats itself.
-
     Attributes:
-        now: the time in ps.
-        listeners: told what the probes of the blocks see; none, unless somebody listens.
+        exact: whether everything is to be run, even what repeats itself.
+        listeners: told what the probes of the blocks see.
         watchers: told the work of the blocks with its begin; see `watch`.
         operations: numbers for work requests, from 1.
-        environment: SimPy's view of this clock.
         queue: the actions to come, a heap of (time in ps, serial number, action).
-        forward: finds periods and leaves the rest of a message out; None if nothing
-            may be left out.
-        resources: what the machine has, with the time that it was in use.
-        profile: counts what the calls cost; None if nobody wants to know.
+        forward: leaves out what repeats itself in a message; None if nothing may be.
         unrun: the call of a program that has been made and has not begun.
     """
 
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
-        self.now = 0
+        self.now = self._serial = 0
         self.forward: Forward | None = None
         self.profile: Profile | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
@@ -170,46 +142,29 @@ class Simulator:
         self.resources = Resources()
         self.unrun = Unrun()
         self.queue: list[_Entry] = []
-        self._serial = 0
         self.environment = _Clockwork(self)
 
     def watch(self, watcher: Watcher) -> None:
-        """Register a watcher, which receives more detail than a listener."""
         self.watchers.append(watcher)
         self.listeners.append(_watched)
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Remove a watcher, between two events."""
         self.watchers.remove(watcher)
         self.listeners.remove(_watched)
 
     def schedule(self, time_ps: int, action: Action) -> None:
-        """Have ``action`` done at the absolute time ``time_ps``.
-
-        Raises:
-            ValueError: if that time has passed, because time never runs backwards.
-        """
+        """Have ``action`` done at the absolute time ``time_ps``, which may not have passed."""
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         self._serial = serial = self._serial + 1
         _push(self.queue, (time_ps, serial, action))
 
     def call_after(self, delay_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call ``function(*args)`` after ``delay_ps`` picoseconds.
-
-        Raises:
-            ValueError: if the delay is negative.
-        """
         if delay_ps < 0:
             raise ValueError(f"a delay cannot be negative: {delay_ps} ps")
         self.schedule(self.now + delay_ps, Call(function, args))
 
     def call_at(self, time_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call ``function(*args)`` at the absolute time ``time_ps``.
-
-        Raises:
-            ValueError: if that time has passed.
-        """
         self.schedule(time_ps, Call(function, args))
 
     def process(self, program: Generator[Event, Any, Any]) -> Process:
@@ -218,19 +173,15 @@ class Simulator:
         return Process(self.environment, program)
 
     def event(self) -> Event:
-        """An event that somebody will make happen."""
         return Event(self.environment)
 
     def timeout(self, delay_ps: int, value: Any = None) -> Timeout:
-        """An event that happens after ``delay_ps`` picoseconds."""
         return Timeout(self.environment, delay_ps, value)
 
     def all_of(self, events: Iterable[Event]) -> AllOf:
-        """An event that happens when all of these have."""
         return AllOf(self.environment, events)
 
     def any_of(self, events: Iterable[Event]) -> AnyOf:
-        """An event that happens when the first of these has."""
         return AnyOf(self.environment, events)
 
     @property
@@ -239,17 +190,13 @@ class Simulator:
         return self._serial - len(self.queue)
 
     def peek(self) -> float:
-        """Time in ps of the next action; infinite if there is none."""
         return self.queue[0][0] if self.queue else inf
 
     def run(self, until: int | Event | None = None) -> Any:
         """Go on until there is nothing left to do, or until something has happened.
 
         Args:
-            until: a time in ps, before whose actions it stops, or an event.
-
-        Returns:
-            The value of the event.
+            until: a time in ps, before whose actions it stops, or an event, whose value it returns.
 
         Raises:
             ValueError: if that time has passed.
@@ -277,18 +224,13 @@ class Simulator:
         return until.value
 
     def reach(self, event: Event) -> bool:
-        """Run until an event has happened; return False if it never will.
-
-        Raises:
-            Exception: with which the event failed.
-        """
+        """Run until an event has happened, or raise with what it failed; False if it never will."""
         if event.callbacks is not None:
             event.callbacks.append(self._stop)
             self._go_on()
         return event.processed
 
     def _go_on(self) -> None:
-        """Do what is to be done until there is nothing left, or until an action stops this."""
         queue = self.queue
         try:
             with seldom_collected():
@@ -350,11 +292,6 @@ class _Occurrence(Action):
         self.event = event
 
     def act(self) -> None:
-        """Tell all who wait for it.
-
-        Raises:
-            Exception: with which it failed, unless somebody has dealt with that.
-        """
         event = self.event
         callbacks = event.callbacks
         event.callbacks = None  # type: ignore[assignment]

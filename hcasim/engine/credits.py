@@ -17,14 +17,7 @@ _NEVER: Final = 1 << 60
 
 
 class _Shown:
-    """What those who watch a pool have been told, and what they have not.
-
-    Attributes:
-        told: credits free, as they know.
-        told_at: since when, in ps.
-        value: credits free now.
-        time_ps: since when.
-    """
+    """Credits of a pool that are free, and since when in ps: as those who watch know, and now."""
 
     __slots__ = ("time_ps", "told", "told_at", "value")
 
@@ -36,17 +29,12 @@ class _Shown:
 class CreditPool(Action):
     """Credits taken in order of request and given back when the far end has freed them.
 
-    Args:
-        capacity: credits in the pool, at least 1.
-
     Attributes:
         waiting: requests that wait for credits, oldest first.
     """
 
     changes: ClassVar[Changes] = Changes(
-        times="_returns_at _alarm_at",
-        counts="_waited_ps",
-        since="_waiting_since",
+        times="_returns_at _alarm_at", counts="_waited_ps", since="_waiting_since"
     )
 
     def __init__(self, sim: Simulator, name: str, capacity: int) -> None:
@@ -58,12 +46,10 @@ class CreditPool(Action):
         # A list, because it is short.
         self.waiting: list[tuple[int, Action]] = []
         self._available = capacity
-        self._waited_ps = 0
+        self._waited_ps = self._waiting_since = self._ahead = 0
         # In order of time; those whose time has come count as soon as somebody needs them.
         self._returns_at: list[int] = []
         self._counts: list[int] = []
-        self._ahead = 0
-        self._waiting_since = 0
         self._alarm_at = _NEVER
         self._serving = False
         self._watchers = sim.watchers
@@ -77,7 +63,6 @@ class CreditPool(Action):
 
     @property
     def wait_ps(self) -> int:
-        """Time in ps during which at least one request had to wait, up to now."""
         if not self.waiting:
             return self._waited_ps
         return self._waited_ps + self.sim.now - self._waiting_since
@@ -86,9 +71,6 @@ class CreditPool(Action):
         """Call ``function(*args)`` as soon as ``count`` credits are held, at once if possible.
 
         With a count of 0 the call only waits for the requests before it.
-
-        Raises:
-            ValueError: if more credits are asked for than the pool will ever have.
         """
         if self.take(count):
             function(*args)
@@ -96,11 +78,7 @@ class CreditPool(Action):
             self.wait(count, Call(function, args))
 
     def wait(self, count: int, action: Action) -> None:
-        """Have ``action`` done when ``count`` credits are held, which could not be had at once.
-
-        Raises:
-            ValueError: if more credits are asked for than the pool will ever have.
-        """
+        """Have ``action`` done when ``count`` credits are held, which could not be had at once."""
         if count > self.capacity:
             raise ValueError(f"{self.name}: {count} credits asked of a pool of {self.capacity}")
         if not self.waiting:
@@ -108,18 +86,8 @@ class CreditPool(Action):
         self.waiting.append((count, action))
         self._arm()
 
-    def acquire_ahead(self, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call ``function(*args)`` when a credit is held, ahead of all that use `acquire`."""
-        if self.take(1):
-            function(*args)
-        else:
-            self.wait_ahead(1, Call(function, args))
-
     def wait_ahead(self, count: int, action: Action) -> None:
-        """Have ``action`` done when ``count`` credits are held, ahead of all that use `wait`.
-
-        It is done at once if they are free, and only others need more.
-        """
+        """Likewise, ahead of all that use `wait`; at once if only others need more than is free."""
         if not self.waiting:
             self._waiting_since = self.sim.now
         self.waiting.insert(self._ahead, (count, action))
@@ -143,7 +111,6 @@ class CreditPool(Action):
         return True
 
     def _tell(self) -> None:
-        """Tell who watches how many are free; first as they have come back since."""
         now = self.sim.now
         if self._returns_at and self._returns_at[0] <= now:
             self.catch_up()
@@ -166,7 +133,6 @@ class CreditPool(Action):
         shown.time_ps = time_ps
 
     def _show_returns(self, now: int) -> None:
-        """Tell who watches of all that has come back by now."""
         value = self._available
         for time_ps, count in zip(self._returns_at, self._counts, strict=True):
             if time_ps > now:
@@ -175,11 +141,6 @@ class CreditPool(Action):
             self._show(time_ps, value)
 
     def release(self, count: int) -> None:
-        """Give ``count`` credits back now.
-
-        Raises:
-            ValueError: if more are given back than were taken.
-        """
         self._available += count
         if self._available > self.capacity:
             raise ValueError(f"{self.name}: more credits given back than were taken")
@@ -213,7 +174,6 @@ class CreditPool(Action):
             place -= 1
 
     def catch_up(self) -> None:
-        """Count what has come back by now."""
         now = self.sim.now
         times = self._returns_at
         if not times or times[0] > now:
@@ -245,7 +205,6 @@ class CreditPool(Action):
             self.sim.schedule(first, self)
 
     def act(self) -> None:
-        """Serve those who wait with what has come back."""
         if self._alarm_at != self.sim.now:
             # An earlier return was announced after this alarm was set.
             return

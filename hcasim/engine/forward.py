@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import ClassVar, Final
 
+from hcasim.engine.cache import AccessLog, Replayed
 from hcasim.engine.clock import Simulator
-from hcasim.engine.replayed import AccessLog, Replayed
 from hcasim.engine.state import State
 
 _LONGEST: Final = 64
@@ -26,14 +26,12 @@ _MOST_IN_VAIN: Final = 12
 class FastForward:
     """Leaves out what a machine at a steady pace would do until something else happens.
 
-    A block that repeats itself, such as a send engine in a long message, calls `checkpoint` again
-    and again. If as much is due at equal times after two checkpoints, the state of the machine is
-    read, and once more a period later. Two equal states prove that the machine repeats what lies
-    between them. Times and counts then advance by as many periods as may pass before a count
-    reaches its end, a cache would hit where it missed or the reverse, or another event is due.
-
-    Args:
-        sim: the clock; nothing is left out while somebody listens to its probes or watches.
+    A send engine or a responder in a long message calls `checkpoint` again and again. If as much is
+    due at equal times after two checkpoints, the state of the machine is read, and once more a
+    period later. Two equal states prove that the machine repeats what lies between them. Times and
+    counts then advance by as many periods as may pass before a count reaches its end, a cache would
+    hit where it missed or the reverse, or another event is due. Nothing is left out while somebody
+    listens to the clock's probes or watches.
 
     Attributes:
         skipped_ps: time that was left out so far, in ps.
@@ -58,8 +56,7 @@ class FastForward:
         """Look for a period at a checkpoint of a message.
 
         Args:
-            leader: the message. The first one leads until another has more than a burst of
-                checkpoints without one of the leader's between them.
+            leader: the message. The first one leads until another has many in a row.
             left: checkpoints still to come; after the last there is no leader.
             place: what has to be equal at two checkpoints, such as the offset in a page.
         """
@@ -86,7 +83,6 @@ class FastForward:
             sim.call_after(0, self._note, leader, left, place)
 
     def _begin(self) -> None:
-        """Begin anew."""
         for one in self._contents:
             one.log = None
         self._checkpoints = []
@@ -118,7 +114,6 @@ class FastForward:
             self._read(number, affordable)
 
     def _read(self, number: int, affordable: int) -> None:
-        """Read the state, and leave out what follows if it was the same before."""
         state = State(self._sim, affordable)
         self._size = state.size
         known = {id(one) for one in self._contents}
@@ -140,14 +135,12 @@ class FastForward:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Begin the search again, after a pause that grows with each search in vain."""
         if self._states:
             self._rests_until = self._sim.calls + (int(_NUMBER * self._size) << self._in_vain)
             self._in_vain = min(self._in_vain + 1, _MOST_IN_VAIN)
         self._begin()
 
     def _jump(self, state: State, steps: list[int], number: int, period: int) -> bool:
-        """Advance everything; return whether anything could be left out."""
         sim = self._sim
         step = sim.now - self._checkpoints[number - period].now
         count = self._repeat(number, period, state.most(steps, step) if step > 0 else 0)
@@ -163,7 +156,6 @@ class FastForward:
         return True
 
     def _repeat(self, number: int, period: int, count: int) -> int:
-        """Repeat the accesses to caches; return in how many periods they end the same."""
         if count <= 0:
             return 0
         todo: list[tuple[Replayed, AccessLog, AccessLog]] = []
@@ -192,13 +184,7 @@ class FastForward:
 
 
 class _Checkpoint:
-    """A checkpoint.
-
-    Attributes:
-        now: its time in ps.
-        calls: events before it.
-        done: accesses to each cache since the checkpoint before.
-    """
+    """A time in ps, the events before it, and the accesses to each cache since the one before."""
 
     __slots__ = ("_before_ps", "calls", "done", "now")
 

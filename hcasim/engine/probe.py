@@ -20,10 +20,6 @@ class Probe:
     """The one place where a block tells what happens in it.
 
     A block asks ``if probe.listeners:`` first, so that nothing is spent when nobody listens.
-
-    Attributes:
-        block: name of the block.
-        listeners: those of the simulator, and those who watch it.
     """
 
     __slots__ = ("_sim", "_watchers", "block", "listeners")
@@ -42,14 +38,10 @@ class Probe:
         at_ps: int | None = None,
         since_ps: int | None = None,
     ) -> None:
-        """Tell an event.
+        """Tell that a piece of work for ``operation``, which may be 0, has ended or will at
+        ``at_ps``.
 
-        Args:
-            event: the work that has ended.
-            operation: number of the operation that depends on it, or 0.
-            details: what it was done to.
-            at_ps: when it ends, if it has been worked out before; now by default.
-            since_ps: when it began, if that is known here: those who watch are told.
+        Those who watch are told ``since_ps``, when it began, if that is known here.
         """
         time_ps = self._sim.now if at_ps is None else at_ps
         for watcher in self._watchers:
@@ -65,7 +57,6 @@ class Probe:
             watcher.work(self.block, what, since_ps, self._sim.now, details)
 
     def over(self, operation: int, details: object) -> None:
-        """Tell that an operation is over for the adapter that was asked for it by a request."""
         for watcher in self._watchers:
             watcher.over(self.block, operation, details)
 
@@ -76,32 +67,21 @@ class Probe:
 
 
 class EventLog:
-    """Listens to all events and keeps them.
-
-    Attributes:
-        events: (time in ps, block, event, operation, details), as they were told.
-    """
+    """Listens to all events: (time in ps, block, event, operation, details)."""
 
     def __init__(self) -> None:
         self.events: list[tuple[int, str, str, int, str]] = []
 
     def __call__(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
-        """Note an event."""
         self.events.append((time_ps, block, event, operation, details))
 
 
 class EventStream:
     """Writes events down in order of time, each as soon as no earlier one can follow.
 
-    A block may tell of an event before its time, but never after it: only those that are to come
-    are kept in memory.
-
     Parameters:
         write: takes one line after another: time in ps, block, event, operation (nothing instead
             of 0) and details, separated by tabs.
-
-    Attributes:
-        written: lines so far.
     """
 
     def __init__(self, write: Callable[[str], object]) -> None:
@@ -112,12 +92,10 @@ class EventStream:
         self._told = count()
 
     def follow(self, sim: Simulator) -> None:
-        """Listen to a simulator from now on."""
         self._sim = sim
         sim.listeners.append(self)
 
     def __call__(self, time_ps: int, block: str, event: str, operation: int, details: str) -> None:
-        """Note an event."""
         line = f"{time_ps}\t{block}\t{event}\t{operation or ''}\t{details}\n"
         now, coming = self._sim.now, self._coming
         while coming and coming[0][0] <= now:
@@ -129,7 +107,6 @@ class EventStream:
             heappush(coming, (time_ps, next(self._told), line))
 
     def finish(self) -> None:
-        """Write what is to come: nothing more will be told."""
         while self._coming:
             self._write_first()
 

@@ -1,8 +1,14 @@
-"""What a run costs the computer: calls and time by block, and packets."""
+"""What a run costs the computer: calls and time by block, packets, and looking for garbage.
+
+A simulation makes hardly any garbage that reference counts do not free, and keeps millions of
+objects, all of which Python would look at again and again: more often, and each time longer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Final
 
@@ -11,13 +17,10 @@ SOFTWARE: Final = "software"
 
 
 class Profile:
-    """Counts what the calls of simulators cost.
-
-    The time of a call is that of the block it is made to, with what that has others do at once.
+    """Counts calls of simulators and their time in ns by block, with what each has others do at
+    once.
 
     Attributes:
-        calls: made so far, by block.
-        ns: time that they took, in ns, by block.
         queue_ns: time between calls: of the queue of events, and of counting.
         sent: each returns the packets that a part of the machine has sent so far.
         left_out: packets that were accounted for without being run.
@@ -31,20 +34,15 @@ class Profile:
         self.left_out = 0
 
     def count(self, block: str, took_ns: int) -> None:
-        """Note that something done by a block took ``took_ns`` nanoseconds."""
         self.calls[block] = self.calls.get(block, 0) + 1
         self.ns[block] = self.ns.get(block, 0) + took_ns
 
     def packets(self) -> int:
-        """Packets sent so far, with those that were left out."""
         return sum([sent() for sent in self.sent])
 
 
 def block_of(action: Any) -> str:
-    """The block that a call is made to: the class of the object, or the function's own.
-
-    A function outside all classes is a block of its own.
-    """
+    """The block that a call is made to: the class of the object, or a function by itself."""
     owner = getattr(action, "__self__", None)
     # Compiled functions are methods of their modules.
     if owner is not None and not isinstance(owner, ModuleType):
@@ -54,3 +52,34 @@ def block_of(action: Any) -> str:
         # The class of a compiled closure is named <function>_<method>_<class>_obj.
         return type(action).__name__.removesuffix("_obj").rpartition("_")[2]
     return name.partition(".")[0].lstrip("_")
+
+
+OBJECTS: Final = 200_000
+"""Objects made before the young ones are looked at."""
+
+_usual: tuple[int, int, int] | None = None
+_inside = 0
+
+
+def collect_seldom() -> None:
+    """Look for garbage seldom until a `seldom_collected` ends: for machines before they run."""
+    global _usual
+    before = gc.get_threshold()
+    if 0 < before[0] < OBJECTS:
+        _usual = before
+        gc.set_threshold(OBJECTS, *before[1:])
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for garbage seldom, and as often as before at the end, unless inside of another one."""
+    global _inside, _usual
+    collect_seldom()
+    _inside += 1
+    try:
+        yield
+    finally:
+        _inside -= 1
+        if not _inside and _usual is not None:
+            gc.set_threshold(*_usual)
+            _usual = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from hcasim.engine.clock import Onlooker, Simulator
 from hcasim.engine.state import State
@@ -18,6 +18,9 @@ _SLIP_PS: Final = 10_000
 _PATIENCE: Final = 2
 """Events between two searches, for each number that the first read in vain."""
 
+_Reading = tuple[int, State]
+"""After so many laps."""
+
 
 class Repetition:
     """Proves that the laps of a stream repeat themselves.
@@ -29,12 +32,10 @@ class Repetition:
     period is then known up to the time of that packet, and `error` says so.
 
     The contents of caches are no part of the state. Each lap has to use the same addresses, all of
-    which have been used in the cold laps.
+    which have been used in the ``cold`` laps at the start.
 
     Args:
-        sim: the clock.
         roots: returns what belongs to the state beside the actions to come.
-        cold: laps at the start that belong to no period.
 
     Attributes:
         period_ps: duration of the period in ps, once it is proven.
@@ -54,9 +55,7 @@ class Repetition:
         self._ends_ps: list[int] = []
         self._dues: deque[list[int]] = deque(maxlen=_LONGEST + 1)
         self._readings: list[_Reading] = []
-        self._due = 0
-        self._spent = 0
-        self._rests_until = 0
+        self._due = self._spent = self._rests_until = 0
 
     def lap(self) -> int:
         """Note the end of a lap; return the laps of the period that is proven, or 0."""
@@ -72,8 +71,8 @@ class Repetition:
             self._begin_again()
             return 0
         self._due = laps + candidate
-        here = _Reading(laps, State(sim, roots=self._roots()))
-        self._spent += here.state.size
+        here = laps, State(sim, roots=self._roots())
+        self._spent += here[1].size
         readings = self._readings
         readings.append(here)
         last = len(readings) == _MOST
@@ -87,23 +86,21 @@ class Repetition:
         return 0
 
     def _proven(self, first: _Reading, second: _Reading, third: _Reading, slips: bool) -> int:
-        """The laps between two of three equal readings; 0 if they prove no period."""
-        period = third.lap - second.lap
-        if second.lap - first.lap != period:
+        (lap, state), (next_lap, next_state), (last_lap, last_state) = first, second, third
+        period = last_lap - next_lap
+        if next_lap - lap != period:
             return 0
-        steps = third.state.steps_from(second.state)
-        if steps is None or steps != second.state.steps_from(first.state):
+        steps = last_state.steps_from(next_state)
+        if steps is None or steps != next_state.steps_from(state):
             return 0
-        slipped = third.state.slips_from(second.state)
-        slipped = max(slipped, second.state.slips_from(first.state))
+        slipped = max(last_state.slips_from(next_state), next_state.slips_from(state))
         if slipped and not slips:
             return 0
-        self.period_ps = third.state.now - second.state.now
+        self.period_ps = last_state.now - next_state.now
         self.error = slipped * _SLIP_PS / self.period_ps
         return period
 
     def _candidate(self) -> int:
-        """The shortest period in the durations of the last laps, or 0."""
         ends, dues = self._ends_ps, self._dues
         now, last = ends[-1], dues[-1]
         for period in range(1, min(_LONGEST, (len(ends) - 1 - self._cold) // 2) + 1):
@@ -117,10 +114,3 @@ class Repetition:
             # The more often in vain, the more seldom.
             self._rests_until = self._sim.calls + _PATIENCE * self._spent
         self._readings = []
-
-
-class _Reading(NamedTuple):
-    """The state after so many laps."""
-
-    lap: int
-    state: State

@@ -7,19 +7,17 @@ from typing import ClassVar, Protocol
 
 
 class Busy(Protocol):
-    """A resource that serves one thing after the other."""
+    """A resource that serves one thing after the other, with the time in ps of its use so far."""
 
     @property
-    def busy_ps(self) -> int:
-        """Time in ps that it was in use so far."""
+    def busy_ps(self) -> int: ...
 
 
 class Awaited(Protocol):
-    """Credits, room or entries for which work may have to wait."""
+    """Credits, room or entries, with the time in ps that work has waited for them so far."""
 
     @property
-    def wait_ps(self) -> int:
-        """Time in ps that work waited for them so far."""
+    def wait_ps(self) -> int: ...
 
 
 class Resources:
@@ -33,11 +31,7 @@ class Resources:
         self._settled: list[Callable[[], None]] = []
 
     def serves(self, name: str, resource: Busy) -> None:
-        """Enter what serves one thing after the other.
-
-        Raises:
-            ValueError: if another resource has this name.
-        """
+        """Enter what serves one thing after the other, under a name of its own."""
         if self._busy.setdefault(name, resource) is not resource:
             raise ValueError(f"two resources have the name {name}")
 
@@ -50,11 +44,9 @@ class Resources:
         self._settled.append(function)
 
     def busy_ps(self) -> dict[str, int]:
-        """Time in ps that each resource was in use so far, by name."""
         for function in self._settled:
             function()
         return {name: one.busy_ps for name, one in self._busy.items()}
 
     def waiting_ps(self) -> dict[str, int]:
-        """Time in ps that work waited for each resource so far, by name."""
         return {name: sum([one.wait_ps for one in all_]) for name, all_ in self._awaited.items()}

@@ -1,4 +1,4 @@
-"""A resource that serves one thing at a time, in order, by arithmetic alone."""
+"""Resources that serve in order, by arithmetic alone, and how long something is waited for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from hcasim.engine.clock import Simulator
 
 
 class Rate:
-    """Time to move bytes at an exact rational speed, rounded to whole picoseconds.
-
-    Args:
-        ps_per_byte: picoseconds per byte, an exact fraction.
-    """
+    """Time to move bytes at an exact rational speed, rounded to whole picoseconds."""
 
     __slots__ = ("_denominator", "_half", "_numerator", "ps_per_byte")
 
@@ -29,11 +25,9 @@ class Rate:
 
     @classmethod
     def from_bandwidth(cls, bytes_per_second: int) -> Rate:
-        """The rate of a resource that moves so many bytes per second."""
         return cls(Fraction(10**12, bytes_per_second))
 
     def time(self, size_bytes: int) -> int:
-        """Picoseconds to move ``size_bytes``."""
         return (size_bytes * self._numerator + self._half) // self._denominator
 
 
@@ -41,10 +35,6 @@ class SerialServer:
     """Serves requests one after the other, first come first served.
 
     A reservation costs no event: it starts at the later of now and the end of the one before.
-
-    Attributes:
-        free_at: when the last reservation ends, in ps.
-        busy_ps: time spent serving so far, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(times="free_at", counts="busy_ps")
@@ -54,8 +44,7 @@ class SerialServer:
     def __init__(self, sim: Simulator, name: str) -> None:
         self.sim = sim
         self.name = name
-        self.free_at = 0
-        self.busy_ps = 0
+        self.free_at = self.busy_ps = 0
 
     def reserve(self, duration_ps: int) -> int:
         """Take the server for ``duration_ps`` as soon as it is free; return the end time in ps."""
@@ -69,7 +58,6 @@ class SerialServer:
         return end
 
     def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
-        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a service time cannot be negative: {duration_ps} ps")
         start = self.free_at
@@ -88,11 +76,7 @@ class SerialServer:
 
 
 class ParallelServers:
-    """Several servers with one line of requests, each taken by the one that is free first.
-
-    Args:
-        count: how many.
-    """
+    """Several servers with one line of requests, each taken by the one that is free first."""
 
     changes: ClassVar[Changes] = Changes(times="_free_at", counts="_served_ps")
 
@@ -106,15 +90,12 @@ class ParallelServers:
 
     @property
     def busy_ps(self) -> int:
-        """Time in ps that one of them was in use so far, in the mean."""
         return self._served_ps // len(self._free_at)
 
     def reserve(self, duration_ps: int) -> int:
-        """Take a place for ``duration_ps`` as soon as one is free; return the end time in ps."""
         return self.reserve_from(self.sim.now, duration_ps)
 
     def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
-        """Likewise for a request that arrives at ``arrival_ps``, in order of arrival."""
         free = self._free_at[0]
         end = (free if free > arrival_ps else arrival_ps) + duration_ps
         heapreplace(self._free_at, end)
@@ -134,3 +115,30 @@ Server = SerialServer | ParallelServers
 def servers(sim: Simulator, name: str, count: int) -> Server:
     """So many servers with one line of requests."""
     return SerialServer(sim, name) if count == 1 else ParallelServers(sim, name, count)
+
+
+class Waits:
+    """The time during which at least one waits for the same thing."""
+
+    changes: ClassVar[Changes] = Changes(counts="_sum", since="_since")
+
+    __slots__ = ("_since", "_sum", "name", "sim", "waiting")
+
+    def __init__(self, sim: Simulator, name: str) -> None:
+        self.sim = sim
+        self.name = name
+        self.waiting = self._since = self._sum = 0
+
+    def begin(self) -> None:
+        if not self.waiting:
+            self._since = self.sim.now
+        self.waiting += 1
+
+    def end(self) -> None:
+        self.waiting -= 1
+        if not self.waiting:
+            self._sum += self.sim.now - self._since
+
+    @property
+    def wait_ps(self) -> int:
+        return self._sum + (self.sim.now - self._since if self.waiting else 0)

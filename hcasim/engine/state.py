@@ -13,10 +13,12 @@ from typing import Any, ClassVar, Final
 from simpy.core import Environment
 from simpy.events import Event
 
+from hcasim.engine.cache import Replayed
 from hcasim.engine.changes import (
     ADDRESS,
     ALIKE,
     COUNT,
+    DECLARED,
     LINE,
     MIXED,
     SAME,
@@ -27,7 +29,6 @@ from hcasim.engine.changes import (
     Changes,
 )
 from hcasim.engine.clock import Onlooker, Simulator
-from hcasim.engine.replayed import Replayed
 from hcasim.engine.server import Rate
 
 _PACKAGE: Final = "hcasim."
@@ -74,8 +75,6 @@ class _Tuple:
 class _Keys:
     """The keys of a dictionary."""
 
-    __slots__ = ("of",)
-
     def __init__(self, of: dict[Any, Any]) -> None:
         self.of = of
 
@@ -83,19 +82,13 @@ class _Keys:
 class State:
     """The state of everything that can be reached from the actions to come.
 
-    The walk enters objects of this package, whose classes declare how their numbers change. It does
-    not enter descriptions and programs. A state with an object of an unknown class equals no other.
+    The walk enters objects of this package, whose classes declare how their numbers change, but not
+    descriptions and programs. A state with an object of an unknown class, or of more than ``most``
+    values, equals no other.
 
     Args:
-        most: the walk ends after so many values; the state then equals no other.
         roots: objects that belong to the state beside the actions to come. With roots, programs
             that wait for events of the same class are equal; without, no program may have advanced.
-
-    Attributes:
-        now: the time in ps.
-        size: values that were read.
-        replayed: caches, whose contents are no part of the state.
-        cyclic: cyclic counters: objects, and names of their attributes.
     """
 
     looks_on: ClassVar[bool] = True
@@ -135,7 +128,6 @@ class State:
         self.size = len(self._key) + len(self._numbers)
 
     def _items(self, holder: Any, items: Any, kind: int) -> None:
-        """Look at what a list, a tuple or a dictionary holds, of one kind."""
         for key, value in items:
             self._item(holder, key, value, kind)
 
@@ -185,7 +177,6 @@ class State:
         self._places.append((holder, key))
 
     def _entry(self, entry: tuple[int, int, Any], place: int) -> None:
-        """Look at an action to come; its serial number says no more than its place."""
         node = _Tuple(entry, self._sim.queue, place)
         self._tuples.append(node)
         time_ps, _, action = entry
@@ -229,7 +220,6 @@ class State:
             self._known = False
 
     def _block(self, value: Any, kind: type, traits: _Traits) -> None:
-        """Look at an object of the model."""
         self._key.append(kind)
         if traits.replayed:
             self.replayed.append(value)
@@ -241,8 +231,8 @@ class State:
         for name in traits.cyclic:
             self.cyclic.append((value, name))
         for name, of in traits.attributes:
-            held = getattr(value, name, _Missing)
-            if held is not _Missing:
+            held = getattr(value, name, _MISSING)
+            if held is not _MISSING:
                 self._item(value, name, held, of)
         if traits.phase:
             self._key.extend(value.phase())
@@ -259,10 +249,7 @@ class State:
         return sum(a != b for a, b in zip(before._slips, self._slips, strict=True))
 
     def steps_from(self, before: State) -> list[int] | None:
-        """The increase of each number since an equal state; None if the states differ.
-
-        Counters that may slip need not be equal: see `slips_from`.
-        """
+        """The increase of each number since a state equal but for `slips_from`; None for others."""
         if not (self._known and before._known) or self._key != before._key:
             return None
         period = self.now - before.now
@@ -275,10 +262,7 @@ class State:
         return steps
 
     def most(self, steps: list[int], period_ps: int) -> int:
-        """Whole periods before a count reaches its end or another event is due.
-
-        It is 0 if nothing would end them.
-        """
+        """Whole periods before a count reaches its end or another event is due; 0 if nothing is."""
         found = never = 1 << 60
         for number, kind, by, (holder, name) in zip(
             self._numbers, self._kinds, steps, self._places, strict=True
@@ -337,21 +321,14 @@ def _put(holder: Any, key: Any, value: Any) -> None:
         setattr(holder, key, value)
 
 
-class _Missing:
-    """What an attribute without a value has."""
+_MISSING: Final = object()
+"""What an attribute without a value has."""
 
 
 class _Traits:
-    """What is known of a class.
-
-    Attributes:
-        looked_at: how.
-        kinds: of the numbers that change, by attribute.
-        attributes: those that are not in a dictionary, and their kinds.
-        replayed: whether they are told by what is done to them.
-        lags: whether they have to catch up.
-        phase: whether they tell what has to be equal beside their attributes.
-        cyclic: the attributes that are cyclic counters.
+    """How objects of a class are looked at: the kinds of their numbers, by attribute, and of
+    attributes outside a dictionary; whether what is done to them tells them, whether they have to
+    catch up, and whether they have a phase; and which attributes are cyclic counters.
     """
 
     __slots__ = ("attributes", "cyclic", "kinds", "lags", "looked_at", "phase", "replayed")
@@ -361,7 +338,7 @@ class _Traits:
         self.kinds: dict[str, int] = {}
         for base in kind.__mro__:
             names.extend(getattr(base, "__mypyc_attrs__", getattr(base, "__slots__", ())))
-            changes = vars(base).get("changes")
+            changes = DECLARED.get(base) or vars(base).get("changes")
             if isinstance(changes, Changes):
                 self.kinds = changes.kinds | self.kinds
         self.cyclic = [name for name, of in self.kinds.items() if of in (WRAP, SLIP)]

@@ -18,20 +18,15 @@ def find_period(
     slack: float = 0.0,
     step: int = 1,
 ) -> int | None:
-    """The shortest period with which a sequence of intervals ends, or None.
+    """The shortest period, in intervals, with which a sequence of them ends, or None.
 
     The last ``repeats * period`` intervals must be ``repeats`` copies of each other, to the
     picosecond, or, with ``slack``, each copy must last the same to that relative precision.
 
     Args:
         intervals_ps: times between successive events of one kind, in ps, oldest first.
-        longest: longest period to look for, in intervals.
-        repeats: copies that must be seen.
-        slack: relative difference allowed between the copies' lengths.
-        step: the period must be a multiple of it, and ``longest`` counts in it.
-
-    Returns:
-        The period in intervals.
+        longest: longest period to look for, in steps.
+        step: the period must be a multiple of it.
     """
     count = len(intervals_ps)
     for period in range(step, longest * step + 1, step):
@@ -50,12 +45,9 @@ def find_period(
 
 
 def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> int | None:
-    """Mean of irregular intervals in ps, or None if it is not known to the relative ``error``.
+    """Mean of at least ``enough`` irregular intervals in ps, if known to the relative ``error``.
 
     The error is estimated as half the difference between the means of the two halves.
-
-    Args:
-        enough: intervals that there must be at least.
     """
     count = len(intervals_ps)
     if count < enough:
@@ -68,14 +60,11 @@ def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> i
 
 
 def mean_error(parts: Sequence[float]) -> float:
-    """Relative error of the mean of what follows each other, as far as their scatter shows it.
+    """Relative error of the mean of equally long parts, as far as their scatter shows it.
 
     It is four standard errors of the mean of batches, which are less alike their neighbours than
     single ones, or the difference of the means of the two halves if that is more: a drift, which
-    may go on.
-
-    Args:
-        parts: times or rates of equally long parts, oldest first; of fewer than two nothing shows.
+    may go on. Of fewer than two parts nothing shows.
     """
     count = min(BATCHES, len(parts))
     if count < 2:

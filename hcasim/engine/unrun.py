@@ -7,10 +7,9 @@ from typing import Any
 
 
 class Unrun:
-    """The last call of any program that has been made and has not begun to run.
+    """The last call of any program, a generator, that has been made and has not begun to run.
 
-    A call is a generator. What ``yield from`` gets begins at once, so no other call is made in
-    between; what a process is made of begins when the simulator comes to it.
+    What ``yield from`` gets begins at once, so no other call is made in between.
     """
 
     __slots__ = ("_call", "_name", "_steps")
@@ -21,13 +20,7 @@ class Unrun:
         self._call = ""
 
     def made(self, steps: Generator[Any, Any, Any], name: str, call: str) -> str:
-        """Note a call; return what is wrong with the one before, or nothing.
-
-        Args:
-            steps: what it has returned.
-            name: of the process that makes it.
-            call: as a program writes it, such as ``qp.post_send``.
-        """
+        """Note a call, such as ``qp.post_send``; return what is wrong with the one before."""
         if self._steps:
             return self.fault()
         # Not the generator itself, which might then never end.
@@ -37,16 +30,13 @@ class Unrun:
         return ""
 
     def handed(self, steps: object) -> None:
-        """Note that a process is made of something, which will run it."""
         if self._steps == id(steps):
             self._steps = 0
 
     def run(self) -> None:
-        """Note that the call begins."""
         self._steps = 0
 
     def fault(self) -> str:
-        """Say which call was made and not run, and forget it; nothing if there is none."""
         if not self._steps:
             return ""
         self._steps = 0

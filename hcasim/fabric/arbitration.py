@@ -11,11 +11,7 @@ from hcasim.fabric.packet import Packet
 
 
 class RoundRobin:
-    """Sources take turns, in the order of their numbers.
-
-    Args:
-        urgent: sources with smaller numbers go first, the smallest before all others.
-    """
+    """Sources take turns in order, but the urgent ones, with the smallest numbers, go first."""
 
     changes: ClassVar[Changes] = Changes(wraps="_next")
 
@@ -24,12 +20,7 @@ class RoundRobin:
         self._next = urgent
 
     def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
-        """Places of the sources, in the order in which they may go.
-
-        Args:
-            sources: those that have packets, in order.
-            queues: their packets, side by side.
-        """
+        """Places of the sources that have packets, in the order in which they may go."""
         count = len(sources)
         urgent, turn = bisect_left(sources, self._urgent), bisect_left(sources, self._next)
         return (*range(urgent), *range(turn, count), *range(urgent, turn))
@@ -39,7 +30,6 @@ class RoundRobin:
         return ()
 
     def served(self, source: int) -> None:
-        """Note that a packet of a source goes."""
         if source >= self._urgent:
             self._next = source + 1
 
@@ -48,7 +38,6 @@ class OldestFirst(RoundRobin):
     """The packet goes that has waited longest; of equally old ones, that of the first source."""
 
     def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
-        """Places of the sources, in the order in which they may go."""
         urgent = bisect_left(sources, self._urgent)
         waiting = sorted([(queues[n][0].ready_at, n) for n in range(urgent, len(sources))])
         return (*range(urgent), *[place for _, place in waiting])

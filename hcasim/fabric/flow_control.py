@@ -12,12 +12,8 @@ from hcasim.fabric.packet import Holder, Packet
 class ReceiveBuffer(Holder):
     """The accounting of one receive buffer: what is freed becomes credits at the other end.
 
-    The other end knows as soon as the news can be there, as over Ethernet that pauses: see
-    `hcasim.fabric.medium`.
-
-    Args:
-        incoming: transmitter at the other end, whose packets fill this buffer.
-        outgoing: transmitter at this end.
+    The other end, whose packets come in, knows as soon as the news can be there, as over Ethernet
+    that pauses: see `hcasim.fabric.medium`.
     """
 
     def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
@@ -27,17 +23,11 @@ class ReceiveBuffer(Holder):
         self._credits = incoming.credits
 
     def free(self, packet: Packet, at_ps: int) -> None:
-        """Free the room of ``packet`` at the time ``at_ps``."""
         known_at = self.known_at(packet.payload, at_ps)
         self._credits.release_at(known_at, -(-packet.size // self._block))
 
     def known_at(self, freed_bytes: int, freed_at: int) -> int:
-        """When the other end knows that room is free, in ps.
-
-        Args:
-            freed_bytes: data in the packets that have left.
-            freed_at: when their room is free, in ps.
-        """
+        """When the other end knows of room that was freed at a time, with so many bytes of data."""
         return freed_at + self._outgoing.propagation_ps
 
 
@@ -61,7 +51,6 @@ class CreditedBuffer(ReceiveBuffer):
         outgoing.carries(self._credits, outgoing.medium.update_size)
 
     def known_at(self, freed_bytes: int, freed_at: int) -> int:
-        """When a flow control packet has told the other end, in ps."""
         freed, update = self._freed + freed_bytes, self._update
         packets = 0
         if freed >= update:
@@ -85,12 +74,7 @@ def connect_ports(
     b_receiver: Receiver,
     b_buffer: int,
 ) -> None:
-    """Make a link of two transmitters: each delivers into the receiver at the other end.
-
-    Args:
-        a_buffer: receive buffer in bytes at the end where ``a`` transmits.
-        b_buffer: likewise for ``b``.
-    """
+    """Make a link of two transmitters, each of which fills a buffer, in bytes, at the other end."""
     a.attach(b_receiver, b_buffer)
     b.attach(a_receiver, a_buffer)
     a_receiver.buffer = receive_buffer(b, a)

@@ -22,30 +22,17 @@ _NEVER: Final = 1 << 60
 
 
 class Receiver:
-    """What a transmitter delivers to.
-
-    Attributes:
-        buffer: where packets are until they leave.
-    """
+    """What a transmitter delivers to, with a buffer for packets until they leave."""
 
     buffer: Holder
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        """Expect a packet, in order of arrival.
-
-        Args:
-            head_at: time in ps at which its first byte arrives.
-            tail_at: time in ps at which its last byte does.
-        """
+        """Expect a packet, in order of arrival; its first and last byte arrive at these times."""
         raise NotImplementedError
 
 
 class _Waiting(Action):
-    """A packet for which the far end has no room yet.
-
-    Args:
-        passes: whether it is another's turn, for which there is too little room.
-    """
+    """A packet for which the far end has no room yet, and whether it passes another meanwhile."""
 
     __slots__ = ("_packet", "_passes", "_transmitter")
 
@@ -55,27 +42,16 @@ class _Waiting(Action):
         self._passes = passes
 
     def act(self) -> None:
-        """Send it."""
         self._transmitter.unblock(self._packet, self._passes)
 
 
 class Transmitter(Action):
-    """Sends packets of several sources over one direction of a link, in turn.
+    """Sends packets of several sources over one direction of a link, in turn, ``gap_ps`` apart.
 
     Each source has a queue. A packet waits until the receive buffer at the far end has room for it.
     Meanwhile those of other sources that need less room pass it: an arbiter picks only what may be
     sent at once (Mellanox's model of its own switches and adapters, ib_flit_sim, vlarb.cc,
     roundRobinNextRQForVL).
-
-    Args:
-        link: description of the link.
-        arbitration: picks the source that goes next; round robin by default.
-        gap_ps: time that the sender lets pass between two packets, beside that of the medium.
-
-    Attributes:
-        busy_ps: time the link carried packets or flow control so far, in ps.
-        medium: the physics of the link.
-        credit_block: bytes of the receive buffer that one credit stands for.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -108,16 +84,11 @@ class Transmitter(Action):
         self._free_at = 0
         self._wake_at = _NEVER
         # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
-        self._blocked = 0
-        self._blocked_source = 0
+        self._blocked = self._blocked_source = 0
         self._passing = False
-        self._flow_control_debt = 0
         self._times: dict[int, int] = {}
-        self.busy_ps = 0
-        self.packets = 0
-        self.payload_bytes = 0
-        self.wire_bytes = 0
-        self.flow_control_packets = 0
+        self.flow_control_packets = self._flow_control_debt = 0
+        self.busy_ps = self.packets = self.payload_bytes = self.wire_bytes = 0
         self.receiver: Receiver | None = None
         self.credits: CreditPool | None = None
         self._announced: CreditPool | None = None
@@ -126,17 +97,15 @@ class Transmitter(Action):
         self._queued = 0
 
     def phase(self) -> tuple[int, ...]:
-        """When the flow control packets that are due have been sent, in ps from now.
+        """When due flow control packets have been sent, in ps from now, and what arbitration adds.
 
-        The time counts as long as a few more could still hold up the next packet. Behind it is what
-        the arbitration adds.
+        That time counts as long as a few more packets could still hold up the next data.
         """
         done = self._free_at + self._flow_control_debt - self.sim.now
         due = max(done, -_FEW * self._fcp_time)
         return (due, *self._arbitration.ages(self._queues))
 
     def attach(self, receiver: Receiver, buffer_bytes: int) -> None:
-        """Connect the far end, which has a receive buffer of ``buffer_bytes``."""
         self.receiver = receiver
         self.credits = CreditPool(
             self.sim, f"{self.name}.credits", max(1, buffer_bytes // self.credit_block)
@@ -146,8 +115,7 @@ class Transmitter(Action):
         """Queue a packet of one source.
 
         Args:
-            ready_at: earliest time in ps for its first byte; a source's packets come in order
-                of it.
+            ready_at: earliest time in ps for its first byte, in order for each source.
             holder: told when it leaves.
         """
         packet.ready_at = ready_at
@@ -183,11 +151,8 @@ class Transmitter(Action):
         """Send flow control packets; return when the other end knows what they say, in ps.
 
         They go ahead of the packets that wait for the link, but behind the one under way, also if
-        that begins before there is anything to say (`CreditPool.postpone`).
-
-        Args:
-            packets: how many are due now. If none is, the time is that of one that would be.
-            at_ps: from when on there is something to say.
+        that begins before there is anything to say (`CreditPool.postpone`). If none is due, the
+        time is that of one that would be.
         """
         self.flow_control_packets += packets
         self._flow_control_debt += packets * self._fcp_time
@@ -195,7 +160,6 @@ class Transmitter(Action):
         return (at_ps if at_ps > under_way_until else under_way_until) + self._notice
 
     def act(self) -> None:
-        """Take the packet whose turn it is, unless that has happened earlier."""
         woken_at = self.sim.now
         if woken_at != self._wake_at:
             return
@@ -250,7 +214,6 @@ class Transmitter(Action):
             return
 
     def _choose(self, now: int) -> int:
-        """Place among the sources that wait of the one whose turn it is; one is ready."""
         queues = self._queues
         for place in self._arbitration.order(self._active, queues):
             if queues[place][0].ready_at <= now:
@@ -258,7 +221,6 @@ class Transmitter(Action):
         raise AssertionError(f"{self.name}: no packet is ready")
 
     def unblock(self, packet: Packet, passes: bool) -> None:
-        """Send a packet that has waited for room at the far end."""
         if passes:
             self._passing = False
         else:
@@ -266,7 +228,6 @@ class Transmitter(Action):
         self._transmit(packet)
 
     def _transmit(self, packet: Packet) -> None:
-        """Send a packet for which there is room at the far end, behind one that passes it."""
         # Flow control packets have gone out while the link was idle, or go out first.
         debt = self._flow_control_debt
         start = self.sim.now
@@ -301,7 +262,6 @@ class Transmitter(Action):
                 self.sim.schedule(at, self)
 
     def _tell(self, packet: Packet, start: int, end: int) -> None:
-        """Tell who watches of a packet, and how many wait behind it."""
         queued = 0
         for queue in self._queues:
             queued += len(queue)
@@ -313,11 +273,9 @@ class Transmitter(Action):
 
     @property
     def propagation_ps(self) -> int:
-        """Time of flight over the cable in ps, error correction included."""
         return self._propagation
 
     def serialisation(self, packet: Packet) -> int:
-        """Time in ps that ``packet`` takes on this link."""
         return self._times.get(packet.size) or self._time(packet.size)
 
     def _time(self, size: int) -> int:

@@ -8,8 +8,8 @@ from typing import Final
 
 from hcasim.catalog import EthernetLink, InfinibandLink
 from hcasim.catalog.link import CODES, LANES
-from hcasim.fabric import ethernet
 from hcasim.fabric.packet import FLOW_CONTROL_PACKET, FRAME_DELIMITERS
+from hcasim.fabric.wire import AROUND_FRAME, GAP
 
 CREDIT_BLOCK: Final = 64
 SKIP_SYMBOLS: Final = 4
@@ -21,13 +21,10 @@ class Medium:
     """The physics of one direction of a link.
 
     Attributes:
-        ps_per_byte: time per byte, line coding included.
-        around: bytes that a packet occupies the link beyond its own.
-        gap: those of them that come after its last byte.
+        around, gap: bytes that a packet occupies the link beyond its own, and those after its last.
         block: bytes of a receive buffer that one credit stands for.
-        update: bytes freed in a receive buffer for which one flow-control packet goes back, or 0
-            if none does.
-        update_size: bytes of that packet, all told.
+        update: bytes freed in a receive buffer for which one flow-control packet of ``update_size``
+            bytes goes back, or 0.
         correction: time in ps that error correction holds back each packet.
     """
 
@@ -42,10 +39,6 @@ class Medium:
 
 def ps_per_byte(speed: str, width: int) -> Fraction:
     """Time per byte of an InfiniBand link in ps, line coding and skip ordered sets included.
-
-    Args:
-        speed: a key of LANES.
-        width: lanes.
 
     Source: InfiniBand Architecture Specification volume 2 chapter 5: a skip ordered set of 4
     symbols on each lane every 4352 to 4608 symbols.
@@ -63,8 +56,7 @@ INTERLEAVED: Final = {200: 2, 400: 2}
 def correction(link: InfinibandLink | EthernetLink) -> int:
     """Time in ps by which error correction delays what a link carries.
 
-    The first bit of a code word waits for its last, and then for the decoder; those behind it keep
-    their distance.
+    The first bit of a code word waits for its last, and then for the decoder.
     """
     if link.fec is None:
         return 0
@@ -94,7 +86,7 @@ def medium(link: InfinibandLink | EthernetLink) -> Medium:
     late = correction(link)
     if isinstance(link, EthernetLink):
         rate = Fraction(8000, link.gigabits)
-        return Medium(rate, ethernet.AROUND, ethernet.GAP, 1, 0, 0, late)
+        return Medium(rate, AROUND_FRAME, GAP, 1, 0, 0, late)
     rate = ps_per_byte(link.speed, link.width)
     update = link.credit_update
     return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, update, FLOW_CONTROL_PACKET, late)

@@ -28,12 +28,10 @@ BASE: Final = LRH + BTH + ICRC + VCRC
 
 
 class Opcode(Enum):
-    """Operation of a packet.
+    """Operation of a packet, in InfiniBand's words.
 
-    REGISTER is that of a request which the adapter deals with by itself, without any packet.
-
-    The words are InfiniBand's; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge
-    read responses.
+    REGISTER is that of a request which the adapter deals with by itself, without any packet;
+    RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read responses.
     """
 
     SEND = auto()
@@ -60,11 +58,7 @@ class Syndrome(Enum):
 
 
 class Header:
-    """An extended transport header.
-
-    Attributes:
-        size: its bytes.
-    """
+    """An extended transport header of so many bytes."""
 
     __slots__ = ("size",)
 
@@ -105,15 +99,13 @@ class Aeth(Header):
 
     It grants no end-to-end credits, as a responder may choose by the code for invalid ones
     (9.7.7.2): a send that finds no receive entry meets an RNR NAK. Drivers make adapters do so for
-    queue pairs with a shared receive queue (Linux, mthca_qp.c and mlx4/qp.c: the bit RIC), and
-    leave the credits on for others. There they would only have held back the first 4 to 10 sends of
-    a connection until the first acknowledgement: with receive entries posted ahead, no other send
-    of `send_bw`, `window_bw` and `osu_bw` on liu2004 and val would have lacked one.
+    queue pairs with a shared receive queue (Linux, mthca_qp.c and mlx4/qp.c: the bit RIC). Credits
+    would only have held back the first 4 to 10 sends of a connection: with receive entries posted
+    ahead, no other send of `send_bw`, `window_bw` and `osu_bw` on liu2004 and val had waited.
 
-    Attributes:
-        msn: messages that the responder has completed, modulo 2 ** 24.
-        rnr_timer_ps: pause that a receiver which is not ready asks for.
-        original: the word before an atomic (AtomicAckETH), which counts as payload here.
+    ``msn`` counts the messages that the responder has completed, modulo 2 ** 24; ``rnr_timer_ps``
+    is the pause that a receiver which is not ready asks for, and ``original`` the word before an
+    atomic (AtomicAckETH), which counts as payload here.
     """
 
     changes: ClassVar[Changes] = Changes(counts="msn original")
@@ -157,12 +149,7 @@ SERVICE_LEVELS: Final = 16
 
 
 class Route:
-    """The way that packets are to take through the network.
-
-    Attributes:
-        lid: local identifier of the port they go to.
-        service_level: priority that they ask for, 0 to 15. No switch tells it apart.
-    """
+    """The way of packets: to a port, with a priority, 0 to 15, that no switch tells apart."""
 
     __slots__ = ("lid", "service_level")
 
@@ -182,12 +169,11 @@ class Holder:
 
 
 class Sender(Action):
-    """What has sent packets and waits for answers to them."""
+    """What has sent packets, waits for answers to them, and is told of those that are lost."""
 
     __slots__ = ()
 
     def lost(self, packet: Packet) -> None:
-        """Learn that a packet is lost, and will not be answered."""
         raise NotImplementedError
 
 
@@ -195,12 +181,7 @@ class Packet:
     """One packet on its way.
 
     Attributes:
-        route: where it goes, and how.
-        qpn: queue pair it goes to.
-        payload: bytes of data it carries.
-        headers: its extended transport headers, in order.
-        first: whether it is the first (or only) packet of its message.
-        last: whether it is the last (or only) packet of its message.
+        first, last: whether it begins and ends its message.
         answers: whether it goes to the requester of the queue pair, not to the responder.
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
@@ -272,14 +253,12 @@ class Packet:
         self.sender = sender
 
     def header(self, kind: type[_Kind]) -> _Kind | None:
-        """Its extended transport header of a kind, if it has one."""
         for header in self.headers:
             if isinstance(header, kind):
                 return header
         return None
 
     def ends(self) -> dict[str, int]:
-        """After which number they begin anew."""
         return {"psn": PSN_MODULUS}
 
     def __repr__(self) -> str:

@@ -27,7 +27,6 @@ class SwitchInput(Receiver):
         self._port = port
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        """Forward a packet ``latency`` after its first byte at the earliest."""
         switch = self._switch
         lid = packet.route.lid
         output = switch.routes.get(lid) or switch.find(lid)
@@ -46,14 +45,9 @@ class SwitchInput(Receiver):
 class Switch:
     """Forwards packets by destination LID; at each output the inputs compete.
 
-    Args:
-        description: ports, latency in ps, buffer in bytes per port.
-        number: of the switch in its network.
-        network: tells the output for a destination when it is first needed.
-
     Attributes:
         outputs: by port; None where nothing is connected.
-        routes: outputs by LID, as far as they have been needed.
+        routes: outputs by LID, which the network tells when they are first needed.
     """
 
     def __init__(
@@ -77,14 +71,12 @@ class Switch:
         self._arbitration = ARBITRATIONS[description.arbitration]
 
     def add_port(self, port: int, link: Link) -> Transmitter:
-        """Put a cable into a port."""
         output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link, self._arbitration())
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)
         return output
 
     def find(self, lid: int) -> Transmitter:
-        """The output towards a destination, looked up for the first time."""
         output = self.outputs[self._network.output(self, lid)]
         assert output is not None
         self.routes[lid] = output

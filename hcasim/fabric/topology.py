@@ -22,9 +22,6 @@ class Fabric:
 
     A switch is built when the first adapter port on it is attached or the first packet is sent to
     it, and finds the output for a destination when the first packet for it comes.
-
-    Args:
-        wiring: the whole network.
     """
 
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
@@ -34,38 +31,28 @@ class Fabric:
 
     @property
     def switches(self) -> list[Switch]:
-        """Those that have been built, in the order of the wiring."""
         return [self._switches[number] for number in sorted(self._switches)]
 
     def attach(self, end: EndPort, link: Link) -> None:
-        """Connect an adapter port to its place, over a link."""
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
         output = switch.add_port(port, link)
         connect_ports(
-            end.transmitter,
-            end,
-            end.buffer_bytes,
-            output,
-            switch.inputs[port],
-            switch.buffer_bytes,
+            end.transmitter, end, end.buffer_bytes, output, switch.inputs[port], switch.buffer_bytes
         )
         self._enter(end)
 
     def join(self, a: EndPort, b: EndPort) -> None:
-        """Connect two adapter ports back to back."""
         connect_ports(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
         self._enter(a)
         self._enter(b)
 
     def _enter(self, end: EndPort) -> None:
-        """Enter the credits of an adapter port among the resources."""
         credits = end.transmitter.credits
         assert credits is not None
         self.sim.resources.keeps_waiting(credits.name, credits)
 
     def switch(self, number: int) -> Switch:
-        """The switch of this number."""
         found = self._switches.get(number)
         if found is None:
             wiring = self.wiring
@@ -74,11 +61,6 @@ class Fabric:
         return found
 
     def output(self, switch: Switch, lid: int) -> int:
-        """The output of a switch towards a destination; its cable is connected if it is not yet.
-
-        Raises:
-            ValueError: if nobody is attached there.
-        """
         way = self.wiring.out(switch.number, lid)
         if not isinstance(way, Way):
             if switch.outputs[way] is None:
@@ -95,7 +77,6 @@ class Fabric:
         connect_ports(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
 
     def transmitters(self) -> list[Transmitter]:
-        """Every direction of every link of the switches."""
         return [
             output for switch in self.switches for output in switch.outputs if output is not None
         ]

@@ -1,53 +1,119 @@
-"""Wire formats: how much of a packet is data and how long it is, by protocol."""
+"""Wire formats: how much of a packet is data and how long it is, by protocol.
+
+Sources: IEEE 802.3 clauses 3 and 4 (Ethernet); InfiniBand Architecture Specification volume 1,
+annex A17 (RoCEv2: no LRH and no VCRC); RFC 791 (IPv4), RFC 768 (UDP), RFC 793 (TCP), RFC 7323
+(timestamps), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP).
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Protocol
+from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import Protocol as ProtocolDescription
 from hcasim.catalog.protocol import Rocev2Protocol
-from hcasim.fabric.iwarp import IwarpFormat
-from hcasim.fabric.packet import FRAME_DELIMITERS, Header, Opcode, packet_size
-from hcasim.fabric.rocev2 import Rocev2Format
+from hcasim.fabric.packet import FRAME_DELIMITERS, LRH, VCRC, Header, Opcode, packet_size
+
+FRAME_HEADER: Final = 14
+FCS: Final = 4
+PREAMBLE: Final = 8
+GAP: Final = 12
+MINIMUM_FRAME: Final = 64
+AROUND_FRAME: Final = PREAMBLE + GAP
+IP: Final = 20
+UDP: Final = 8
+TCP: Final = 20
+TIMESTAMPS: Final = 12
+MPA_LENGTH: Final = 2
+MPA_CRC: Final = 4
+MARKER: Final = 4
+MARKER_SPACING: Final = 512
+TAGGED: Final = 14
+UNTAGGED: Final = 18
+READ_REQUEST: Final = 28
+TERMINATE: Final = 6
+"""Control field and length of the refused segment, whose header follows."""
+
+_HEADERS: Final = {
+    Opcode.SEND: UNTAGGED,
+    Opcode.RDMA_WRITE: TAGGED,
+    Opcode.RDMA_READ_REQUEST: UNTAGGED + READ_REQUEST,
+    Opcode.RDMA_READ_RESPONSE: TAGGED,
+    # RDMAP's Terminate is what a negative acknowledgement is elsewhere; it quotes a DDP header.
+    Opcode.NAK: UNTAGGED + TERMINATE + UNTAGGED,
+}
+_PURE_TCP: Final = (Opcode.ACKNOWLEDGE, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
-class WireFormat(Protocol):
-    """What a protocol puts around data."""
+def mulpdu(emss: int, *, markers: bool) -> int:
+    """Longest DDP segment, headers included, in a TCP segment (RFC 5044 section 4.5)."""
+    spent = MARKER * -(-emss // MARKER_SPACING) if markers else 0
+    return emss - (MPA_LENGTH + MPA_CRC + spent + emss % 4)
 
-    @property
-    def around(self) -> int:
-        """Bytes that a packet occupies the link beyond its own."""
+
+def fpdu_size(ulpdu: int) -> int:
+    """Bytes of the FPDU around a DDP segment: length, padding to 4 bytes, and CRC, used or not."""
+    return (MPA_LENGTH + ulpdu + 3) // 4 * 4 + MPA_CRC
+
+
+def most_markers(fpdu: int) -> int:
+    """Markers in a TCP segment with an FPDU: at most, by where in the stream it lies one less."""
+    return -(-fpdu // (MARKER_SPACING - MARKER))
+
+
+def frame_size(ip_packet: int) -> int:
+    """Bytes of the Ethernet frame around an IP packet, from the addresses to the FCS."""
+    return max(MINIMUM_FRAME, FRAME_HEADER + ip_packet + FCS)
+
+
+class WireFormat:
+    """What a protocol puts around data, and beyond a packet: InfiniBand, whose MTU counts data."""
+
+    around: ClassVar[int] = FRAME_DELIMITERS
 
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
-        """Data in a full packet of a message.
-
-        Args:
-            mtu: bytes, as this kind of link counts them.
-            opcode: of the request; a read stands for its response.
-        """
-
-    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
-        """Bytes of a packet with ``payload`` bytes of data.
-
-        Args:
-            headers: its extended transport headers in InfiniBand's words.
-        """
-
-
-class InfinibandFormat:
-    """InfiniBand's reliable connection service, whose MTU counts data only."""
-
-    around = FRAME_DELIMITERS
-
-    def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
-        """Data in a full packet: the MTU, whatever the opcode."""
+        """Data in a full packet of a request; a read stands for its response."""
         return mtu
 
-    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
-        """Bytes of a packet from the LRH to the VCRC."""
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        """Bytes of a packet with ``payload`` bytes of data and InfiniBand's transport headers."""
         return packet_size(opcode, payload, headers)
+
+
+class Rocev2Format(WireFormat):
+    """InfiniBand's transport headers in UDP over IPv4 in an Ethernet frame."""
+
+    around: ClassVar[int] = AROUND_FRAME
+
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        return frame_size(IP + UDP + packet_size(opcode, payload, headers) - LRH - VCRC)
+
+
+class IwarpFormat(WireFormat):
+    """One FPDU, perhaps with markers, in one TCP segment, perhaps with timestamps, in one frame."""
+
+    around: ClassVar[int] = AROUND_FRAME
+
+    def __init__(self, markers: bool, timestamps: bool) -> None:
+        self.markers = markers
+        self.timestamps = timestamps
+
+    @property
+    def _ip_and_tcp(self) -> int:
+        return IP + TCP + (TIMESTAMPS if self.timestamps else 0)
+
+    def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
+        header = UNTAGGED if opcode is Opcode.SEND else TAGGED
+        return mulpdu(mtu - self._ip_and_tcp, markers=self.markers) - header
+
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        stream = 0
+        if opcode not in _PURE_TCP:
+            stream = fpdu_size(_HEADERS[opcode] + payload)
+            if self.markers:
+                stream += MARKER * most_markers(stream)
+        return frame_size(self._ip_and_tcp + stream)
 
 
 @cache
@@ -55,6 +121,4 @@ def wire_format(protocol: ProtocolDescription) -> WireFormat:
     """The format of what an adapter speaks."""
     if isinstance(protocol, IwarpProtocol):
         return IwarpFormat(protocol.markers, protocol.timestamps)
-    if isinstance(protocol, Rocev2Protocol):
-        return Rocev2Format()
-    return InfinibandFormat()
+    return Rocev2Format() if isinstance(protocol, Rocev2Protocol) else WireFormat()

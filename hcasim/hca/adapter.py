@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from hcasim.bus import Bus
-from hcasim.catalog import Adapter, Link
-from hcasim.engine import Simulator
+from hcasim.engine import Args
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.doorbell import Doorbell
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
-from hcasim.hca.rings import Ring, WorkQueueBuffer
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Ring, WorkQueueBuffer
 
 DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
@@ -30,45 +27,30 @@ _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLE
 class HostChannelAdapter(Parts):
     """An RDMA adapter with its ports."""
 
-    def __init__(
-        self,
-        sim: Simulator,
-        name: str,
-        description: Adapter,
-        bus: Bus,
-        link: Link,
-        mtu: int,
-        first_lid: int,
-    ) -> None:
-        super().__init__(sim, name, description, bus, link, mtu, first_lid)
-        self.doorbell = Doorbell(sim, description.doorbell.latency)
+    def _build(self) -> None:
+        description = self.description
         self.send_engines = [SendEngine(self, port) for port in range(description.ports)]
         self._queue_pairs: dict[int, QueuePair] = {}
-        self._protection_domains = 0
-        self._completion_queues = 0
+        self._protection_domains = self._completion_queues = 0
         self.ports = [
-            Port(sim, description, self.pipeline, egress, self.dma, self)
+            Port(self.sim, description, self.pipeline, egress, self.dma, self)
             for egress in self.egresses
         ]
 
     @property
     def caches(self) -> tuple[ContextCache, ...]:
-        """The caches of contexts and translations."""
         tables = self.tables
         return (self.sqpc, self.rqpc, self.completions.cqc, tables.mpt, tables.mtt)
 
     @property
     def queue_pairs(self) -> int:
-        """Queue pairs in use."""
         return len(self._queue_pairs)
 
     def alloc_pd(self) -> int:
-        """The number of a new protection domain."""
         self._protection_domains += 1
         return self._protection_domains
 
     def create_cq(self, depth: int, address: int) -> CompletionQueue:
-        """A new completion queue of ``depth`` entries in host memory at ``address``."""
         self._completion_queues += 1
         stride = self.description.cqe.size
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
@@ -84,11 +66,6 @@ class HostChannelAdapter(Parts):
         kind: QPType = QPType.RC,
         signals_all: bool = False,
     ) -> QueuePair:
-        """A new queue pair, whose work queues lie at ``address`` in host memory.
-
-        Args:
-            queues: where its requests and its receives are completed.
-        """
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
         number, size_of = len(self._queue_pairs) + 1, self.wire.size
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
@@ -101,8 +78,11 @@ class HostChannelAdapter(Parts):
         resources.keeps_waiting(requester.waits.name, requester)
         return qp
 
+    def ring(self, action: Callable[[*Args], None], *args: *Args) -> None:
+        self.counts["doorbells"] += 1
+        self.sim.call_after(self.description.doorbell.latency, action, *args)
+
     def packets(self, opcode: Opcode, length: int) -> int:
-        """Packets that carry the ``length`` bytes of a message at the adapter's MTU."""
         return max(1, -(-length // self.wire.payload(self.mtu, opcode)))
 
     def dispatch(self, arrival: Arrival) -> None:
@@ -128,9 +108,7 @@ class HostChannelAdapter(Parts):
                 self.rqpc.access(packet.qpn, arrival.accept)
 
     def counters(self) -> dict[str, int]:
-        """Everything the adapter and its bus have counted so far, by name."""
         found = self.counts | {
-            "doorbells": self.doorbell.rung,
             "cqes_written": self.completions.written,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),

@@ -15,10 +15,7 @@ from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 
 class CompletionEngine:
-    """Turns finished work into entries that the application can poll.
-
-    Entries of one adapter are written in the order in which the work finished.
-    """
+    """Turns finished work into entries that the application can poll, in the order of its end."""
 
     changes: ClassVar[Changes] = Changes(counts="written")
 
@@ -36,7 +33,6 @@ class CompletionEngine:
         self._size = adapter.cqe.size
 
     def over(self, wqe: SendWqe) -> None:
-        """Tell that the adapter has done with a request."""
         if self._probe.listeners:
             self._probe.over(wqe.operation, wqe)
 
@@ -49,12 +45,7 @@ class CompletionEngine:
         length: int,
         operation: int = 0,
     ) -> None:
-        """Complete a request.
-
-        Args:
-            length: bytes of the message.
-            operation: number of the operation that has ended with it, or 0.
-        """
+        """Complete a request of so many bytes, and the operation, if any, that ends with it."""
         receives = isinstance(wqe, ReceiveWqe)
         completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
         if wqe.in_cqe and wqe.region is not None:
@@ -79,14 +70,12 @@ class CompletionEngine:
             self._write_next(cq)
 
     def _write_next(self, cq: CompletionQueue) -> None:
-        """Write the oldest entry; the next waits until its address has been translated."""
         index, cq.produced = cq.produced, cq.produced + 1
         completion = cq.unwritten[0]
         seen = Call(self._visible, (cq, completion))
         self._dma.write_entry(cq.ring, index, self._size, seen, self._issued, cq)
 
     def _issued(self, cq: CompletionQueue) -> None:
-        """The write of the oldest entry is on its way."""
         self.written += 1
         cq.unwritten.popleft()
         if cq.unwritten:
@@ -94,7 +83,6 @@ class CompletionEngine:
             self.sim.call_after(0, self._write_next, cq)
 
     def _visible(self, cq: CompletionQueue, completion: Completion) -> None:
-        """The write of an entry has landed."""
         if self._probe.listeners:
             details = f"{completion} to cq {cq.number}"
             since = completion.written_ps or self.sim.now

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import ClassVar
 
-from hcasim.engine.changes import Changes
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Region
+from hcasim.engine.changes import Changes, declare
+from hcasim.hca.translation import Region, Ring
 
 
 class WCStatus(Enum):
@@ -26,13 +26,11 @@ class WCStatus(Enum):
     RNR_RETRY_EXC_ERR = auto()
 
 
+@dataclass(slots=True, eq=False)
 class Completion:
     """What a completion queue entry says.
 
     Attributes:
-        wr_id: the application's name of the work request.
-        byte_len: bytes received, for a receive.
-        is_receive: whether a receive request has completed.
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
         timestamp_ps: when the entry became visible.
@@ -41,57 +39,29 @@ class Completion:
             application's library copies it.
     """
 
-    changes: ClassVar[Changes] = Changes(
-        counts="wr_id posted operation",
-        unseen="timestamp_ps written_ps",
-    )
-
-    __slots__ = (
-        "byte_len",
-        "data",
-        "is_receive",
-        "operation",
-        "posted",
-        "qpn",
-        "status",
-        "timestamp_ps",
-        "wr_id",
-        "written_ps",
-    )
-
-    def __init__(
-        self,
-        wr_id: int,
-        status: WCStatus,
-        qpn: int,
-        byte_len: int,
-        is_receive: bool,
-        posted: int = 0,
-        operation: int = 0,
-    ) -> None:
-        self.wr_id = wr_id
-        self.status = status
-        self.qpn = qpn
-        self.byte_len = byte_len
-        self.is_receive = is_receive
-        self.posted = posted
-        self.operation = operation
-        self.timestamp_ps = self.written_ps = 0
-        self.data: tuple[Region, int, int] | None = None
+    wr_id: int
+    status: WCStatus
+    qpn: int
+    byte_len: int
+    is_receive: bool
+    posted: int = 0
+    operation: int = 0
+    timestamp_ps: int = 0
+    written_ps: int = 0
+    data: tuple[Region, int, int] | None = None
 
     def __str__(self) -> str:
         return f"{self.status.name} qp {self.qpn}"
+
+
+declare(Completion, counts="wr_id posted operation", unseen="timestamp_ps written_ps")
 
 
 class CompletionQueue:
     """A completion queue in host memory; an entry is visible once its write has landed.
 
     Attributes:
-        depth: entries it can hold.
-        ring: the memory of its entries.
-        entries: what the application has not polled yet.
-        produced: entries written so far.
-        unwritten: what is to be written, oldest first.
+        entries: what the application has not polled yet; ``unwritten`` is still to be written.
         overrun: whether an entry was lost because the queue was full.
     """
 
@@ -108,7 +78,6 @@ class CompletionQueue:
         self.on_entry: Callable[[], None] | None = None
 
     def push(self, completion: Completion, now_ps: int) -> None:
-        """Make an entry visible to the application."""
         if len(self.entries) >= self.depth:
             self.overrun = True
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hcasim.catalog import Cache
-from hcasim.engine import Args, Call, Probe, SetAssociativeCache, Simulator
+from hcasim.engine import Args, Call, Probe, SetAssociativeCache, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.hca.icm import Table
 
@@ -15,23 +15,15 @@ from hcasim.hca.icm import Table
 class ContextCache:
     """Caches one table (QP contexts, CQ contexts, MPT or MTT) and fetches what is missing.
 
-    Args:
-        description: capacity, entry and line in bytes, associativity, policy, fetches at a time.
-        table: what is fetched from and written back to.
-        written: whether a use changes the entry, so that a line is written back when it leaves.
+    A line whose entries a use changes, if those are ``written``, is written back when it leaves.
 
     Attributes:
-        per_line: entries of a line.
-        accesses: look-ups so far.
         misses: lines fetched; look-ups that wait for a line on its way fetch nothing more.
         lookup_wait_ps: time that each look-up waited for those fetches, added up, in ps.
-        write_backs: lines written back.
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="accesses misses lookup_wait_ps write_backs _blocked_ps _queued",
-        since="_blocked_since",
-        mixed="_waiting",
+        counts="accesses misses lookup_wait_ps write_backs _queued", mixed="_waiting"
     )
 
     def __init__(
@@ -39,10 +31,7 @@ class ContextCache:
     ) -> None:
         self.sim = sim
         self.name = name
-        self.accesses = 0
-        self.misses = 0
-        self.lookup_wait_ps = 0
-        self.write_backs = 0
+        self.accesses = self.misses = self.lookup_wait_ps = self.write_backs = 0
         self._table = table
         self._written = written
         self._line = description.line
@@ -51,25 +40,15 @@ class ContextCache:
         self._free = description.outstanding
         self._queued: deque[int] = deque()
         self._waiting: dict[int, list[tuple[int, Call]]] = {}
-        self._blocked_ps = 0
-        self._blocked_since = 0
-        self._probe = Probe(sim, f"{table.owner}.{name}")
-        sim.resources.keeps_waiting(self._probe.block, self)
-
-    @property
-    def wait_ps(self) -> int:
-        """Time in ps during which at least one look-up had to wait, up to now."""
-        if not self._waiting:
-            return self._blocked_ps
-        return self._blocked_ps + self.sim.now - self._blocked_since
+        self._probe = Probe(sim, f"{table.icm.owner}.{name}")
+        self._waits = Waits(sim, self._probe.block)
+        sim.resources.keeps_waiting(self._waits.name, self._waits)
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for another line."""
         return self._cache.full
 
     def has(self, key: int) -> bool:
-        """Whether an entry is on chip, without looking it up."""
         line = key // self.per_line
         return line == self._cache.last or line in self._cache
 
@@ -93,31 +72,28 @@ class ContextCache:
             self.misses += 1
             if self._probe.listeners:
                 self._probe.level("misses", self.misses)
-            if not self._waiting:
-                self._blocked_since = self.sim.now
+            self._waits.begin()
             self._waiting[line] = [(self.sim.now, Call(action, args))]
             if self._free:
                 self._free -= 1
-                self._table.fetch(line, self)
+                self._table.icm.fetch(self._table, line, self)
             else:
                 self._queued.append(line)
         else:
             waiting.append((self.sim.now, Call(action, args)))
 
     def hold(self, key: int) -> None:
-        """Have an entry on chip, if there is room, as if it had been used before all others."""
         line = key // self.per_line
         self._cache.precede(line)
         self._table.hold(line)
 
     def arrived(self, line: int) -> None:
-        """A line is here: whoever waits for it goes on."""
         victim = self._cache.fill(line)
         if victim is not None and self._written:
             self.write_backs += 1
             self._table.write_back(victim)
         if self._queued:
-            self._table.fetch(self._queued.popleft(), self)
+            self._table.icm.fetch(self._table, self._queued.popleft(), self)
         else:
             self._free += 1
         now = self.sim.now
@@ -125,8 +101,7 @@ class ContextCache:
         if self._probe.listeners:
             self._probe.work("miss", waiting[0][0], f"line {line}")
             self._probe.level("lines", len(self._cache))
-        if not self._waiting:
-            self._blocked_ps += now - self._blocked_since
+        self._waits.end()
         for since, call in waiting:
             self.lookup_wait_ps += now - since
             call.act()

@@ -13,16 +13,11 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.pipeline import Fetch
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Region, TranslationTables
+from hcasim.hca.translation import Region, Ring, TranslationTables
 
 
 class Data(Action):
-    """The data of a packet on its way into a staging buffer.
-
-    Args:
-        further_ps: time after its last byte until the packet is complete.
-    """
+    """The data of a packet on its way into a staging buffer, where it is complete some ps later."""
 
     __slots__ = ("_buffer", "_further", "_packet")
 
@@ -34,7 +29,6 @@ class Data(Action):
         self._further = further_ps
 
     def act(self) -> None:
-        """It is here."""
         if self._further:
             sim, further = self._buffer.sim, self._further
             self._further = 0
@@ -46,37 +40,22 @@ class Data(Action):
 class ReadStream(Action):
     """Reads the data of the packets in one staging buffer, begun in order.
 
-    Without prefetching a packet is translated when all reads before it have been issued.
-
-    Args:
-        prefetch: packets translated while others wait to be read.
-
-    Attributes:
-        waits: packets that wait until reads before them have been issued.
+    A packet is translated when all reads before it have been issued but those prefetched.
     """
 
     changes: ClassVar[Changes] = Changes(addresses="_waiting")
 
-    def __init__(
-        self,
-        buffer: StagingBuffer,
-        host: Storage,
-        local: Storage,
-        tables: TranslationTables,
-        prefetch: int,
-    ) -> None:
+    def __init__(self, buffer: StagingBuffer, engine: DmaEngine) -> None:
         self._buffer = buffer
-        self._host = host
-        self._local = local
-        self._tables = tables
-        self._prefetch = prefetch
+        self._engine = engine
+        self._tables = engine.tables
+        self._prefetch = engine.prefetch
         self._waiting: deque[tuple[Packet, Region, int]] = deque()
         self._unissued = 0
         self.waits = Waits(buffer.sim, f"{buffer.room.name}.prefetch")
         buffer.sim.resources.keeps_waiting(self.waits.name, self.waits)
 
     def add(self, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a staged packet from a region when its turn comes."""
         if self._waiting or self._unissued > self._prefetch:
             self._waiting.append((packet, region, address))
             self.waits.begin()
@@ -93,11 +72,10 @@ class ReadStream(Action):
             )
 
     def _read(self, packet: Packet, region: Region, address: int) -> None:
-        storage = self._local if region.on_adapter else self._host
+        storage = self._engine.storage(region)
         storage.start_read(address, packet.payload, Data(self._buffer, packet), self)
 
     def act(self) -> None:
-        """A read has been issued, so that others may be."""
         self._unissued -= 1
         while self._waiting and self._unissued <= self._prefetch:
             packet, region, address = self._waiting.popleft()
@@ -106,14 +84,13 @@ class ReadStream(Action):
 
 
 class Placing(Action):
-    """A packet whose data goes to memory; it acts when that has left."""
+    """A packet whose data goes to memory: placed when on its way; acts when that has left."""
 
     __slots__ = ("packet",)
 
     packet: Packet
 
     def placed(self) -> None:
-        """Its data is on its way."""
         raise NotImplementedError
 
 
@@ -136,7 +113,6 @@ class Landing(Action):
         self._address = address
 
     def act(self) -> None:
-        """It can be read."""
         packet = self._packet
         if self._probe.listeners:
             self._probe.event("data write", packet.operation, packet, None, self._since)
@@ -146,14 +122,8 @@ class Landing(Action):
 class DmaEngine:
     """Moves data between the adapter's engines and the memory that holds a region.
 
-    Args:
-        host: host memory, over the bus.
-        local: the adapter's own memory.
-        fetch: reads an entry from host memory.
-
     Attributes:
-        gathered: bytes of message data read so far.
-        scattered: bytes of message data written so far.
+        gathered, scattered: bytes of message data read and written so far.
     """
 
     changes: ClassVar[Changes] = Changes(counts="gathered scattered")
@@ -172,32 +142,25 @@ class DmaEngine:
         self._fetch = fetch
         self._request = description.bus.longest_read
         self._interval = description.send.read_interval
-        self._prefetch = description.send.prefetch
+        self.prefetch = description.send.prefetch
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
         self._local = local
-        self._tables = tables
+        self.tables = tables
         self._streams: dict[StagingBuffer, ReadStream] = {}
-        self.gathered = 0
-        self.scattered = 0
+        self.gathered = self.scattered = 0
 
-    def _storage(self, region: Region) -> Storage:
+    def storage(self, region: Region) -> Storage:
         return self._local if region.on_adapter else self._host
 
     # Work queue entries and completions.
 
     def fetch_entry(
-        self,
-        ring: Ring,
-        index: int,
-        size: int,
-        on_data: Callable[[*Args], None],
-        *args: *Args,
+        self, ring: Ring, index: int, size: int, on_data: Callable[[*Args], None], *args: *Args
     ) -> None:
-        """Read ``size`` bytes of an entry; call ``on_data(*args)`` when they are here."""
         address = ring.address(index)
         here = Call(on_data, args)
-        self._tables.translate(ring.region, address, size, self._fetch, address, size, here)
+        self.tables.translate(ring.region, address, size, self._fetch, address, size, here)
 
     def write_entry(
         self,
@@ -208,9 +171,8 @@ class DmaEngine:
         then: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Write an entry; call ``then(*args)`` once the write is on its way."""
         address, put = ring.address(index), self._put_entry
-        self._tables.translate(ring.region, address, size, put, address, size, visible, then, args)
+        self.tables.translate(ring.region, address, size, put, address, size, visible, then, args)
 
     def _put_entry(
         self,
@@ -230,13 +192,10 @@ class DmaEngine:
     # Message data.
 
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a staged packet from a region, in turn, and complete the packet."""
         self.gathered += packet.payload
         stream = self._streams.get(buffer)
         if stream is None:
-            stream = self._streams[buffer] = ReadStream(
-                buffer, self._host, self._local, self._tables, self._prefetch
-            )
+            stream = self._streams[buffer] = ReadStream(buffer, self)
         stream.add(packet, region, address)
 
     def fetch_word(
@@ -247,22 +206,18 @@ class DmaEngine:
         on_data: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Read a few bytes of a region; call ``on_data(*args)`` when they are in the adapter."""
         self.gathered += size
-        self._tables.translate(
-            region, address, size, self._storage(region).read, address, size, on_data, *args
+        self.tables.translate(
+            region, address, size, self.storage(region).read, address, size, on_data, *args
         )
 
     def place(self, placing: Placing, region: Region, address: int) -> None:
-        """Write the data of a packet into a region.
-
-        Whatever is written afterwards becomes visible afterwards.
-        """
+        """Write a packet's data into a region; what is written afterwards is visible afterwards."""
         payload = placing.packet.payload
-        if self._tables.held(region, address, payload):
+        if self.tables.held(region, address, payload):
             self._write(placing, region, address)
         else:
-            self._tables.translate(region, address, payload, self._write, placing, region, address)
+            self.tables.translate(region, address, payload, self._write, placing, region, address)
 
     def _write(self, placing: Placing, region: Region, address: int) -> None:
         packet = placing.packet
@@ -270,14 +225,12 @@ class DmaEngine:
         landing = None
         if self._probe.listeners or (region.listeners and region.watched(address, packet.payload)):
             landing = Landing(self._probe, packet, region, address, self._sim.now)
-        storage = self._local if region.on_adapter else self._host
-        storage.start_write(address, packet.payload, placing, landing)
+        self.storage(region).start_write(address, packet.payload, placing, landing)
         placing.placed()
 
     def store(self, region: Region, address: int, size: int) -> None:
-        """Write a few bytes that are already translated."""
         written = Call(region.written, (address, size))
-        self._storage(region).start_write(address, size, None, written)
+        self.storage(region).start_write(address, size, None, written)
 
 
 class OverlappingDmaEngine(DmaEngine):
@@ -288,8 +241,8 @@ class OverlappingDmaEngine(DmaEngine):
         size = packet.payload
         self.gathered += size
         data = Data(buffer, packet, (size - 1) // self._request * self._interval)
-        storage = self._storage(region)
-        if self._tables.held(region, address, size):
+        storage = self.storage(region)
+        if self.tables.held(region, address, size):
             storage.start_read(address, size, data)
         else:
-            self._tables.translate(region, address, size, storage.start_read, address, size, data)
+            self.tables.translate(region, address, size, storage.start_read, address, size, data)

@@ -19,11 +19,8 @@ ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 class PacketLine:
     """Packets that keep their order on the way to the link.
 
-    Attributes:
-        packets: those that have not been offered to the link, oldest first.
-        inside: packets that have not begun to leave.
-        rests_until: when the next message may begin, in ps.
-        busy_ps: time that its packets were on the link and that it rested, in ps.
+    Those in ``packets`` have not been offered to it, and ``inside`` of them not begun to leave. The
+    next message may begin at ``rests_until``, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(times="rests_until", counts="busy_ps")
@@ -35,7 +32,6 @@ class PacketLine:
         self.inside = self.rests_until = self.busy_ps = 0
 
     def occupy(self, begin_ps: int, end_ps: int) -> None:
-        """Note that a packet of it is on the link, or that it rests."""
         self.busy_ps += end_ps - begin_ps
 
 
@@ -45,13 +41,7 @@ class StagingBuffer(Holder):
     Args:
         source: queue of the port's transmitter that it feeds.
         rest_ps: from the end of a message to the next of its line; 0: that may follow at once.
-        egress: where the packets leave.
-        send: how many bytes fit; one full packet always does.
-        full: bytes of data in a full packet.
-        pipeline: what keeps its order.
-
-    Attributes:
-        full: bytes of room that must be held before it is known which packet is next.
+        send: how many bytes fit; one packet of ``full`` bytes of data always does.
     """
 
     def __init__(
@@ -79,7 +69,6 @@ class StagingBuffer(Holder):
         self._told: dict[Packet, Action] = {}
 
     def when_sent(self, packet: Packet, action: Action) -> None:
-        """Have an action done when the last byte of a staged packet has left."""
         self._told[packet] = action
 
     def _line(self, packet: Packet) -> PacketLine:
@@ -106,7 +95,6 @@ class StagingBuffer(Holder):
             self.room.release(rest)
 
     def complete(self, packet: Packet) -> None:
-        """Note that a packet's data is here, and send on what has become first in line."""
         if self._probe.listeners:
             since = packet.staged_at or self.sim.now
             self._probe.event("gather data", packet.operation, packet, None, since)
@@ -114,15 +102,13 @@ class StagingBuffer(Holder):
             # The pipeline goes on while its line rests.
             self.sim.call_after(self._latency, self._ready, packet)
         else:
-            packet.gathered = True
-            self._send_on(self._line(packet))
+            self._ready(packet)
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True
         self._send_on(self._line(packet))
 
     def _send_on(self, line: PacketLine) -> None:
-        """Offer the packets of a line to the link as far as they are here and may begin."""
         packets = line.packets
         while packets and packets[0].gathered:
             if self._rest and packets[0].first:
@@ -140,7 +126,6 @@ class StagingBuffer(Holder):
             self._egress.way_out(packet).send(self._source, packet, ready_at, self)
 
     def free(self, packet: Packet, at_ps: int) -> None:
-        """Make room for others, and let what has waited for it follow."""
         if self._told and packet in self._told:
             self.sim.schedule(at_ps, self._told.pop(packet))
         line = self._line(packet)
@@ -158,11 +143,6 @@ class Egress:
     """The transmitting side of a port: a transmitter with three sources.
 
     Acknowledgements go first; requests and responses take turns.
-
-    Args:
-        lid: local identifier of the port.
-        payload: bytes of data in a full packet.
-        pipeline: what keeps its order.
 
     Attributes:
         loopback: the way back into the same port, for packets between two of its queue pairs. It
@@ -193,17 +173,15 @@ class Egress:
 
     @property
     def payload_bytes(self) -> int:
-        """Bytes of data that have left, over the link or back into this port."""
         return self.transmitter.payload_bytes + self.loopback.payload_bytes
 
     def way_out(self, packet: Packet) -> Transmitter:
-        """The link, or the way back into this port."""
         return self.loopback if packet.route.lid == self.lid else self.transmitter
 
     def acknowledge(self, packet: Packet) -> None:
         """Send an acknowledgement ahead of requests, but behind the responses before it.
 
-        An acknowledgement that overtook a read response would tell that it was lost.
+        One that overtook a read response would tell that it was lost.
         """
         responses = self.responses
         if responses.holds(packet):
@@ -231,10 +209,8 @@ class Egress:
 class _Nobody(Holder):
     """Acknowledgements hold no room."""
 
-    __slots__ = ()
-
     def free(self, packet: Packet, at_ps: int) -> None:
-        """Nothing becomes free."""
+        pass
 
 
 _NOBODY: Final = _Nobody()

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from typing import ClassVar, Final
 
 from hcasim.catalog.adapter_tables import IcmCache
+from hcasim.engine.cache import POLICIES, AccessLog, Fifo
 from hcasim.engine.changes import Changes
-from hcasim.engine.replacement import POLICIES, Fifo
-from hcasim.engine.replayed import AccessLog
 
 _USE: Final = 0
 _FILL: Final = 1
@@ -18,13 +17,8 @@ _MARK: Final = 2
 class LineCache:
     """Lines of all tables on the chip, in banks of so many bytes.
 
-    Args:
-        description: capacity in bytes, banks, policy.
-
     Attributes:
-        latency: of a line that is held, in ps.
-        accesses: look-ups so far.
-        misses: of those, of lines that were not held.
+        accesses, misses: look-ups so far, and those of lines that were not held.
         log: what has been done, while somebody wants to know: (what, table, line, bytes, result).
     """
 
@@ -32,8 +26,7 @@ class LineCache:
 
     def __init__(self, description: IcmCache) -> None:
         self.latency = description.latency
-        self.accesses = 0
-        self.misses = 0
+        self.accesses = self.misses = 0
         self.log: list[tuple[int, ...]] | None = None
         policy = POLICIES[description.policy]
         self._room = max(1, description.size // description.banks)
@@ -43,7 +36,6 @@ class LineCache:
         return self._banks[line % len(self._banks)]
 
     def touch(self, table: int, line: int) -> bool:
-        """Look a line up; return whether it is held."""
         self.accesses += 1
         held = self._bank(line).touch((table, line))
         if self.log is not None:
@@ -53,11 +45,9 @@ class LineCache:
         return held
 
     def holds(self, table: int, line: int) -> bool:
-        """Whether a line is held, without counting it as used."""
         return (table, line) in self._bank(line).lines
 
     def precede(self, table: int, line: int, size: int) -> None:
-        """Have a line held, if there is room, as if it had come before all others of its bank."""
         bank = self._bank(line)
         name = (table, line)
         if bank.size + size <= self._room and name not in bank.lines:
@@ -65,17 +55,12 @@ class LineCache:
             bank.lines.move_to_end(name, last=False)
 
     def mark(self, table: int, line: int) -> None:
-        """Note that a line which is held has changed."""
         self._bank(line).changed.add((table, line))
         if self.log is not None:
             self.log.append((_MARK, table, line, 0, 0))
 
     def fill(self, table: int, line: int, size: int) -> list[tuple[int, int]]:
-        """Bring a line of so many bytes in.
-
-        Returns:
-            The changed ones that had to leave, as (table, line).
-        """
+        """Bring a line in; return the changed ones that had to leave, as (table, line)."""
         bank = self._bank(line)
         gone = bank.make_room((table, line), size, self._room)
         if self.log is not None:
@@ -97,39 +82,27 @@ class LineCache:
             or any(what == _MARK for what, *_ in accesses)
         ):
             return 0
-        trial = [bank.copy() for bank in self._banks]
+        return self._go_on([bank.copy() for bank in self._banks], accesses, steps, most)
+
+    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
+        self._go_on(self._banks, accesses, steps, count)
+
+    def _go_on(self, banks: list[Bank], accesses: AccessLog, steps: AccessLog, most: int) -> int:
         for turn in range(1, most + 1):
             for (what, table, line, size, result), step in zip(accesses, steps, strict=True):
                 name = (table + turn * step[1], line + turn * step[2])
-                bank = trial[name[1] % len(trial)]
+                bank = banks[name[1] % len(banks)]
                 if what == _FILL:
                     bank.make_room(name, size, self._room)
-                elif what == _USE and bank.touch(name) != (result > 0):
+                elif what == _MARK:
+                    bank.changed.add(name)
+                elif bank.touch(name) != (result > 0):
                     return turn - 1
         return most
 
-    def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Use and fill lines; what is counted is counted elsewhere."""
-        for turn in range(1, count + 1):
-            for (what, table, line, size, _), step in zip(accesses, steps, strict=True):
-                name = (table + turn * step[1], line + turn * step[2])
-                bank = self._bank(name[1])
-                if what == _USE:
-                    bank.touch(name)
-                elif what == _FILL:
-                    bank.make_room(name, size, self._room)
-                else:
-                    bank.changed.add(name)
-
 
 class Bank:
-    """One bank: lines of several sizes, and which of them have changed.
-
-    Attributes:
-        lines: bytes of each that is held, by table and number.
-        changed: those that are newer than the memory behind.
-        size: bytes of all.
-    """
+    """One bank: lines and their bytes by table and number, and which are newer than memory."""
 
     def __init__(self, policy: Fifo) -> None:
         self.lines: OrderedDict[tuple[int, int], int] = OrderedDict()
@@ -138,38 +111,29 @@ class Bank:
         self.policy = policy
 
     def touch(self, name: tuple[int, int]) -> bool:
-        """Look a line up; return whether it is held, and note the use for the policy."""
         if name not in self.lines:
             return False
         self.policy.use(self.lines, name)
         return True
 
     def add(self, name: tuple[int, int], size: int) -> None:
-        """Hold one more line."""
         if name not in self.lines:
             self.lines[name] = size
             self.size += size
 
     def make_room(self, name: tuple[int, int], size: int, room: int) -> list[tuple[int, int]]:
-        """Hold one more line; return those of the others that had to leave and had changed."""
         self.add(name, size)
         gone = []
         while self.size > room and len(self.lines) > 1:
-            victim = self.evict()
+            victim: tuple[int, int] = self.policy.choose(self.lines)
+            self.size -= self.lines.pop(victim)
             if victim in self.changed:
                 self.changed.discard(victim)
                 gone.append(victim)
         return gone
 
     def copy(self) -> Bank:
-        """A bank that holds the same lines; both have one policy."""
         copy = Bank(self.policy)
         copy.lines = self.lines.copy()
         copy.size = self.size
         return copy
-
-    def evict(self) -> tuple[int, int]:
-        """Let a line go, but not the newest; return its name."""
-        victim: tuple[int, int] = self.policy.choose(self.lines)
-        self.size -= self.lines.pop(victim)
-        return victim

@@ -16,15 +16,10 @@ class LocalMemory(Storage):
 
     When a read is done is known as soon as it is asked for, because nothing goes before it. Writes
     take the gaps, and cost no event unless somebody waits for their end.
-
-    Args:
-        description: latency in ps, bandwidth in B/s.
-        size: bytes that buffers may take.
     """
 
     changes: ClassVar[Changes] = Changes(
-        times="_free_at",
-        counts="_busy_ps reads read_bytes writes write_bytes",
+        times="_free_at", counts="_busy_ps reads read_bytes writes write_bytes"
     )
 
     def __init__(self, sim: Simulator, name: str, description: Description, size: int) -> None:
@@ -35,8 +30,7 @@ class LocalMemory(Storage):
         self._size = size
         self._used = 0
         self._rate = Rate.from_bandwidth(description.bandwidth)
-        self._free_at = 0
-        self._busy_ps = 0
+        self._free_at = self._busy_ps = 0
         self._buffered: deque[tuple[int, int, Action | None]] = deque()
         self._armed = False
 
@@ -47,7 +41,6 @@ class LocalMemory(Storage):
         return self._busy_ps
 
     def begin_read(self, size: int) -> int:
-        """Read ``size`` bytes; return the time in ps at which the last one is here."""
         self.reads += 1
         self.read_bytes += size
         now = self.sim.now
@@ -61,7 +54,6 @@ class LocalMemory(Storage):
     def start_read(
         self, address: int, size: int, here: Action, issued: Action | None = None
     ) -> None:
-        """Read ``size`` bytes; the actions are those of :class:`Storage`."""
         self.sim.schedule(self.begin_read(size), here)
         if issued is not None:
             issued.act()
@@ -69,10 +61,7 @@ class LocalMemory(Storage):
     def start_write(
         self, address: int, size: int, sent: Action | None, visible: Action | None
     ) -> None:
-        """Write ``size`` bytes; the actions are those of :class:`Storage`.
-
-        What the controller has taken can be read, although it is stored later.
-        """
+        """What the controller has taken can be read, although it is stored later."""
         self.writes += 1
         self.write_bytes += size
         self._buffered.append((self.sim.now, self._rate.time(size), sent))
@@ -82,7 +71,6 @@ class LocalMemory(Storage):
             self.sim.schedule(self.sim.now, visible)
 
     def _store(self, before: int) -> None:
-        """Begin the writes for which there was a gap before a time."""
         buffered = self._buffered
         while buffered:
             asked, duration, sent = buffered[0]
@@ -96,7 +84,6 @@ class LocalMemory(Storage):
                 self.sim.schedule(end, sent)
 
     def _arm(self) -> None:
-        """Look again when the first write can begin, unless reads go before it until then."""
         self._armed = True
         now = self.sim.now
         self.sim.call_at(self._free_at if self._free_at > now else now, self._gap)
@@ -108,11 +95,7 @@ class LocalMemory(Storage):
             self._arm()
 
     def allocate(self, length: int, page_size: int) -> int:
-        """Address of ``length`` fresh bytes, aligned to a page of ``page_size`` bytes.
-
-        Raises:
-            MemoryError: if they do not fit.
-        """
+        """Address of fresh bytes from a page on; a MemoryError if they do not fit."""
         address = -(-self._used // page_size) * page_size
         if address + length > self._size:
             raise MemoryError(
@@ -122,7 +105,6 @@ class LocalMemory(Storage):
         return address
 
     def counters(self) -> dict[str, int]:
-        """Accesses and bytes so far, by name."""
         return {
             "local_memory_reads": self.reads,
             "local_memory_read_bytes": self.read_bytes,

@@ -10,19 +10,17 @@ from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.wire import wire_format
-from hcasim.hca.atomics import AtomicUnit
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
-from hcasim.hca.pipeline import InOrder, PerQueuePair
+from hcasim.hca.pipeline import InOrder, PacketService, PerQueuePair
 from hcasim.hca.port import Dispatcher
-from hcasim.hca.registrations import RegistrationUnit
-from hcasim.hca.services import PacketService
 from hcasim.hca.translation import TranslationTables
-from hcasim.hca.wqe_cache import WqeCache
+from hcasim.hca.units import AtomicUnit, RegistrationUnit
+from hcasim.hca.wqe import WqeCache
 
 COUNTED: Final = (
     "doorbells",
@@ -45,21 +43,12 @@ _PIPELINES: Final[dict[str, tuple[type[InOrder], type[DmaEngine]]]] = {
 class Parts(Dispatcher):
     """What the queue pairs of an adapter share.
 
-    Args:
-        description: what the adapter is.
-        bus: its connection to the host.
-        link: the links on its ports.
-        mtu: largest path MTU in bytes.
-        first_lid: local identifier of its first port; the others follow.
-
     Attributes:
-        egresses: the transmitting side of each port.
-        units: processing units of the transmit pipeline.
+        mtu: largest path MTU in bytes.
         wqe_cache: the requests in flight whose entries are on the chip, if that is limited.
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
-        counts: what has happened, by the name of the counter.
     """
 
     changes: ClassVar[Changes] = Changes(counts="counts")
@@ -108,6 +97,10 @@ class Parts(Dispatcher):
         self.receive_probe = Probe(sim, f"{name}.responder")
         self.counts = dict.fromkeys(COUNTED, 0)
         self._enter_resources()
+        self._build()
+
+    def _build(self) -> None:
+        """Add what uses these parts."""
 
     def _enter_resources(self) -> None:
         description, atomics, resources = self.description, self.atomics, self.sim.resources
@@ -124,7 +117,6 @@ class Parts(Dispatcher):
             resources.keeps_waiting(waits.name, waits)
 
     def _context_cache(self, name: str, description: Cache) -> ContextCache:
-        """A cache of queue pair contexts, which every use changes."""
         return ContextCache(self.sim, name, description, self.icm.table(description), written=True)
 
     def lose(self, packet: Packet) -> None:

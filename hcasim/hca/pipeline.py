@@ -1,4 +1,4 @@
-"""What keeps its order in an adapter: all packets of a port, or those of each queue pair."""
+"""What keeps its order in an adapter, and how long requests and packets occupy its units."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.bus import Bus
-from hcasim.engine import Action, Server
-from hcasim.fabric.packet import Packet
+from hcasim.catalog.adapter import Send, Services
+from hcasim.engine import Action, Rate, Server
+from hcasim.fabric.packet import Opcode, Packet
 
 LEAST: Final = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
+
+_SERVED: Final = {
+    Opcode.RDMA_WRITE: "write",
+    Opcode.SEND: "send",
+    Opcode.RDMA_READ_REQUEST: "read",
+    Opcode.FETCH_ADD: "atomic",
+    Opcode.COMPARE_SWAP: "atomic",
+}
 
 Fetch = Callable[[int, int, Action], None]
 """Reads so many bytes from an address; the action is done when they are here."""
@@ -20,7 +29,6 @@ class InOrder:
     """All packets of a port keep their order, and each takes the room of a full one."""
 
     def line(self, packet: Packet) -> int:
-        """Number of the line in which a packet waits for those before it."""
         return 0
 
     def room(self, size: int, full: int) -> int:
@@ -28,15 +36,12 @@ class InOrder:
         return size // full * full
 
     def takes(self, packet: Packet, full: int) -> int:
-        """Bytes of room that a packet takes."""
         return full
 
     def fetch(self, bus: Bus) -> Fetch:
-        """How entries and contexts are read: behind data."""
         return bus.start_read
 
     def response_units(self, units: Server) -> Server | None:
-        """Processing units that packets of responses have to take."""
         return None
 
 
@@ -44,11 +49,9 @@ class PerQueuePair(InOrder):
     """Packets of other queue pairs go on while one has to wait; buffers are shared by bytes."""
 
     def line(self, packet: Packet) -> int:
-        """That of its connection: the far end."""
         return packet.route.lid << 24 | packet.qpn
 
     def room(self, size: int, full: int) -> int:
-        """All of it."""
         return size
 
     def takes(self, packet: Packet, full: int) -> int:
@@ -56,14 +59,37 @@ class PerQueuePair(InOrder):
         return min(full, max(LEAST, packet.payload))
 
     def fetch(self, bus: Bus) -> Fetch:
-        """How entries and contexts are read: ahead of data."""
         return bus.start_fetch
 
     def response_units(self, units: Server) -> Server | None:
-        """Those of requests."""
         return units
 
 
 def name_of(line: int) -> str:
     """What the name of a line ends with; nothing if there is only one."""
     return f".qp{line & 0xFFFFFF}" if line else ""
+
+
+def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode, int]:
+    """Occupancy of a unit by the first packet of a request in ps, by opcode if described so."""
+    if description is None:
+        return dict.fromkeys(_SERVED, otherwise) if otherwise else {}
+    return {opcode: getattr(description, name) for opcode, name in _SERVED.items()}
+
+
+class PacketService:
+    """Occupancy of a processing unit by a packet that leaves, in ps.
+
+    One without data takes ``least``, others as long as their data at ``rate``, if that is longer,
+    and the first of a request what ``requests`` says of its opcode beside.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self.requests = services_of(send.services, send.wqe_service)
+        self.least = send.packet_service
+        self.rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
+
+    def time(self, payload: int) -> int:
+        if self.rate is None:
+            return self.least
+        return max(self.least, self.rate.time(payload))

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
-from hcasim.engine import Probe, Simulator, servers
+from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.flow_control import receive_buffer
 from hcasim.fabric.link import Receiver, Transmitter
@@ -14,23 +14,18 @@ from hcasim.fabric.packet import Holder, Packet
 from hcasim.fabric.topology import EndPort
 from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
-from hcasim.hca.pipeline import InOrder, name_of
-from hcasim.hca.services import services_of
+from hcasim.hca.pipeline import InOrder, name_of, services_of
 from hcasim.hca.translation import Region
 
 
 class Verdict(Enum):
-    """What becomes of a packet.
+    """What becomes of a packet."""
 
-    PLACE: its data, if it has any, goes to memory. ANSWER: what it asks for will be sent. HOLD: it
-    stays in hand until it is settled. DROP: there is no more to do. REFUSE: it may not be placed.
-    """
-
-    PLACE = auto()
-    ANSWER = auto()
-    HOLD = auto()
-    DROP = auto()
-    REFUSE = auto()
+    PLACE = auto()  # Its data, if it has any, goes to memory.
+    ANSWER = auto()  # What it asks for will be sent.
+    HOLD = auto()  # It stays in hand until it is settled.
+    DROP = auto()  # There is no more to do.
+    REFUSE = auto()  # It may not be placed.
 
 
 # Bound once, because compiled code looks members of enumerations up each time.
@@ -43,8 +38,7 @@ class Half:
     It is a class, not a protocol, because compiled code finds methods of classes without a search.
 
     Attributes:
-        region: memory for the data of the packet that is to be placed; None if that has none.
-        address: where in it that goes.
+        region, address: where the data of the packet to be placed goes; None if that has none.
     """
 
     changes: ClassVar[Changes] = Changes(addresses="address")
@@ -62,96 +56,58 @@ class Half:
         raise NotImplementedError
 
     def answer(self, packet: Packet) -> None:
-        """Answer a packet in its turn."""
         raise NotImplementedError
 
     def refuse(self, packet: Packet) -> None:
-        """Do what is to be done for a packet that is refused."""
         raise NotImplementedError
 
 
 class Dispatcher:
-    """Where arrivals are dealt with."""
+    """Where arrivals that have their turn are dealt with."""
 
     def dispatch(self, arrival: Arrival) -> None:
-        """Deal with an arrival that has its turn."""
         raise NotImplementedError
 
 
 class ArrivalLine:
-    """Arrivals that keep their order: one is in hand at a time.
-
-    Args:
-        dispatcher: handed each arrival when it has its turn.
-        sim: the clock.
+    """Arrivals that keep their order: one is in hand at a time, if it is ``occupied``.
 
     Attributes:
-        occupied: whether an arrival is in hand.
-        waiting: those behind it.
         busy_ps: time that one of several processing units was at work for it, in ps.
         unserved: those that wait until a unit is done with the one before, oldest first.
         served_at: when a processing unit is done with the last one, in ps.
     """
 
-    changes: ClassVar[Changes] = Changes(
-        times="served_at",
-        counts="busy_ps _waited_ps",
-        since="_waiting_since",
-    )
+    changes: ClassVar[Changes] = Changes(times="served_at", counts="busy_ps")
 
-    __slots__ = (
-        "_dispatcher",
-        "_draining",
-        "_sim",
-        "_waited_ps",
-        "_waiting_since",
-        "busy_ps",
-        "occupied",
-        "served_at",
-        "unserved",
-        "waiting",
-    )
-
-    def __init__(self, dispatcher: Dispatcher, sim: Simulator) -> None:
+    def __init__(self, dispatcher: Dispatcher, waits: Waits) -> None:
         self._dispatcher = dispatcher
-        self._sim = sim
+        self._waits = waits
         self.waiting: list[Arrival] = []
         self.unserved: list[Arrival] = []
         self.occupied = self._draining = False
-        self.served_at = self.busy_ps = self._waited_ps = self._waiting_since = 0
-
-    @property
-    def wait_ps(self) -> int:
-        """Time in ps during which at least one waited for the one in hand, up to now."""
-        if not self.waiting:
-            return self._waited_ps
-        return self._waited_ps + self._sim.now - self._waiting_since
+        self.served_at = self.busy_ps = 0
 
     def occupy(self, duration_ps: int, until_ps: int) -> None:
-        """Note for how long, and until when, one of several processing units is at work for it."""
         self.busy_ps += duration_ps
         self.served_at = until_ps
 
     def add(self, arrival: Arrival) -> None:
-        """Deal with an arrival now, or behind those before it."""
         if self.occupied:
-            if not self.waiting:
-                self._waiting_since = self._sim.now
+            self._waits.begin()
             self.waiting.append(arrival)
         else:
             self.occupied = True
             self._dispatcher.dispatch(arrival)
 
     def go_on(self) -> None:
-        """Deal with those that wait, as long as none stays in hand."""
         if not self._draining:
             # A loop, because packets that need no wait would nest as deep as the buffer holds.
             self._draining = True
             while self.waiting and not self.occupied:
                 self.occupied = True
                 arrival = self.waiting.pop(0)
-                if not self.waiting:
-                    self._waited_ps += self._sim.now - self._waiting_since
+                self._waits.end()
                 self._dispatcher.dispatch(arrival)
             self._draining = False
 
@@ -159,15 +115,12 @@ class ArrivalLine:
 class Arrival(Placing):
     """A packet in a receive buffer of a port, from its last byte on until it leaves both.
 
-    It acts when it has come through the receive pipeline, and when its data has left.
-
-    It holds two things. Its turn: of a line one arrival at a time is dealt with, from when it is
-    handed out until :meth:`finish`. And its room, until :meth:`free`. The verdict of the half of a
-    queue pair that it is for says when either ends.
+    It acts when it has come through the receive pipeline, and when its data has left. It holds its
+    turn in its line until :meth:`finish`, and its room until :meth:`free`; the verdict of the half
+    of a queue pair that it is for says when.
 
     Attributes:
-        line: the one that it is in, once it is in the receive pipeline.
-        tail_at: when its last byte is here, in ps, likewise.
+        tail_at: when its last byte is here, in ps.
         half: what it is for, once it has been handed out.
     """
 
@@ -189,7 +142,6 @@ class Arrival(Placing):
         self._is_through = False
 
     def act(self) -> None:
-        """Go on with what it has come to."""
         if self._is_through:
             self.free()
         else:
@@ -197,11 +149,9 @@ class Arrival(Placing):
             self._port.through(self)
 
     def accept(self) -> None:
-        """Hand it to what it is for, whose context is on chip."""
         self.settle(self.half.accept(self))
 
     def settle(self, verdict: Verdict) -> None:
-        """Do with it what has been decided."""
         packet = self.packet
         if verdict is _PLACE:
             half = self.half
@@ -222,7 +172,6 @@ class Arrival(Placing):
         self.finish()
 
     def placed(self) -> None:
-        """Its data is on its way to memory, or it has none."""
         self.half.placed(self.packet)
         self.finish()
 
@@ -255,21 +204,13 @@ class Loopback(Receiver):
         self.buffer = receive_buffer(way, way)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        """Hand a packet to the port, as if it had come over the link."""
         self._port.arrive(Arrival(self._port, packet, self.buffer), tail_at)
 
 
 class Port(EndPort):
     """One port: what it sends leaves by its egress, what it receives is dealt with in order.
 
-    Args:
-        order: what keeps its order.
-        egress: its transmitting side.
-        dma: places the data that it receives.
-        dispatcher: handed each arrival when it has its turn.
-
     Attributes:
-        buffer: receive buffer at the end of the link, once that is attached.
         pipeline: its receiving units.
         lines: of arrivals that keep their order.
     """
@@ -292,8 +233,7 @@ class Port(EndPort):
         self.transmitter = egress.transmitter
         self.buffer_bytes = adapter.receive.buffer
         Loopback(self, egress.loopback)
-        self.packets_received = 0
-        self.payload_received = 0
+        self.packets_received = self.payload_received = 0
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
@@ -307,11 +247,9 @@ class Port(EndPort):
             sim.resources.serves(server.name, server)
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        """Take a packet once the whole of it is here."""
         self.arrive(Arrival(self, packet, self.buffer), tail_at)
 
     def arrive(self, arrival: Arrival, tail_at: int) -> None:
-        """Put a packet whose last byte is here at ``tail_at`` through the receive pipeline."""
         if self._probe.listeners:
             packet = arrival.packet
             self._probe.event("link", packet.operation, packet, tail_at)
@@ -326,7 +264,6 @@ class Port(EndPort):
             self._serve(arrival)
 
     def _serve_next(self, line: ArrivalLine) -> None:
-        """Serve the oldest packet of a line whose turn has come."""
         self._serve(line.unserved[0])
         del line.unserved[0]
         if line.unserved:
@@ -334,7 +271,6 @@ class Port(EndPort):
             self.sim.call_at(at, self._serve_next, line)
 
     def _serve(self, arrival: Arrival) -> None:
-        """Give a packet to the unit that is free first."""
         rest = 0
         if self._services and arrival.packet.first:
             rest = self._services.get(arrival.packet.opcode, 0)
@@ -351,15 +287,15 @@ class Port(EndPort):
         return self.lines.get(key) or self._add_line(key)
 
     def _add_line(self, key: int) -> ArrivalLine:
-        line = self.lines[key] = ArrivalLine(self._dispatcher, self.sim)
         resources, name = self.sim.resources, name_of(key)
+        waits = Waits(self.sim, f"{self.egress.name}.arrivals{name}")
+        line = self.lines[key] = ArrivalLine(self._dispatcher, waits)
         if self._parallel and key:
             resources.serves(f"{self.pipeline.name}{name}", line)
-        resources.keeps_waiting(f"{self.egress.name}.arrivals{name}", line)
+        resources.keeps_waiting(waits.name, waits)
         return line
 
     def through(self, arrival: Arrival) -> None:
-        """Have an arrival dealt with that has come through the receive pipeline."""
         packet = arrival.packet
         self.packets_received += 1
         self.payload_received += packet.payload

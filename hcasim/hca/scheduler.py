@@ -16,12 +16,6 @@ class Scheduler:
     A requester belongs to the queue named by its number modulo that of the queues. The one in
     hand has its context and a request on the chip, or on their way; the others wait in line.
     Those in hand take turns at the port.
-
-    Args:
-        queues: number of schedule queues.
-
-    Attributes:
-        members: those in line or in hand.
     """
 
     changes: ClassVar[Changes] = Changes(wraps="_next")
@@ -38,16 +32,13 @@ class Scheduler:
 
     @property
     def competing(self) -> int:
-        """Requesters that are ready to send a packet."""
         return len(self._order)
 
     @property
     def alone(self) -> bool:
-        """Whether no more than one requester is in hand."""
         return len(self._in_hand) <= 1
 
     def enqueue(self, requester: Requester) -> bool:
-        """Put a requester that has work in line; return whether it is in hand at once."""
         self.members.add(requester)
         queue = requester.qpn % self._count
         if queue in self._in_hand:
@@ -57,7 +48,6 @@ class Scheduler:
         return True
 
     def contended(self, requester: Requester) -> bool:
-        """Whether others wait behind the requester in hand."""
         return bool(self._lines.get(requester.qpn % self._count))
 
     def release(self, requester: Requester) -> Requester | None:
@@ -72,11 +62,6 @@ class Scheduler:
         return follower
 
     def add(self, requester: Requester, *, goes_on: bool = False) -> None:
-        """Let the requester in hand compete for the port.
-
-        Args:
-            goes_on: whether its turn is not over yet, so that it is the next.
-        """
         queue = requester.qpn % self._count
         order = self._order
         if not order or order[-1] < queue:

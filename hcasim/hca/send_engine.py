@@ -33,7 +33,6 @@ class _Service(Action):
         self._requester = requester
 
     def act(self) -> None:
-        """Its time is over."""
         self._engine.execute(self._requester, self._since)
 
 
@@ -45,9 +44,6 @@ class SendEngine(Line):
     the last have been handed to the port, by the same requester or by the next in line. Ports
     take turns at the processing units packet by packet, and within a port the schedule queues do;
     no two units work on the same requester.
-
-    Attributes:
-        scheduler: the requesters that have work.
     """
 
     def __init__(self, parts: Parts, port: int) -> None:
@@ -64,13 +60,11 @@ class SendEngine(Line):
     # In line and in hand.
 
     def schedule(self, requester: Requester) -> None:
-        """Put a requester in line if it has work and is not in line yet."""
         scheduler = self.scheduler
         if requester not in scheduler.members and requester.ready and scheduler.enqueue(requester):
             requester.load()
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn, unless its pacing holds it."""
         pacing = requester.pacing
         if pacing is not None:
             if pacing.next_at > self.sim.now:
@@ -82,14 +76,12 @@ class SendEngine(Line):
         self._pump()
 
     def leave(self, requester: Requester) -> None:
-        """Let the next in line take the place of a requester, which lines up again with work."""
         follower = self.scheduler.release(requester)
         if follower is not None:
             follower.load()
         self.schedule(requester)
 
     def go_on(self, requester: Requester) -> None:
-        """Begin the next request of a requester, or let others have their turn."""
         if requester.queue.has_work and not self.scheduler.contended(requester):
             requester.load()
         else:
@@ -98,7 +90,6 @@ class SendEngine(Line):
     # From the schedule queues to the port, one packet at a time.
 
     def _pump(self) -> None:
-        """Put processing units to work, as many as there are and requesters compete."""
         staging = self._staging
         while self._busy < self._units and self._asking < self.scheduler.competing:
             self._busy += 1
@@ -109,7 +100,6 @@ class SendEngine(Line):
                 staging.room.wait(staging.full, self)
 
     def _idle(self) -> None:
-        """Give back a unit and the room that nobody needs."""
         self._busy -= 1
         self._staging.room.release(self._staging.full)
 
@@ -122,7 +112,6 @@ class SendEngine(Line):
         self.sim.schedule(end, _Service(self, requester, end - service))
 
     def execute(self, requester: Requester, since_ps: int) -> None:
-        """Send the packet of a requester for which a processing unit is done."""
         wqe = requester.current
         ready = wqe is not None and requester.end.state is _RTS
         if wqe is not None and ready and wqe.opcode is _REGISTER:

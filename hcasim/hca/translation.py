@@ -27,11 +27,7 @@ class Access(IntFlag):
 
 
 class ByteWatch:
-    """Has something done when a byte is written.
-
-    Attributes:
-        address: of the byte.
-    """
+    """Has something done when the byte at an address is written."""
 
     __slots__ = ("_action", "address")
 
@@ -40,7 +36,6 @@ class ByteWatch:
         self._action = action
 
     def __call__(self, address: int, length: int) -> None:
-        """Learn that a range has been written."""
         if address <= self.address < address + length:
             self._action()
 
@@ -50,16 +45,11 @@ class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
     Attributes:
-        key: its local and remote key.
-        address: first byte.
-        length: bytes.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
-        on_adapter: whether it lies in the adapter's own memory.
         upper_offset: what the number of an entry of the table of tables is more than that of the
             block of pages it stands for; None if one table holds all.
         words: values of the 64-bit words that atomic operations have touched, by address.
-        listeners: told the address and length of what the adapter has written.
     """
 
     key: int
@@ -75,7 +65,6 @@ class Region:
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
 
     def covers(self, address: int, length: int) -> bool:
-        """Whether the whole range lies within the region."""
         return self.address <= address and address + length <= self.address + self.length
 
     def alike_until(self, address: int) -> int:
@@ -95,20 +84,17 @@ class Region:
         return end
 
     def watch(self, watched: int, action: Callable[[], None]) -> ByteWatch:
-        """Have something done whenever a byte is written; return the listener that does it."""
         watch = ByteWatch(watched, action)
         self.listeners.append(watch)
         return watch
 
     def watched(self, address: int, length: int) -> bool:
-        """Whether somebody is to be told that this range has been written."""
         for listener in self.listeners:
             if not isinstance(listener, ByteWatch) or 0 <= listener.address - address < length:
                 return True
         return False
 
     def written(self, address: int, length: int) -> None:
-        """Tell those who poll that this range has changed."""
         for listener in tuple(self.listeners):
             listener(address, length)
 
@@ -123,8 +109,7 @@ class TranslationTables:
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
         self._reach = adapter.mtt.reach
         self._regions: dict[int, Region] = {}
-        self._next_key = 1
-        self._next_mtt = 0
+        self._next_key, self._next_mtt = 1, 0
         # What was held in the same call of the simulator: lines of the MTT; MPT entries below 0.
         self._holds: set[int] = set()
         self._holds_in = -1
@@ -140,14 +125,6 @@ class TranslationTables:
         *,
         on_adapter: bool = False,
     ) -> Region:
-        """Enter a region into the tables.
-
-        Args:
-            address: first byte in virtual memory.
-            length: bytes.
-            page_size: bytes per MTT entry.
-            on_adapter: whether the memory is the adapter's own.
-        """
         offset = self._next_mtt - address // page_size
         rights = access.value
         region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
@@ -165,11 +142,9 @@ class TranslationTables:
         self._regions[region.key] = region
 
     def deregister(self, region: Region) -> None:
-        """Take a region out of the tables; later accesses through its key fail."""
         self._regions.pop(region.key, None)
 
     def hold(self, region: Region, address: int, length: int) -> None:
-        """Have the entries of a range on chip, if there is room, as if used before all others."""
         if self._sim.calls != self._holds_in:
             self._holds_in = self._sim.calls
             self._holds = set()
@@ -216,7 +191,6 @@ class TranslationTables:
         action: Callable[[*Args], None],
         *args: *Args,
     ) -> None:
-        """Call ``action(*args)`` once the MPT and MTT entries of the range are on chip."""
         first = last = address // region.page_size + region.entry_offset
         if length:
             last = (address + length - 1) // region.page_size + region.entry_offset
@@ -232,12 +206,7 @@ class TranslationTables:
             self.mpt.access(region.key, self._pages, first, last, action, args)
 
     def _below(
-        self,
-        upper: int,
-        page: int,
-        last: int,
-        action: Callable[[*Args], None],
-        args: tuple[*Args],
+        self, upper: int, page: int, last: int, action: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
         """Look a range up in the table that an entry of the table of tables points to."""
         self.mtt.access(upper, self._pages, page, last, action, args)
@@ -249,3 +218,43 @@ class TranslationTables:
             self.mtt.access(page, action, *args)
         else:
             self.mtt.access(page, self._pages, page + 1, last, action, args)
+
+
+class Ring:
+    """A queue in registered host memory: entries, a stride of bytes apart, used in turn."""
+
+    __slots__ = ("_first", "entries", "region", "stride")
+
+    def __init__(self, region: Region, offset: int, stride: int, entries: int) -> None:
+        self.region = region
+        self._first = region.address + offset
+        self.stride = stride
+        self.entries = entries
+
+    def address(self, index: int) -> int:
+        """Address of the entry that the ``index``-th use of the queue takes, counted from 0."""
+        return self._first + index % self.entries * self.stride
+
+
+@dataclass(frozen=True)
+class WorkQueueBuffer:
+    """How a send and a receive queue lie in one buffer: the receive queue first."""
+
+    send_entries: int
+    send_stride: int
+    receive_entries: int
+    receive_stride: int
+
+    @property
+    def send_offset(self) -> int:
+        return -(-self.receive_entries * self.receive_stride // self.send_stride) * self.send_stride
+
+    @property
+    def size(self) -> int:
+        return self.send_offset + self.send_entries * self.send_stride
+
+    def rings(self, memory: Region) -> tuple[Ring, Ring]:
+        return (
+            Ring(memory, self.send_offset, self.send_stride, self.send_entries),
+            Ring(memory, 0, self.receive_stride, self.receive_entries),
+        )

@@ -7,133 +7,78 @@ from functools import cache
 from typing import ClassVar, Final
 
 from hcasim.catalog.adapter_tables import Wqe
-from hcasim.engine.changes import Changes
+from hcasim.catalog.adapter_tables import WqeCache as CacheDescription
+from hcasim.engine import SetAssociativeCache
+from hcasim.engine.changes import Changes, declare
 from hcasim.fabric.packet import Opcode, Route
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.translation import Region
 
+DOORBELL_SIZE: Final = 8
+GRANULE: Final = 64
+"""Bytes of a work request that the processor writes to BlueFlame registers at once."""
 LONG: Final = 128
 """Packets of the shortest message in which a period is looked for."""
 CHECKPOINT: Final = 16
 """Packets from one checkpoint of such a message to the next."""
 
 
+@dataclass(slots=True, eq=False)
 class SendWqe:
     """A WQE of a send queue.
 
     Attributes:
-        length: bytes of the message.
-        size: bytes of the entry.
-        slot: where in the ring of its queue it lies.
-        route, remote_qpn: where a datagram goes.
+        size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
         operation: its number among all requests of a run, by which it can be followed.
-        is_atomic: whether it is a fetch-and-add or a compare-and-swap.
         awaits_response: whether it completes with a response that carries data.
         segment: bytes of data in each of its packets but the last.
         region: local memory, once the adapter has looked it up, or what is registered.
-        first_psn: sequence number of its first packet, once execution has begun.
-        packets: packets of the request (of the response, for a read), likewise; 0 before.
-        sent: packets of the request handed to the port so far.
+        fault: the error with which it completes when its turn comes, or None.
+        first_psn, packets: of the request, or of a read's response, once execution has begun.
+        sent, received: packets of the request handed to the port, and of the response here, so far.
         burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
-        received: packets of the response received so far.
         in_cqe: whether the data that has come back is in its completion.
         responded: whether it has been answered and may complete in its turn.
-        fault: the error with which it completes when its turn comes, or None.
     """
 
-    changes: ClassVar[Changes] = Changes(
-        counts="sent received wr_id operation posted slot first_psn"
-    )
+    opcode: Opcode
+    wr_id: int
+    length: int
+    address: int = 0
+    key: int = 0
+    remote_address: int = 0
+    remote_key: int = 0
+    inline: bool = False
+    signaled: bool = True
+    posted: int = 0
+    compare_add: int = 0
+    swap: int = 0
+    operation: int = 0
+    size: int = 0
+    slot: int = 0
+    route: Route | None = None
+    remote_qpn: int = 0
+    pages: int = 0
+    carried: bool = False
+    segment: int = 0
+    region: Region | None = None
+    fault: WCStatus | None = None
+    first_psn: int = -1
+    packets: int = 0
+    sent: int = 0
+    burst_sent: int = 0
+    received: int = 0
+    in_cqe: bool = False
+    responded: bool = False
+    is_atomic: bool = False
+    awaits_response: bool = False
 
-    __slots__ = (
-        "address",
-        "awaits_response",
-        "burst_sent",
-        "carried",
-        "compare_add",
-        "fault",
-        "first_psn",
-        "in_cqe",
-        "inline",
-        "is_atomic",
-        "key",
-        "length",
-        "opcode",
-        "operation",
-        "packets",
-        "pages",
-        "posted",
-        "received",
-        "region",
-        "remote_address",
-        "remote_key",
-        "remote_qpn",
-        "responded",
-        "route",
-        "segment",
-        "sent",
-        "signaled",
-        "size",
-        "slot",
-        "swap",
-        "wr_id",
-    )
-
-    def __init__(
-        self,
-        opcode: Opcode,
-        wr_id: int,
-        length: int,
-        address: int = 0,
-        key: int = 0,
-        remote_address: int = 0,
-        remote_key: int = 0,
-        inline: bool = False,
-        signaled: bool = True,
-        posted: int = 0,
-        compare_add: int = 0,
-        swap: int = 0,
-        operation: int = 0,
-        size: int = 0,
-        slot: int = 0,
-        route: Route | None = None,
-        remote_qpn: int = 0,
-        pages: int = 0,
-        carried: bool = False,
-        segment: int = 0,
-        region: Region | None = None,
-        fault: WCStatus | None = None,
-    ) -> None:
-        self.opcode = opcode
-        self.wr_id = wr_id
-        self.length = length
-        self.address = address
-        self.key = key
-        self.remote_address = remote_address
-        self.remote_key = remote_key
-        self.inline = inline
-        self.signaled = signaled
-        self.posted = posted
-        self.compare_add = compare_add
-        self.swap = swap
-        self.operation = operation
-        self.size = size
-        self.slot = slot
-        self.route = route
-        self.remote_qpn = remote_qpn
-        self.pages = pages
-        self.carried = carried
-        self.is_atomic = opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP
-        self.awaits_response = self.is_atomic or opcode is Opcode.RDMA_READ_REQUEST
-        self.segment = segment
-        self.region = region
-        self.first_psn = -1
-        self.packets = self.sent = self.burst_sent = self.received = 0
-        self.in_cqe = self.responded = False
-        self.fault = fault
+    def __post_init__(self) -> None:
+        self.is_atomic = self.opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
+        self.awaits_response = self.is_atomic or self.opcode is Opcode.RDMA_READ_REQUEST
 
     def reset(self) -> None:
         """Forget how far it has got, so that it can be sent again under the same numbers."""
@@ -142,7 +87,6 @@ class SendWqe:
         self.fault = None
 
     def ends(self) -> dict[str, int]:
-        """What the counts of packets may not reach unnoticed: the last packet, or a large page."""
         ends = {"sent": self.request_packets, "received": self.packets}
         if self.region is not None:
             for name, packets in (("sent", self.sent), ("received", self.received)):
@@ -153,57 +97,30 @@ class SendWqe:
 
     @property
     def request_packets(self) -> int:
-        """Packets that the requester sends for it."""
         return 1 if self.awaits_response else self.packets
 
 
+@dataclass(slots=True, eq=False)
 class ReceiveWqe:
-    """A WQE of a receive queue.
+    """A WQE of a receive queue, its number ``posted`` counted from 1.
 
     Attributes:
-        posted: its number among the requests of its queue, counted from 1.
-        length: bytes of the buffer.
         signaled: whether success makes a completion queue entry; a fault always does.
         region: the buffer's region once the adapter has looked it up.
-        received: bytes of the message so far.
-        in_cqe: whether the message is in its completion.
+        received: bytes of the message so far, which are in the completion if ``in_cqe``.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="received wr_id posted")
-
-    __slots__ = (
-        "address",
-        "in_cqe",
-        "key",
-        "length",
-        "posted",
-        "received",
-        "region",
-        "signaled",
-        "wr_id",
-    )
-
-    def __init__(
-        self,
-        wr_id: int,
-        posted: int,
-        address: int,
-        length: int,
-        key: int,
-        signaled: bool = True,
-    ) -> None:
-        self.wr_id = wr_id
-        self.posted = posted
-        self.address = address
-        self.length = length
-        self.key = key
-        self.signaled = signaled
-        self.region: Region | None = None
-        self.received = 0
-        self.in_cqe = False
+    wr_id: int
+    posted: int
+    address: int
+    length: int
+    key: int
+    signaled: bool = True
+    region: Region | None = None
+    received: int = 0
+    in_cqe: bool = False
 
     def ends(self) -> dict[str, int]:
-        """What the bytes of the message may not reach unnoticed."""
         end = self.length
         if self.region is not None:
             address = self.address + self.received
@@ -211,15 +128,51 @@ class ReceiveWqe:
         return {"received": end}
 
 
-@dataclass(frozen=True, slots=True)
-class EntryLayout:
-    """How entries of send queues are made up and lie in their ring.
+declare(SendWqe, counts="sent received wr_id operation posted slot first_psn")
+declare(ReceiveWqe, counts="received wr_id posted")
+
+
+class WqeCache:
+    """Which entries of requests that await a response have not had to leave the chip.
 
     Attributes:
-        stride: what sizes are multiples of.
-        packed: whether a ring is made of strides, of which an entry takes as many as it needs;
-            otherwise it is made of equal slots.
-        control, remote_address, data, atomic, inline_header, datagram: bytes of each segment.
+        service: occupancy of a receiving unit by a response that had to wait for its entry, in ps.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="misses")
+
+    def __init__(self, description: CacheDescription) -> None:
+        self.misses = 0
+        self.service = description.service
+        entries = description.entries
+        self._cache = SetAssociativeCache(entries, entries, description.policy)
+
+    def add(self, qpn: int, wqe: SendWqe) -> None:
+        self._cache.fill(_name(qpn, wqe))
+
+    def held(self, qpn: int, wqe: SendWqe) -> bool:
+        """Look up the entry of a request whose response is here; count it if it is not here."""
+        key = _name(qpn, wqe)
+        if self._cache.touch(key):
+            return True
+        self.misses += 1
+        self._cache.fill(key)
+        return False
+
+    def drop(self, qpn: int, wqe: SendWqe) -> None:
+        self._cache.discard(_name(qpn, wqe))
+
+
+def _name(qpn: int, wqe: SendWqe) -> int:
+    return wqe.posted << 24 | qpn
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLayout:
+    """How entries of send queues are made up of segments, in bytes, and lie in their ring.
+
+    A packed ring is made of strides, of which an entry takes as many as it needs, and any other of
+    equal slots, whose sizes are multiples of ``stride``.
     """
 
     stride: int
@@ -232,12 +185,7 @@ class EntryLayout:
     datagram: int = 48
 
     def size(self, opcode: Opcode, inline: int, datagram: bool = False) -> int:
-        """Bytes of an entry: a multiple of the stride.
-
-        Args:
-            inline: bytes of the data in the entry itself; below 0 if it points to the data.
-            datagram: whether it tells whom it goes to.
-        """
+        """Bytes of an entry with so many bytes inline; below 0 it points to the data."""
         size = self._ahead(opcode, datagram)
         if opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP:
             size += self.atomic
@@ -249,18 +197,11 @@ class EntryLayout:
         return max(0, room - self._ahead(opcode, datagram) - self.inline_header)
 
     def _ahead(self, opcode: Opcode, datagram: bool) -> int:
-        """Bytes of the segments that say what is done, and where."""
         size = self.control + (self.datagram if datagram else 0)
         return size if opcode is Opcode.SEND else size + self.remote_address
 
     def room(self, max_inline: int) -> int:
-        """Bytes of a slot that holds any entry: a power of two.
-
-        Args:
-            max_inline: bytes that a request may carry inline.
-
-        Source: Linux mthca_qp.c, which rounds the largest entry up to a power of two.
-        """
+        """Bytes of a slot that holds any entry: a power of two, as in Linux, mthca_qp.c."""
         fixed = self.control + self.remote_address
         largest = fixed + max(self.atomic + self.data, self.inline_header + max_inline)
         room = self.stride

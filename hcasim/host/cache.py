@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Final
 
 from hcasim.catalog.host import ProcessorCache as Description
-from hcasim.engine.replayed import AccessLog, later
+from hcasim.engine.cache import AccessLog, later
 
 BLOCK: Final = 256
 """Bytes that are held or not together: a few lines, so that long copies stay cheap to follow."""
@@ -22,13 +22,8 @@ class ProcessorCache:
     """The last-level cache of one socket, fully associative: what was used longest ago leaves.
 
     Writing back what its processors changed costs nothing here: what they write is charged once,
-    to the cache if it holds the place, and else to memory.
-
-    Args:
-        description: size in bytes, and of it what writes of devices may fill.
-
-    Attributes:
-        log: what devices have done, while somebody wants to know: (what, address, bytes, result).
+    to the cache if it holds the place, and else to memory. ``log`` has what devices have done,
+    (what, address, bytes, result), while somebody wants to know.
     """
 
     def __init__(self, description: Description) -> None:
@@ -46,7 +41,6 @@ class ProcessorCache:
 
     @property
     def full(self) -> bool:
-        """Whether nothing can come in without something else leaving."""
         return len(self._used) == self._blocks
 
     def holds(self, address: int, size: int) -> bool:
@@ -77,7 +71,6 @@ class ProcessorCache:
         return min(missed, size)
 
     def hold(self, address: int, size: int) -> None:
-        """Hold bytes, as far as there is room, as if they had been used before all others."""
         used = self._used
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
             if len(used) < self._blocks and block not in used and block not in self._written:
@@ -114,15 +107,18 @@ class ProcessorCache:
         trial = ProcessorCache(self._description)
         trial._used = self._used.copy()
         trial._written = self._written.copy()
+        return trial._go_on(accesses, steps, most)
+
+    def _go_on(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         for turn in range(1, most + 1):
             for what, address, size, result in later(accesses, steps, turn):
+                found = 0
                 if what == _LOOK:
-                    found = int(trial.holds(address, size))
+                    found = int(self.holds(address, size))
                 elif what == _PLACE:
-                    found = trial.place(address, size)
+                    found = self.place(address, size)
                 elif what == _FORGET:
-                    trial.invalidate(address, size)
-                    found = 0
+                    self.invalidate(address, size)
                 else:
                     return 0
                 if found != result:
@@ -130,7 +126,6 @@ class ProcessorCache:
         return most
 
     def _swept(self, sweep: range, displaces: bool, most: int) -> int:
-        """Periods in which all blocks of a sweep would be new, and each displace one or none."""
         used, written = self._used, self._written
         room = self._blocks_of_devices - len(written)
         number = len(sweep)
@@ -152,15 +147,9 @@ class ProcessorCache:
         return held // number
 
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
-        """Take what devices write, or forget it."""
         sweep = _sweep(accesses, steps)
         if sweep is None:
-            for turn in range(1, count + 1):
-                for what, address, size, _ in later(accesses, steps, turn):
-                    if what == _PLACE:
-                        self.place(address, size)
-                    elif what == _FORGET:
-                        self.invalidate(address, size)
+            self._go_on(accesses, steps, count)
             return
         written, most = self._written, self._blocks_of_devices
         end = sweep.stop + len(sweep) * count
@@ -179,7 +168,6 @@ class ProcessorCache:
         written.update(dict.fromkeys(new))
 
     def invalidate(self, address: int, size: int) -> None:
-        """Forget what has been written elsewhere."""
         if not self._used and not self._written:
             return
         if self.log is not None:

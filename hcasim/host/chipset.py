@@ -7,18 +7,16 @@ from typing import ClassVar
 
 from hcasim.catalog import Host as Description
 from hcasim.engine import Action, Args, Simulator
-from hcasim.engine.changes import Changes, alike
+from hcasim.engine.changes import Changes
 from hcasim.host.copying import Copies
 from hcasim.host.memory import SOCKET_BITS, Memory, Path
 from hcasim.host.upstream import Transfer, Upstream
 
 
-class _Fetch(Action):
+class _Fetch(Transfer):
     """A read that has come to memory, and will be answered when its latency is over."""
 
-    changes: ClassVar[Changes] = Changes(addresses="_address")
-
-    __slots__ = ("_address", "_copies", "_path", "_size", "_transfer")
+    __slots__ = ("_copies", "_path", "_transfer")
 
     block: ClassVar[str] = "Chipset"
 
@@ -27,38 +25,24 @@ class _Fetch(Action):
     ) -> None:
         self._copies = copies
         self._path = path
-        self._address = address
-        self._size = size
+        self.address = address
+        self.size = size
         self._transfer = transfer
 
-    def alike(self) -> int:
-        """Bytes after which such addresses are alike."""
-        return alike(self._address, self._size)
-
     def act(self) -> None:
-        """Answer it."""
         if self._copies.running:
             self._copies.advance()
-        size = self._size
-        self._transfer.fetched(self._path.transfer(size), self._address, size)
+        size = self.size
+        self._transfer.fetched(self._path.transfer(size), self.address, size)
 
 
 class Chipset(Upstream):
-    """The end of the way from a device, as its bus sees it.
-
-    Args:
-        description: latencies in ps.
-        socket: the one that the bus is attached to.
-    """
+    """The end of the way from a device, as its bus, attached to a socket, sees it."""
 
     changes: ClassVar[Changes] = Changes(times="_visible_at")
 
     def __init__(
-        self,
-        sim: Simulator,
-        description: Description,
-        socket: int,
-        memory: Memory,
+        self, sim: Simulator, description: Description, socket: int, memory: Memory
     ) -> None:
         self.sim = sim
         self._memory = memory
@@ -75,7 +59,6 @@ class Chipset(Upstream):
         self._hold = 0
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Fetch from memory: it answers as a whole."""
         path = self._from[address >> SOCKET_BITS]
         fetch = _Fetch(self._copies, path, address, size, transfer)
         self.sim.schedule(at_ps + self._read_latency + 2 * path.latency, fetch)
@@ -83,19 +66,13 @@ class Chipset(Upstream):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Store in memory, or in the cache of the socket where that takes what devices write."""
         if at_ps > self.sim.now:
             self.sim.call_at(at_ps, self._store, address, size, visible, transfer)
         else:
             self._store(address, size, visible, transfer)
 
     def _store(
-        self,
-        address: int,
-        size: int,
-        visible: Action | None,
-        transfer: Transfer,
-        later_ps: int = 0,
+        self, address: int, size: int, visible: Action | None, transfer: Transfer, later_ps: int = 0
     ) -> None:
         if self._copies.begun or self._ddio is not None:
             if self._copies.running:
@@ -120,5 +97,4 @@ class Chipset(Upstream):
             self.sim.schedule(visible_at, visible)
 
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
-        """The processor's store leaves the chipset."""
         self.sim.call_after(self._mmio_latency, then, *args)

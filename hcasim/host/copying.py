@@ -24,19 +24,10 @@ class Worker(Protocol):
 
 
 class Copy:
-    """A copy under way, in equal chunks.
+    """A copy under way, in equal chunks, which takes a worker's time and servers as it demands.
 
-    Args:
-        worker: whose time it takes.
-        done: succeeds at the end.
-        size: bytes, at least 1.
-        duration_ps: what it takes the core if memory is no slower.
-        demands: how long it uses each server in all, in ps.
-
-    Attributes:
-        left: chunks that have not begun.
-        next_at: when the next one begins, or the last one ends, in ps.
-        period: time in ps that a chunk takes while nobody else uses its servers.
+    The next of the chunks ``left`` begins, or the last ends, at ``next_at``, a ``period`` in ps
+    after the one before while nobody else uses its servers.
     """
 
     __slots__ = ("demands", "done", "left", "next_at", "period", "worker")
@@ -57,7 +48,6 @@ class Copy:
         self.next_at = 0
 
     def step(self, before: int) -> None:
-        """Begin a chunk, or all before a time if nobody else is served until then."""
         start = self.next_at
         count = min(self.left, -(-(before - start) // self.period))
         for server, _ in self.demands:
@@ -73,14 +63,10 @@ class Copy:
 
 
 class Copies:
-    """The copies of all cores of a host.
+    """The copies of all cores of a host, those running in the order of their begin.
 
     No event is spent on a chunk: whoever wants a memory controller, or its times, calls
     :meth:`advance`, and the chunks that have begun by then take their turns before.
-
-    Attributes:
-        begun: whether there has been any.
-        running: in the order in which they began.
     """
 
     def __init__(self, sim: Simulator) -> None:
@@ -89,7 +75,6 @@ class Copies:
         self.running: list[Copy] = []
 
     def begin(self, copy: Copy, latency_ps: int) -> None:
-        """Start a copy whose first byte is ``latency_ps`` away."""
         self.advance()
         now = self.sim.now
         copy.next_at = now + latency_ps
@@ -100,7 +85,6 @@ class Copies:
         copy.worker.busy_ps += self._expect(copy) - now
 
     def _expect(self, copy: Copy) -> int:
-        """Look again when it ends if nobody else wants its servers; return that time in ps."""
         end = copy.next_at + copy.left * copy.period
         self.sim.call_at(end, self._check, copy)
         return end
@@ -116,7 +100,6 @@ class Copies:
         copy.done.succeed()
 
     def advance(self) -> None:
-        """Begin all chunks that begin before now, in the order of their times."""
         now = self.sim.now
         while self.running:
             due = [copy for copy in self.running if copy.left and copy.next_at < now]

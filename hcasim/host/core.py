@@ -15,9 +15,6 @@ from hcasim.host.memory import SOCKET_BITS, Memory
 class Core:
     """A core owned by one simulated process; its work takes time and nothing preempts it.
 
-    Args:
-        number: among the cores of the host, which are shared out among the sockets.
-
     Attributes:
         busy_ps: time spent in calls so far, in ps; spinning in a poll loop is not counted.
         begun_ps: when it began its last piece of work, in ps.
@@ -48,11 +45,9 @@ class Core:
 
     @property
     def full(self) -> bool:
-        """Whether the cache of the socket has no room."""
         return self._memory.caches[self.socket].full
 
     def hold(self, address: int, size: int) -> None:
-        """Have bytes in the cache of the socket, if there is room, as if used before all others."""
         self._memory.caches[self.socket].hold(address, size)
 
     def copy(self, size: int, source: int, destination: int) -> Event:
@@ -78,12 +73,10 @@ class Core:
         return done
 
     def copies(self, pieces: Iterable[tuple[int, int, int]]) -> Generator[Event, object, None]:
-        """Copy pieces one after the other; what is in the cache takes no event of its own.
+        """Copy pieces (bytes, source, destination) one after the other.
 
-        All pieces up to the next that is not in the cache are looked up when the first begins.
-
-        Args:
-            pieces: size in bytes, source and destination of each.
+        What is in the cache takes no event of its own: all pieces up to the next that is not there
+        are looked up when the first begins.
         """
         hits = 0
         for size, source, destination in pieces:
@@ -106,8 +99,7 @@ class Core:
         """Have both ends of a copy in the cache of the socket.
 
         Returns:
-            What it takes the core in ps, how far away the first byte is in ps, and how long it
-            uses each server in ps.
+            In ps, what it takes the core, how far away the first byte is, and the use of servers.
         """
         self._memory.copies.begun = True
         near = self._memory.caches[self.socket]
@@ -119,10 +111,8 @@ class Core:
         latency = 0
         demands: dict[SerialServer, int] = {}
         if missed:
-            way_in, way_out = (
-                self._from[source >> SOCKET_BITS],
-                self._to[destination >> SOCKET_BITS],
-            )
+            way_in = self._from[source >> SOCKET_BITS]
+            way_out = self._to[destination >> SOCKET_BITS]
             for part, path in ((missed_in, way_in), (missed_out, way_out)):
                 if part:
                     latency = max(latency, path.latency)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import overload
-
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Simulator
 from hcasim.host.chipset import Chipset
 from hcasim.host.core import Core
-from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
-from hcasim.host.root_complex import RootComplex, says_more
+from hcasim.host.root_complex import Iommu, RootComplex, says_more
 
 
-class Cores(Sequence[Core]):
+class Cores:
     """The processors of a host; each is made when somebody has to do with it."""
 
     def __init__(self, sim: Simulator, description: Description, name: str, memory: Memory) -> None:
@@ -28,33 +24,16 @@ class Cores(Sequence[Core]):
     def __len__(self) -> int:
         return self._description.cpus
 
-    @overload
-    def __getitem__(self, number: int) -> Core: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> list[Core]: ...
-
-    def __getitem__(self, number: int | slice) -> Core | list[Core]:
-        places = range(len(self))[number]
-        return [self[one] for one in places] if isinstance(places, range) else self._core(places)
-
-    def _core(self, number: int) -> Core:
-        found = self._made.get(number)
-        if found is None:
+    def __getitem__(self, number: int) -> Core:
+        number = range(len(self))[number]
+        if number not in self._made:
             name = f"{self._name}.cpu{number}"
-            found = Core(self._sim, name, self._description, number, self._memory)
-            self._made[number] = found
-        return found
+            self._made[number] = Core(self._sim, name, self._description, number, self._memory)
+        return self._made[number]
 
 
 class Host:
-    """The machine around the adapter, built from its description.
-
-    Attributes:
-        memory: shared by all buses and cores.
-        iommu: that translates the addresses of devices; None if none does.
-        cores: one for each processor, the first ones in the first socket.
-    """
+    """The machine around the adapter: memory, perhaps an IOMMU, and cores, socket by socket."""
 
     def __init__(self, sim: Simulator, description: Description, name: str) -> None:
         self.sim = sim
@@ -68,12 +47,7 @@ class Host:
     def attach(
         self, socket: int = 0, port: RootPort | None = None, *, relaxed: bool = False
     ) -> Chipset:
-        """What a bus at this socket leads to.
-
-        Args:
-            port: the end of a PCI Express link.
-            relaxed: whether the device's writes may become visible in any order.
-        """
+        """What a bus at this socket leads to; that of PCI Express has a root port."""
         if port is None or not (self.iommu or says_more(self.description, port)):
             return Chipset(self.sim, self.description, socket, self.memory)
         return RootComplex(

@@ -14,11 +14,7 @@ SOCKET_BITS: Final = 40
 
 
 class Channel(SerialServer):
-    """Moves bytes at a bandwidth in B/s, one transfer after the other.
-
-    Attributes:
-        latency: of what comes behind it on a path, in ps.
-    """
+    """Moves bytes at a bandwidth in B/s, one transfer after the other; the path adds a latency."""
 
     __slots__ = ("_times", "_watchers", "latency", "rate")
 
@@ -31,11 +27,9 @@ class Channel(SerialServer):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Itself alone."""
         return (self,)
 
     def transfer(self, size: int) -> int:
-        """Move ``size`` bytes as soon as it is free; return when the last has passed, in ps."""
         duration = self._times.get(size)
         if duration is None:
             duration = self._times[size] = self.rate.time(size)
@@ -51,12 +45,7 @@ class Channel(SerialServer):
 
 
 class FarPath:
-    """What bytes pass between a socket and the memory of another one.
-
-    Args:
-        channels: the memory controller and the interconnect.
-        latency: of the interconnect, in ps.
-    """
+    """What bytes pass between a socket and the memory of another: controller and interconnect."""
 
     __slots__ = ("channels", "latency")
 
@@ -65,7 +54,6 @@ class FarPath:
         self.channels = channels
 
     def transfer(self, size: int) -> int:
-        """Move ``size`` bytes; return when the last one has passed, in ps."""
         last = 0
         for channel in self.channels:
             end = channel.transfer(size)
@@ -79,16 +67,10 @@ Path = Channel | FarPath
 
 
 class Memory:
-    """The memory of a host and what uses it.
+    """The memory of a host, its caches and its copies.
 
     Where sockets have a memory controller each, what leaves one passes its own link of the
     interconnect. Otherwise one controller serves all.
-
-    Attributes:
-        controllers: one, or one for each socket.
-        links: the interconnect, by the socket that data leave.
-        caches: one for each socket.
-        copies: those under way.
     """
 
     def __init__(self, sim: Simulator, description: Description, name: str) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import ClassVar, Final
 
 from hcasim.catalog import Host as Description
+from hcasim.catalog.host import Iommu as IommuDescription
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Action, CreditPool, SerialServer, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
-from hcasim.host.iommu import Iommu
 from hcasim.host.memory import Memory
 from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
 """Bytes of a cache line."""
-
-
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
 
@@ -44,6 +43,42 @@ class _Part(Transfer):
 _PART: Final = _Part()
 
 
+class Iommu:
+    """Translates addresses of devices; what was used longest ago leaves its IO-TLB.
+
+    Walks overlap: one begins an interval after the one before. A page that is being looked up is
+    not looked up again.
+    """
+
+    def __init__(self, sim: Simulator, description: IommuDescription, name: str) -> None:
+        self.sim = sim
+        self.walks = SerialServer(sim, name)
+        self.hits = self.misses = 0
+        self._entries = description.entries
+        self._page = description.page
+        self._latency = description.walk_latency
+        self._interval = description.walk_interval
+        self._ready: OrderedDict[int, int] = OrderedDict()
+
+    def translate(self, address: int, size: int) -> int:
+        known = int(self.sim.now)
+        ready = self._ready
+        for page in range(address // self._page, (address + size - 1) // self._page + 1):
+            at = ready.get(page)
+            if at is not None:
+                self.hits += 1
+                ready.move_to_end(page)
+            else:
+                self.misses += 1
+                begins = self.walks.reserve(self._interval) - self._interval
+                ready[page] = at = begins + self._latency
+                if len(ready) > self._entries:
+                    ready.popitem(last=False)
+            if at > known:
+                known = at
+        return known
+
+
 class RootComplex(Chipset):
     """A chipset that says more of itself than latencies.
 
@@ -53,11 +88,8 @@ class RootComplex(Chipset):
     begins when the writes before it are visible.
 
     Args:
-        port: of the root complex, that the bus is on.
-        iommu: whose translations devices use, or None.
         relaxed: whether the device's writes may become visible in any order, so that any number of
             them can be on their way.
-        name: prefix of the names of its resources.
     """
 
     changes: ClassVar[Changes] = Changes(times="_stored_from")
@@ -94,7 +126,6 @@ class RootComplex(Chipset):
             resources.keeps_waiting(self._slots.name, self._slots)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Take a read in its turn."""
         self.sim.call_at(at_ps, self._look_up, address, size, transfer)
 
     def _look_up(self, address: int, size: int, transfer: Transfer) -> None:
@@ -128,7 +159,6 @@ class RootComplex(Chipset):
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Store behind the writes before it, when its address is known and its turn has come."""
         if self._slots is None:
             self._translate(at_ps, address, size, visible, transfer)
             return
@@ -164,6 +194,5 @@ class RootComplex(Chipset):
             self._slots.release_at(self._visible_at, _lines(address, size))
 
     def counters(self) -> dict[str, int]:
-        """Look-ups of the IOMMU so far, of all its devices."""
         unit = self._iommu
         return {} if unit is None else {"iommu_hits": unit.hits, "iommu_misses": unit.misses}

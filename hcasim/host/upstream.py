@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 from hcasim.engine import Action, Args
+from hcasim.engine.changes import Changes, alike
 
 
 class Transfer(Action):
-    """A read or a write, as what it has been handed to sees it.
+    """A read or a write, as what it has been handed to sees it; it says what it waits for."""
 
-    Whoever makes it says which of the calls it waits for.
-    """
+    __slots__ = ("address", "size")
 
-    __slots__ = ()
+    changes: ClassVar[Changes] = Changes(addresses="address")
 
-    def act(self) -> None:
-        """Go on when its time has come."""
-        raise NotImplementedError
+    address: int
+    size: int
+
+    def alike(self) -> int:
+        return alike(self.address, self.size)
 
     def fetched(self, last_at: int, address: int, size: int) -> None:
-        """Learn that a part of what is read can begin to be passed on.
-
-        Args:
-            last_at: when its last byte is there, in ps.
-            address: of its first byte.
-            size: its bytes.
-        """
+        """Learn that a part can be passed on, whose last byte is there at ``last_at``, in ps."""
         raise NotImplementedError
 
     def taken(self, at_ps: int) -> None:
@@ -40,25 +37,17 @@ class Upstream(ABC):
 
     @abstractmethod
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
-        """Fetch ``size`` bytes for a request that arrives at ``at_ps``.
-
-        The transfer learns of each part, in the order of addresses.
-        """
+        """Fetch for a request that arrives at ``at_ps``, and tell of each part, by address."""
 
     @abstractmethod
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        """Write ``size`` bytes that arrive at ``at_ps``.
-
-        The transfer learns when their room is free again; ``visible`` is done when a polling
-        processor can see them.
-        """
+        """Write what arrives at ``at_ps``; ``visible`` is done when processors can see it."""
 
     @abstractmethod
     def mmio(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
         """Bring an access by the processor here, then call ``then(*args)``."""
 
     def counters(self) -> dict[str, int]:
-        """Transactions and bytes so far, by name."""
         return {}

@@ -19,11 +19,7 @@ _Algorithm = Callable[..., Steps]
 
 
 class Program:
-    """What all communicators of a program have in common.
-
-    Parameters:
-        algorithms: of collectives, by name, in place of what the stack's rules choose.
-    """
+    """What all communicators of a program have in common, such as algorithms chosen by name."""
 
     def __init__(self, algorithms: Mapping[str, str]) -> None:
         self.algorithms = algorithms
@@ -31,7 +27,6 @@ class Program:
         self._split: dict[tuple[int, int, int], int] = {}
 
     def new_context(self, parent: int, serial: int, color: int) -> int:
-        """Number of a communicator that is split off another, the same for all its members."""
         key = parent, serial, color
         if key not in self._split:
             self._split[key] = next(self._contexts)
@@ -47,10 +42,6 @@ class Comm(Messages):
     bytes, have one algorithm each: gather and scatter are linear, and the allgather is the ring of
     long parts (MPICH2 1.0.3, src/mpi/coll).
 
-    Parameters:
-        members: ranks in the whole program, by rank in the group.
-        context: tells its messages from those of other communicators.
-
     Attributes:
         algorithm: of the last collective; none before the first, and of one without data.
     """
@@ -59,26 +50,20 @@ class Comm(Messages):
         self, process: Process, members: Sequence[int], context: int, program: Program
     ) -> None:
         super().__init__(process, members, context)
-        self._calls = 0
-        self._splits = 0
+        self._calls = self._splits = 0
         self._program = program
 
     def subgroup(self, members: Sequence[int], number: int) -> Comm:
-        """Return a communicator of some, which all of them know already; takes no time.
+        """Return a communicator of some ranks, which all of them know already; takes no time.
 
         Parameters:
-            members: their ranks in this one, by rank in the other.
             number: tells it from others, the same for all its members.
         """
         context = self._program.new_context(self.context, -1 - number, 0)
         return Comm(self.process, [self.members[one] for one in members], context, self._program)
 
     def Split(self, color: int, key: int = 0) -> Generator[Event, object, Comm | None]:
-        """Make a communicator of those with the same color, in the order of key and rank.
-
-        Returns:
-            It, or None if ``color`` is negative.
-        """
+        """Make a communicator of those with the same color, if not below 0, by key and rank."""
         from numpy import array, empty
 
         self._splits += 1
@@ -140,7 +125,6 @@ class Comm(Messages):
             raise self.refusal("MPI_ERR_COUNT", call, found)
 
     def _result(self, call: str, own: Memory, result: Memory) -> Buffer:
-        """Where a reduction stores elements of the operands."""
         dtype, found = (getattr(memory, "dtype", None) for memory in (own, result))
         if dtype is not None and found is not None and found != dtype:
             wanted = f"found a result of {found}; needed: {dtype}, as the operand is"
@@ -153,7 +137,6 @@ class Comm(Messages):
             raise self.refusal("MPI_ERR_COUNT", call, f"{found}, as the operand has")
 
     def bcast(self, memory: Memory, root: int = 0, algorithm: str = "") -> Steps:
-        """Send what the root has to all."""
         self._root(root)
         at_root = self.rank == root
         buffer = self.buffer(memory) if at_root else self.target(memory, "bcast")
@@ -161,12 +144,10 @@ class Comm(Messages):
         yield from run(group, buffer, root)
 
     def barrier(self, algorithm: str = "") -> Steps:
-        """Wait until all have called it."""
         group, run = self._begin("barrier", 0, algorithm)
         yield from run(group)
 
     def allgather(self, own: Memory, gathered: Memory, algorithm: str = "") -> Steps:
-        """Give all what each has, in the order of ranks."""
         part, whole = self.buffer(own), self.target(gathered, "allgather")
         self._fits("allgather", whole, part)
         group, run = self._begin("allgather", part.size, algorithm)
@@ -176,9 +157,8 @@ class Comm(Messages):
         """Send a part to each and receive one from each, in the order of ranks."""
         out, into = self.buffer(outgoing), self.target(incoming, "alltoall")
         if out.size != into.size or out.size % self.size:
-            raise MPIError(
-                "MPI_ERR_COUNT", f"{out.size} and {into.size} bytes for {self.size} processes"
-            )
+            found = f"{out.size} and {into.size} bytes for {self.size} processes"
+            raise MPIError("MPI_ERR_COUNT", found)
         group, run = self._begin("alltoall", out.size // self.size, algorithm)
         yield from run(group, out, into)
 
@@ -189,12 +169,6 @@ class Comm(Messages):
         incoming: Memory,
         recv_counts: Sequence[int],
     ) -> Steps:
-        """Send each so many bytes and receive from each so many, one behind the other.
-
-        Raises:
-            MPIError: ``MPI_ERR_COUNT`` for counts of other processes, below 0, or that together are
-                more than the buffer.
-        """
         out, into = self.buffer(outgoing), self.target(incoming, "alltoallv")
         sends = self._parts("alltoallv", out, send_counts, "{} bytes to send")
         recvs = self._parts("alltoallv", into, recv_counts, "{} bytes to receive")
@@ -208,7 +182,6 @@ class Comm(Messages):
         root: int = 0,
         algorithm: str = "",
     ) -> Steps:
-        """Combine what all have at the root."""
         self._root(root)
         operand = self.buffer(own)
         place = self._result("reduce", own, result) if self.rank == root else None
@@ -220,13 +193,8 @@ class Comm(Messages):
         yield from run(group, into, _on_bytes(operation, own), root)
 
     def allreduce(
-        self,
-        own: Memory,
-        result: Memory,
-        operation: Operation | None = None,
-        algorithm: str = "",
+        self, own: Memory, result: Memory, operation: Operation | None = None, algorithm: str = ""
     ) -> Steps:
-        """Combine what all have at all."""
         operand, into = self.buffer(own), self._result("allreduce", own, result)
         self._as_long("allreduce", operand, into)
         group, run = self._begin("allreduce", operand.size, algorithm, own)
@@ -234,13 +202,8 @@ class Comm(Messages):
         yield from run(group, into, _on_bytes(operation, own))
 
     def reduce_scatter(
-        self,
-        own: Memory,
-        result: Memory,
-        operation: Operation | None = None,
-        algorithm: str = "",
+        self, own: Memory, result: Memory, operation: Operation | None = None, algorithm: str = ""
     ) -> Steps:
-        """Combine what all have, and give each an equal part of it."""
         operands, into = self.buffer(own), self._result("reduce_scatter", own, result)
         self._fits("reduce_scatter", operands, into)
         group, run = self._begin("reduce_scatter", operands.size, algorithm, own)
@@ -249,7 +212,6 @@ class Comm(Messages):
     def gather(
         self, own: Memory, gathered: Memory = None, root: int = 0, algorithm: str = ""
     ) -> Steps:
-        """Give the root what each has, in the order of ranks."""
         self._root(root)
         part = self.buffer(own)
         whole = self.target(gathered, "gather") if self.rank == root else None
@@ -259,7 +221,6 @@ class Comm(Messages):
         yield from run(group, part, whole, root)
 
     def scatter(self, parts: Memory, own: Memory, root: int = 0, algorithm: str = "") -> Steps:
-        """Give each its part of what the root has, in the order of ranks."""
         self._root(root)
         part = self.target(own, "scatter")
         whole = self.buffer(parts) if self.rank == root else None
@@ -271,11 +232,6 @@ class Comm(Messages):
     def gatherv(
         self, own: Memory, gathered: Memory = None, counts: Sequence[int] = (), root: int = 0
     ) -> Steps:
-        """Give the root what each has, in the order of ranks.
-
-        Raises:
-            MPIError: ``MPI_ERR_COUNT`` at the root for counts that do not fit.
-        """
         self._root(root)
         part = self.buffer(own)
         parts = None
@@ -285,11 +241,6 @@ class Comm(Messages):
         yield from rooted.gatherv_linear(self._group("gatherv"), part, parts, root)
 
     def scatterv(self, parts: Memory, counts: Sequence[int], own: Memory, root: int = 0) -> Steps:
-        """Give each its part of what the root has, in the order of ranks.
-
-        Raises:
-            MPIError: ``MPI_ERR_COUNT`` at the root for counts that do not fit.
-        """
         self._root(root)
         part = self.target(own, "scatterv")
         outgoing = None
@@ -299,11 +250,6 @@ class Comm(Messages):
         yield from rooted.scatterv_linear(self._group("scatterv"), outgoing, part, root)
 
     def allgatherv(self, own: Memory, gathered: Memory, counts: Sequence[int]) -> Steps:
-        """Give all what each has, in the order of ranks.
-
-        Raises:
-            MPIError: ``MPI_ERR_COUNT`` for counts that do not fit.
-        """
         part = self.buffer(own)
         parts = self._parts("allgatherv", self.target(gathered, "allgatherv"), counts)
         self._own("allgatherv", part, counts)

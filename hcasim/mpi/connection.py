@@ -21,20 +21,12 @@ _MATCHED: Final = (Kind.EAGER, Kind.RTS)
 
 
 class Connection:
-    """One end of what joins two processes.
-
-    Parameters:
-        process: whose end it is.
-        delivery: of that process.
-        library: the MPI library of both.
-        cq: takes the completions of this end.
-        shared: whether they are on one node and the library has a way through its memory.
+    """One end of what joins two processes, and its ``peer`` is the other.
 
     Attributes:
-        peer: the other end.
+        shared: whether they are on one node and the library has a way through its memory.
         channels: all ways of packets, in the order that both ends have.
-        messages: sent to the other process.
-        sent_bytes: of those messages.
+        messages, sent_bytes: sent to the other process so far.
     """
 
     peer: Connection
@@ -64,8 +56,7 @@ class Connection:
         self.channels = [channel for channels in self._of_lane for channel in channels]
         self.messages = self.sent_bytes = 0
         self._backlog: deque[tuple[MpiPacket, int]] = deque()
-        self._sequence = 0
-        self._expected = 0
+        self._sequence = self._expected = 0
         self._early: dict[int, tuple[MpiPacket, Incoming]] = {}
         self._under_way = 0
         self._announced: deque[Send] = deque()
@@ -74,7 +65,6 @@ class Connection:
         self._like: tuple[int, int, int | str] | None = None
 
     def connect(self, peer: Connection) -> None:
-        """Join this end to the other."""
         self.peer = peer
         for mine, theirs in zip(self.lanes, peer.lanes, strict=True):
             mine.qp.connect(theirs.qp)
@@ -82,11 +72,7 @@ class Connection:
             own.peer = other
 
     def turns(self, size: int) -> Iterator[Turns]:
-        """The queues and buffers that are used in turn.
-
-        Parameters:
-            size: bytes of the messages that go through them.
-        """
+        """The queues and buffers that messages of so many bytes use in turn."""
         header = self.library.header
         wire = header.control if size > self.eager_limit else header.size + size
         for channel in self.channels:
@@ -114,7 +100,6 @@ class Connection:
         return packet.size + (header.cached if like == self._like else header.size)
 
     def start(self, send: Send, source: int) -> Steps:
-        """Begin to send a message from a rank of a communicator."""
         size = send.buffer.size
         self.messages += 1
         self.sent_bytes += size
@@ -137,22 +122,18 @@ class Connection:
             yield from send.rendezvous.announce(self, send)
 
     def over(self) -> None:
-        """A message that the receiver was asked for has gone."""
         self._under_way -= 1
         if self._announced:
             self.process.arrive(self.announce)
 
     @property
     def piece(self) -> int:
-        """Most bytes of data in a packet, by whichever channel it goes."""
         return min(channel.capacity for channel in self.channels)
 
     def divided(self, size: int) -> int:
-        """Parts that a message has."""
         return len(self.lanes) if size > self.library.rails.threshold else 1
 
     def parts(self, size: int) -> list[tuple[int, int, int]]:
-        """Lane, offset and bytes of each part of a message."""
         number = self.divided(size)
         if number == 1:
             return [(self.next_lane(), 0, size)]
@@ -163,18 +144,15 @@ class Connection:
         ]
 
     def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps:
-        """Post a request on a lane; wait for room in its send queue if there is none."""
         yield from self.lanes[lane].post(wr, poster, what)
 
     def next_lane(self) -> int:
-        """The lane of a message that is not divided."""
         if self.library.rails.small == "first" or self.shared:
             return 0
         self._turn += 1
         return self._turn % len(self.lanes)
 
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
-        """Send a packet, or keep it until there is room for it."""
         channel = None if self._backlog else self._choose(lane)
         if channel is None:
             self._backlog.append((packet, lane))
@@ -182,10 +160,7 @@ class Connection:
             yield from self._post(packet, channel)
 
     def _choose(self, lane: int) -> Channel | None:
-        for channel in self._of_lane[lane]:
-            if channel.ready:
-                return channel
-        return None
+        return next((channel for channel in self._of_lane[lane] if channel.ready), None)
 
     def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
@@ -197,7 +172,6 @@ class Connection:
             packet.send.completed()
 
     def _stamp(self, packet: MpiPacket) -> None:
-        """Have a packet carry the credits that are owed, and the critical path."""
         packet.credits = tuple(one.owed if one.piggybacks else 0 for one in self.channels)
         for channel in self.channels:
             if channel.piggybacks:
@@ -208,11 +182,9 @@ class Connection:
 
     @property
     def blocked(self) -> bool:
-        """Whether packets wait for room."""
         return bool(self._backlog)
 
     def flush(self) -> Steps:
-        """Send what has waited for room, as far as there is some."""
         while self._backlog:
             packet, lane = self._backlog[0]
             channel = self._choose(lane)
@@ -222,7 +194,6 @@ class Connection:
             yield from self._post(packet, channel)
 
     def sent(self, packet: MpiPacket) -> None:
-        """The adapter has completed a packet."""
         if packet.send is None:
             return
         if (packet.kind is Kind.FIN and packet.recv is not None) or (
@@ -233,7 +204,6 @@ class Connection:
     # In.
 
     def receive(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        """Deal with a packet, and with those that came before their turn."""
         packet.way = self
         if packet.mark is not None and self.process.path is not None:
             self.process.path.adopt(packet.mark, MESSAGES)
@@ -258,8 +228,9 @@ class Connection:
         process = self.process
         yield process.context.core.work(self.library.calls.packet)
         if process.context.probe.listeners:
-            step = "matching" if packet.kind in _MATCHED else f"handle {packet.kind.value}"
-            process.context.probe.event(step, 0, packet)
+            process.tell(
+                "matching" if packet.kind in _MATCHED else f"handle {packet.kind.value}", packet
+            )
         match packet.kind:
             case Kind.EAGER | Kind.RTS:
                 yield from self._delivery.match(packet, channel)
@@ -278,7 +249,6 @@ class Connection:
                     packet.send.completed()
 
     def _tell(self, channel: Incoming) -> Steps:
-        """Give credits back by a packet of their own, or write them to the peer."""
         if isinstance(channel, Queue) and not channel.piggybacks:
             yield from channel.write_credits()
             return

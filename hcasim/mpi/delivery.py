@@ -1,13 +1,16 @@
-"""The receives of a process, and the messages for them: of others, and its own to itself."""
+"""Which message belongs to which receive of a process, and how it gets there."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator
+from itertools import count
 
 from hcasim.engine import Event
 from hcasim.mpi.heap import Buffer
-from hcasim.mpi.matching import Matching
 from hcasim.mpi.message import (
+    ANY_SOURCE,
+    ANY_TAG,
     Incoming,
     Kind,
     MPIError,
@@ -19,35 +22,84 @@ from hcasim.mpi.message import (
     Worker,
 )
 
+_Key = tuple[int, int, int]
+
+
+class Matching:
+    """Receives without a message and messages without a receive, of one process.
+
+    A message takes the receive that was posted first among those that fit, and a receive the
+    message that came first; so messages of one sender never overtake each other (MPI 3.1, section
+    3.5). Those without wildcards are found by context, source and tag in constant time.
+    """
+
+    def __init__(self) -> None:
+        self.serials = count()
+        self._posted: dict[_Key, deque[Recv]] = {}
+        self._wild: list[Recv] = []
+        self._unexpected: dict[_Key, deque[tuple[int, MpiPacket]]] = {}
+
+    def post(self, recv: Recv) -> MpiPacket | None:
+        packet = self.probe(recv)
+        if packet is not None:
+            key = (packet.context, packet.source, packet.tag)
+            waiting = self._unexpected[key]
+            waiting.popleft()
+            if not waiting:
+                del self._unexpected[key]
+            return packet
+        if recv.peer == ANY_SOURCE or recv.tag == ANY_TAG:
+            self._wild.append(recv)
+        else:
+            key = (recv.context, recv.peer, recv.tag)
+            self._posted.setdefault(key, deque()).append(recv)
+        return None
+
+    def probe(self, recv: Recv) -> MpiPacket | None:
+        """The first message that belongs to a receive, if there is one."""
+        if recv.peer != ANY_SOURCE and recv.tag != ANY_TAG:
+            waiting = self._unexpected.get((recv.context, recv.peer, recv.tag))
+            return waiting[0][1] if waiting else None
+        firsts = (waiting[0] for waiting in self._unexpected.values())
+        fitting = [first for first in firsts if recv.matches(first[1])]
+        return min(fitting, key=lambda one: one[0])[1] if fitting else None
+
+    def arrive(self, packet: MpiPacket) -> Recv | None:
+        key = (packet.context, packet.source, packet.tag)
+        exact = self._posted.get(key)
+        found = exact[0] if exact else None
+        for recv in self._wild:
+            if recv.matches(packet):
+                if found is None or recv.serial < found.serial:
+                    self._wild.remove(recv)
+                    return recv
+                break
+        if found is None:
+            self._unexpected.setdefault(key, deque()).append((next(self.serials), packet))
+        elif exact is not None:
+            exact.popleft()
+            if not exact:
+                del self._posted[key]
+        return found
+
 
 class Delivery:
-    """Brings messages and receives together, and the data to where they are wanted.
-
-    Parameters:
-        process: whose receives they are.
-        call_ps: what a call to receive takes.
-
-    Attributes:
-        matching: receives without a message, and messages without a receive.
-    """
+    """Brings messages and receives together, and the data to where they are wanted."""
 
     def __init__(self, process: Worker, call_ps: int) -> None:
         self.process = process
         self.matching = Matching()
         self._core = process.context.core
-        self._probe = process.context.probe
         self._call_ps = call_ps
 
     def irecv(
         self, buffer: Buffer, source: int, tag: int, context: int
     ) -> Generator[Event, object, Recv]:
-        """Begin to receive from a rank of a communicator."""
         recv = Recv(self.process, buffer, source, tag, context, next(self.matching.serials))
         if self.process.recorder is not None:
             self.process.recorder.receives(recv)
         yield self._core.work(self._call_ps)
-        if self._probe.listeners:
-            self._probe.event("call recv", 0, recv)
+        self.process.tell("call recv", recv)
         packet = self.matching.post(recv)
         if packet is None:
             return recv
@@ -56,15 +108,13 @@ class Delivery:
         else:
             self.check(recv, packet.size)
             if packet.size:
-                place = self.process.heap.scratch(packet.size).address
-                yield self._core.copy(packet.size, place, buffer.address)
-                if self._probe.listeners:
-                    self._probe.event("copy out", 0, packet)
+                yield from self._copy(
+                    packet, self.process.heap.scratch(packet.size).address, buffer
+                )
             self.fill(recv, packet)
         return recv
 
     def match(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        """Find where a message goes."""
         recv = self.matching.arrive(packet)
         if packet.kind is Kind.RTS:
             yield from channel.release(packet)
@@ -75,15 +125,16 @@ class Delivery:
             self.check(recv, packet.size)
         if packet.size:
             to = self.process.heap.scratch(packet.size) if recv is None else recv.buffer
-            yield self._core.copy(packet.size, channel.place(packet), to.address)
-            if self._probe.listeners:
-                self._probe.event("copy out", 0, packet)
+            yield from self._copy(packet, channel.place(packet), to)
         yield from channel.release(packet)
         if recv is not None:
             self.fill(recv, packet)
 
+    def _copy(self, packet: MpiPacket, source: int, to: Buffer) -> Steps:
+        yield self._core.copy(packet.size, source, to.address)
+        self.process.tell("copy out", packet)
+
     def fill(self, recv: Recv, packet: MpiPacket) -> None:
-        """A message is where it was wanted."""
         recv.buffer.put(packet.data)
         recv.status = Status(packet.source, packet.tag, packet.size)
         recv.finish()
@@ -97,22 +148,15 @@ class Delivery:
         yield from send.rendezvous.accept(recv, send, packet)
 
     def check(self, recv: Recv, size: int) -> None:
-        """Raise an MPIError if a message is longer than its receive."""
         if size > recv.buffer.size:
-            raise MPIError(
-                "MPI_ERR_TRUNCATE",
-                f"rank {self.process.rank}: a message of {size} bytes; "
-                f"the receive has {recv.buffer.size}",
-            )
+            found = f"a message of {size} bytes; the receive has {recv.buffer.size}"
+            raise MPIError("MPI_ERR_TRUNCATE", f"rank {self.process.rank}: {found}")
 
     def take_data(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        """Copy a piece of a message to its place."""
         recv = packet.recv
         assert recv is not None
         to = recv.buffer.part(packet.offset, packet.size)
-        yield self._core.copy(packet.size, channel.place(packet), to.address)
-        if self._probe.listeners:
-            self._probe.event("copy out", 0, packet)
+        yield from self._copy(packet, channel.place(packet), to)
         yield from channel.release(packet)
         to.put(packet.data)
         recv.missing -= packet.size
@@ -125,14 +169,6 @@ class Itself:
 
     If none does, a short one is put aside, and a long one stays where it is until one comes.
     Source: MVAPICH 1.x, MPID_VIA_self_start and MPID_VIA_self_finish.
-
-    Parameters:
-        delivery: the receives of the process.
-        eager_limit: bytes of the longest short one.
-
-    Attributes:
-        messages: sent.
-        sent_bytes: of those messages.
     """
 
     def __init__(self, delivery: Delivery, eager_limit: int) -> None:
@@ -141,7 +177,6 @@ class Itself:
         self.messages = self.sent_bytes = 0
 
     def start(self, send: Send, source: int) -> Steps:
-        """Begin to send a message from a rank of a communicator."""
         delivery, buffer = self._delivery, send.buffer
         self.messages += 1
         self.sent_bytes += buffer.size
@@ -159,7 +194,6 @@ class Itself:
             send.finish()
 
     def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
-        """A message and its receive have met."""
         yield from self._copy(send.buffer, recv.buffer)
         packet.data = send.buffer.take(send.buffer.size)
         packet.size = send.buffer.size
@@ -167,14 +201,13 @@ class Itself:
         send.finish()
 
     def over(self) -> None:
-        """A long message has gone."""
+        """Nothing waits until a long message has gone."""
 
     def _copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size:
             process = self._delivery.process
-            context, begin = process.context, process.sim.now
-            yield context.core.copy(source.size, source.address, to.address)
-            if context.probe.listeners:
-                context.probe.event("copy", 0)
+            begin = process.sim.now
+            yield process.context.core.copy(source.size, source.address, to.address)
+            process.tell("copy")
             if process.recorder is not None:
                 process.recorder.computed(process.sim.now - begin)

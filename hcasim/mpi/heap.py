@@ -15,14 +15,7 @@ Bytes: TypeAlias = "NDArray[np.uint8]"
 
 
 class Buffer:
-    """Memory of a process, with or without contents.
-
-    Attributes:
-        address: of the first byte.
-        size: bytes.
-        data: its bytes as a NumPy array of ``uint8`` that is written in place, or None if only
-            sizes matter.
-    """
+    """Memory of a process: its bytes are an array of ``uint8``, or None if only sizes matter."""
 
     __slots__ = ("address", "data", "size")
 
@@ -32,35 +25,26 @@ class Buffer:
         self.data = data
 
     def part(self, offset: int, size: int) -> Buffer:
-        """The ``size`` bytes that begin ``offset`` bytes behind the first."""
         data = None if self.data is None else self.data[offset : offset + size]
         return Buffer(self.address + offset, size, data)
 
     def block(self, each: int, first: int, number: int = 1) -> Buffer:
-        """The blocks of ``each`` bytes from one on; the last may be shorter or empty."""
         start, end = min(self.size, first * each), min(self.size, (first + number) * each)
         return self.part(start, end - start)
 
     def blocks(self, each: int, count: int) -> list[Buffer]:
-        """Its first blocks of ``each`` bytes."""
         return [self.block(each, number) for number in range(count)]
 
     def take(self, size: int) -> Bytes | None:
-        """A copy of the first bytes, as they are now; None if only sizes matter."""
         return None if self.data is None else self.data[:size].copy()
 
     def put(self, data: Bytes | None) -> None:
-        """Store bytes at the beginning."""
         if data is not None and self.data is not None:
             self.data[: len(data)] = data
 
 
 class Heap:
-    """The memory of a process.
-
-    Parameters:
-        node: where it runs.
-    """
+    """The memory of a process on a node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -70,21 +54,15 @@ class Heap:
         self._arrays: dict[int, Buffer] = {}
 
     def allocate(self, size: int, data: Bytes | None = None) -> Buffer:
-        """Fresh memory, from the beginning of a page on."""
         return Buffer(self._node.allocate(max(size, 1)), size, data)
 
     def scratch(self, size: int) -> Buffer:
-        """Memory for what has no other place."""
         if self._scratch.size < size:
             self._scratch = self.allocate(max(size, 2 * self._scratch.size))
         return self._scratch.part(0, size)
 
     def temporary(self, size: int, number: int, data: Bytes | None = None) -> Buffer:
-        """Memory of a collective call: the same that another call has had.
-
-        Parameters:
-            number: how many of this size the call has already.
-        """
+        """Memory of a collective call, the ``number``-th of this size, as other calls have had."""
         place = self._temporaries.get((size, number))
         if place is None:
             place = self._temporaries[size, number] = self.allocate(size).address

@@ -20,12 +20,7 @@ Main = Callable[[Comm], Generator[Event, object, Any]]
 
 
 class DeadlockError(Exception):
-    """No process can go on.
-
-    Attributes:
-        waiting: for each process that waits, what it waits for.
-        ended: ranks of those that wait for nothing more.
-    """
+    """No process can go on: what each that waits waits for, by rank, and which have ended."""
 
     def __init__(self, waiting: dict[int, str], ended: list[int]) -> None:
         super().__init__(waiting, ended)
@@ -44,14 +39,12 @@ class Job:
     Connections are made when they are first used, in no time.
 
     Parameters:
-        cluster: where they run.
         per_node: processes on each node, each on a core of its own.
         placement: "block" fills a node before the next, "cyclic" deals processes out in turn.
         algorithms: of collectives, by name, in place of what the stack's rules choose.
         count: processes in all; as many as there are places without it.
 
     Attributes:
-        processes: by rank.
         worlds: the communicator of all processes, as each of them has it.
 
     Raises:
@@ -102,7 +95,6 @@ class Job:
         self.worlds = [Comm(process, everyone, 0, program) for process in self.processes]
 
     def connect(self, process: Process, rank: int) -> Connection:
-        """Join a process to another one of the program."""
         other = self.processes[rank]
         near = process.node is other.node and process.library.shared is not None
         mine = Connection(process, process.delivery, process.library, process.cq, near)
@@ -114,11 +106,7 @@ class Job:
         return mine
 
     def settle(self, size: int) -> None:
-        """Have queues and buffers in the caches as after many more messages like those so far.
-
-        Parameters:
-            size: bytes of those messages.
-        """
+        """Have the caches as after many more messages of so many bytes like those so far."""
         found: dict[int, list[Process]] = {}
         for process in self.processes:
             found.setdefault(process.node.index, []).append(process)
@@ -135,11 +123,10 @@ class Job:
             settle(turns, caches)
 
     def run(self, main: Main) -> list[Any]:
-        """Run a program in all processes to its end; return what each returns.
+        """Run a program, a generator, in all processes to its end; return what each returns.
 
         Raises:
             DeadlockError: no process can go on.
-            MPIError: ``MPI_ERR_ARG`` for a program that is no generator.
         """
         programs = [main(comm) for comm in self.worlds]
         for one in programs:

@@ -34,15 +34,10 @@ def tell_post(probe: Probe, operation: int, what: MpiPacket | str) -> None:
 
 
 class Lane:
-    """One queue pair of a connection.
-
-    Parameters:
-        cq: takes its completions.
-        port: of the adapter, from 0.
+    """One queue pair of a connection, over a port of the adapter, from 0.
 
     Attributes:
         received: deals with a packet in its receive queue.
-        max_inline: bytes that a request may carry inside.
         receives: packets that may wait in its receive queue, as far as the adapter takes so many.
     """
 
@@ -72,11 +67,6 @@ class Lane:
         self._posted: deque[tuple[Poster | None, Any, int, Mark | None]] = deque()
 
     def post(self, wr: SendWR, poster: Poster | None, what: MpiPacket | str) -> Steps:
-        """Post a request; wait for room in the send queue if there is none.
-
-        Parameters:
-            poster: is told when it has completed, if that says what no other completion will say.
-        """
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
         process = self.way.process
@@ -88,11 +78,9 @@ class Lane:
 
     @property
     def oldest(self) -> int:
-        """Number of the operation that is the next to complete."""
         return self._posted[0][2]
 
     def completed(self) -> None:
-        """The oldest request has completed."""
         poster, what, _, mark = self._posted.popleft()
         path = self.way.process.path
         if path is not None and mark is not None:

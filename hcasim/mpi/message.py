@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Protocol
 
@@ -22,11 +22,7 @@ ANY_TAG: Final = -2
 
 
 class MPIError(Exception):
-    """An MPI call failed.
-
-    Attributes:
-        name: of the error class, such as ``MPI_ERR_TRUNCATE``.
-    """
+    """An MPI call failed; `name` is that of the error class, such as ``MPI_ERR_TRUNCATE``."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(name, message)
@@ -91,27 +87,19 @@ class Worker(Protocol):
     def drain(self) -> Steps: ...
     def wait(self, request: Request) -> Steps: ...
     def look(self) -> Steps: ...
+    def tell(self, step: str, what: object = "") -> None: ...
 
 
 class Acceptor(Protocol):
-    """How a receiver gets a message that it was asked for."""
+    """How a receiver gets a message that it was asked for, once it knows where that goes."""
 
-    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps:
-        """The receiver knows where the announced message goes."""
-
-
-class Announcer(Protocol):
-    """What asks receivers for messages."""
-
-    def over(self) -> None:
-        """A message that the receiver was asked for has gone."""
+    def accept(self, recv: Recv, send: Send, packet: MpiPacket) -> Steps: ...
 
 
 class Poster(Protocol):
     """What is told when its work request has completed."""
 
-    def completed(self, what: Any, /) -> None:
-        """The adapter is done with it."""
+    def completed(self, what: Any, /) -> None: ...
 
 
 class Incoming(Protocol):
@@ -124,6 +112,12 @@ class Incoming(Protocol):
     def piggybacks(self) -> bool: ...
     def place(self, packet: MpiPacket) -> int: ...
     def release(self, packet: MpiPacket) -> Steps: ...
+
+
+class Announcer(Protocol):
+    """What asks receivers for messages, and is told when one has gone."""
+
+    def over(self) -> None: ...
 
 
 class Way(Announcer, Protocol):
@@ -147,56 +141,40 @@ class Way(Announcer, Protocol):
     def sent(self, packet: MpiPacket) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
 class MpiPacket:
     """One packet between two processes.
 
     Attributes:
-        source: rank of the sender in the communicator.
-        context: of the communicator.
-        size: bytes of the message that it carries.
-        data: them, if contents matter.
+        size: bytes of the message that it carries, ``data`` if contents matter, from ``offset`` on.
         buffer: where the sender has them until they are copied.
-        offset: of them in the message.
-        way: the end of the connection by which it came in.
-        send: the request that it belongs to at the sender of the message.
-        recv: and at its receiver.
+        send, recv: the requests that it belongs to at the sender and at the receiver of a message.
         target: where the peer may write or read, and with which key.
         credits: of each channel, given back with it.
         sequence: its number among those to the peer that have to be dealt with in order.
         slot: its number among those of its channel.
         mark: the critical path up to its sending, if somebody wants to know.
         operation: number under which probes tell of its way, if somebody listens.
+        way: the end of the connection by which it came in.
     """
 
-    way: Way
-
-    def __init__(
-        self,
-        kind: Kind,
-        source: int = 0,
-        tag: int = 0,
-        context: int = 0,
-        size: int = 0,
-        buffer: Buffer | None = None,
-        send: Send | None = None,
-        recv: Recv | None = None,
-    ) -> None:
-        self.kind = kind
-        self.source = source
-        self.tag = tag
-        self.context = context
-        self.size = size
-        self.buffer = buffer
-        self.data: Bytes | None = None
-        self.offset = 0
-        self.send = send
-        self.recv = recv
-        self.target: tuple[int, int] = (0, 0)
-        self.credits: tuple[int, ...] = ()
-        self.sequence = 0
-        self.slot = 0
-        self.mark: Mark | None = None
-        self.operation = 0
+    kind: Kind
+    source: int = 0
+    tag: int = 0
+    context: int = 0
+    size: int = 0
+    buffer: Buffer | None = None
+    send: Send | None = None
+    recv: Recv | None = None
+    data: Bytes | None = None
+    offset: int = 0
+    target: tuple[int, int] = (0, 0)
+    credits: tuple[int, ...] = ()
+    sequence: int = 0
+    slot: int = 0
+    mark: Mark | None = None
+    operation: int = 0
+    way: Way = field(init=False)
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.size} B"
@@ -217,7 +195,6 @@ class Request:
     Attributes:
         done: whether the process may use the buffer again.
         told: whether a call has told the program so; `waitany` passes over it then.
-        status: of what was received; None for a send.
     """
 
     what = "a message with"
@@ -233,13 +210,11 @@ class Request:
         self.registration: Registration | None = None
 
     def wait(self) -> Generator[Event, object, Status | None]:
-        """Make progress until it is done."""
         yield from self.process.wait(self)
         self.told = True
         return self.status
 
     def test(self) -> Generator[Event, object, bool]:
-        """Make some progress; return whether it is done."""
         if not self.done:
             yield from self.process.look()
         self.told = self.done
@@ -248,7 +223,6 @@ class Request:
         return self.done
 
     def finish(self) -> None:
-        """The buffer may be used again."""
         if self.registration is not None:
             self.process.registrations.release(self.registration)
             self.registration = None
@@ -266,30 +240,19 @@ class Request:
         return f"{self.what} {peer} ({tag}, {self.extent()})"
 
     def extent(self) -> str:
-        """Its bytes, in words."""
         return f"{self.buffer.size} B"
 
 
 class Send(Request):
-    """A message that is sent.
+    """A message that is sent, and of which ``unfinished`` parts have not gone.
 
-    Attributes:
-        way: the connection that it takes.
-        source: rank of the sender in the communicator.
-        rendezvous: how the receiver is asked for it, if it is not eager.
-        unfinished: parts of it that have not gone.
+    A ``rendezvous`` is how the receiver is asked for it, if it is not eager.
     """
 
     what = "its send to"
 
     def __init__(
-        self,
-        process: Worker,
-        buffer: Buffer,
-        peer: int,
-        tag: int,
-        context: int,
-        way: Announcer,
+        self, process: Worker, buffer: Buffer, peer: int, tag: int, context: int, way: Announcer
     ) -> None:
         super().__init__(process, buffer, peer, tag, context)
         self.way = way
@@ -298,7 +261,6 @@ class Send(Request):
         self.unfinished = 1
 
     def completed(self) -> None:
-        """One part of it has gone."""
         self.unfinished -= 1
         if not self.unfinished:
             self.finish()
@@ -310,12 +272,7 @@ class Send(Request):
 
 
 class Recv(Request):
-    """A message that is received.
-
-    Attributes:
-        serial: number of this receive among those of the process.
-        missing: bytes, or parts, of it that have not come in.
-    """
+    """A message that is received, the ``serial``-th of the process; `missing` has not come in."""
 
     what = "a message from"
 
@@ -327,7 +284,6 @@ class Recv(Request):
         self.missing = 0
 
     def matches(self, packet: MpiPacket) -> bool:
-        """Whether a message belongs here."""
         return (
             self.context == packet.context
             and self.peer in (ANY_SOURCE, packet.source)
@@ -335,7 +291,6 @@ class Recv(Request):
         )
 
     def fetched(self, packet: MpiPacket) -> None:
-        """One part of it has been written."""
         self.missing -= 1
         if not self.missing:
             self.buffer.put(packet.data)
@@ -350,7 +305,7 @@ class Wanted(Recv):
 
 
 class AnyOf:
-    """Requests of which one has to be done, for who tells of them."""
+    """Requests of which one has to be done."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self._requests = requests

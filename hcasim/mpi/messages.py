@@ -55,14 +55,7 @@ class Messages:
     # Memory.
 
     def buffer(self, memory: Memory, *, incoming: bool = False) -> Buffer:
-        """What a message is sent from or received into.
-
-        Parameters:
-            incoming: whether it is received; without contents it has another place then.
-
-        Raises:
-            MPIError: ``MPI_ERR_BUFFER`` for what is no memory.
-        """
+        """What a message is sent from, or received into: without contents that is another place."""
         if isinstance(memory, Buffer):
             return memory
         if isinstance(memory, Integral) and not isinstance(memory, bool):
@@ -83,11 +76,7 @@ class Messages:
         )
 
     def target(self, memory: Memory, call: str) -> Buffer:
-        """What a call stores into.
-
-        Raises:
-            MPIError: ``MPI_ERR_BUFFER`` for what is no memory, or for an array that is read-only.
-        """
+        """What a call stores into: memory that is not read-only."""
         is_array = hasattr(memory, "flags") and not isinstance(memory, Integral)
         if is_array and not memory.flags.writeable:
             found = "found a read-only array; needed: one that can be written"
@@ -95,21 +84,16 @@ class Messages:
         return self.buffer(memory, incoming=True)
 
     def refusal(self, name: str, call: str, why: str) -> MPIError:
-        """The error of a call that cannot be done."""
         return MPIError(name, f"rank {self.process.rank}: {call}: {why}")
 
     # Computing.
 
     def compute(self, seconds: float, beside: bool = False) -> Steps:
-        """Compute; messages that come in meanwhile wait for the next call.
+        """Compute for seconds, to the picosecond; messages that come in wait for the next call.
 
         Parameters:
-            seconds: of the processor, to the picosecond.
             beside: whether an accelerator computes instead, and the processor deals with messages
                 meanwhile.
-
-        Raises:
-            MPIError: ``MPI_ERR_ARG`` for what is no time.
         """
         if not 0 <= seconds <= MAX_SECONDS:
             raise self.refusal(
@@ -120,8 +104,7 @@ class Messages:
             yield from self.process.progress_until(self.process.sim.now + duration_ps)
         elif duration_ps:
             yield self.process.context.core.work(duration_ps)
-            if self.process.probe.listeners:
-                self.process.probe.event("compute", 0)
+            self.process.tell("compute")
         self.process.computed_ps += duration_ps
         if duration_ps and self.process.recorder is not None:
             self.process.recorder.computed(duration_ps)
@@ -143,7 +126,6 @@ class Messages:
     def post(
         self, buffer: Buffer, dest: int, tag: int, context: int
     ) -> Generator[Event, object, Request]:
-        """Begin to send within a context of this communicator."""
         rank = self.members[dest]
         return (yield from self.process.isend(buffer, rank, self.rank, dest, tag, context))
 
@@ -164,7 +146,6 @@ class Messages:
     def recv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, object, Status]:
-        """Receive a message."""
         request = yield from self.irecv(memory, source, tag)
         status = yield from request.wait()
         assert status is not None
@@ -179,7 +160,6 @@ class Messages:
         sendtag: int = 0,
         recvtag: int = ANY_TAG,
     ) -> Generator[Event, object, Status]:
-        """Send and receive at the same time."""
         incoming = yield from self.irecv(into, source, recvtag)
         outgoing = yield from self.isend(memory, dest, sendtag)
         yield from self.waitall([incoming, outgoing])
@@ -187,26 +167,19 @@ class Messages:
         return incoming.status
 
     def wait(self, request: Request) -> Generator[Event, object, Status | None]:
-        """Wait until a request is done."""
         return (yield from request.wait())
 
     def test(self, request: Request) -> Generator[Event, object, bool]:
-        """Make some progress; return whether a request is done."""
         return (yield from request.test())
 
     def waitall(self, requests: Iterable[Request]) -> Generator[Event, object, list[Status | None]]:
-        """Wait until all requests are done."""
         requests = list(requests)
         for request in requests:
             yield from request.wait()
         return [request.status for request in requests]
 
     def waitany(self, requests: Sequence[Request]) -> Generator[Event, object, int | None]:
-        """Wait until one of the requests is done.
-
-        Returns:
-            Its place among them, or None if of all of them the program has been told before.
-        """
+        """Wait until one of the requests is done; return its place, or None if all were before."""
         left = [place for place, request in enumerate(requests) if not request.told]
         waiting = AnyOf([requests[place] for place in left])
         while left:
@@ -220,7 +193,6 @@ class Messages:
     def iprobe(
         self, source: int = ANY_SOURCE, tag: int = ANY_TAG
     ) -> Generator[Event, object, Status | None]:
-        """Look once whether a message could be received."""
         self._check("source", source, tag, wild=True)
         yield from self.process.look()
         return self._probe(source, tag)

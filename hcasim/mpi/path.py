@@ -13,13 +13,7 @@ _UNSET: Final = -1
 
 @dataclass(slots=True)
 class Mark:
-    """A path up to the moment in which something was sent.
-
-    Attributes:
-        spent: picoseconds, by what they were spent on.
-        at: the moment.
-        hops: messages on the path.
-    """
+    """A path up to the moment in which something was sent."""
 
     spent: dict[str, int]
     at: int
@@ -35,12 +29,8 @@ class Path:
     Source: the idea is that of M. Geimer and others, Recent Developments in the Scalasca Toolset
     (2009), to send along with messages what is known at the sender.
 
-    Parameters:
-        now: when it begins, in ps.
-
     Attributes:
         spent: picoseconds, by what they were spent on; they add up to the time since its begin.
-        hops: messages on it.
         doing: what the time until the next change is spent on.
     """
 
@@ -57,13 +47,11 @@ class Path:
             self._since = now
 
     def turn_to(self, doing: str, now: int) -> str:
-        """Begin something else; return what it was that ends."""
         self.at(now)
         before, self.doing = self.doing, doing
         return before
 
     def at(self, now: int) -> None:
-        """Account for the time up to now."""
         if self._woken != _UNSET:
             # By room for what could not be sent: nothing has come along with it.
             self._charge(OWN, self._woken)
@@ -75,7 +63,6 @@ class Path:
         self._woken = now
 
     def mark(self, now: int) -> Mark:
-        """The path up to now, to go with a packet."""
         self.at(now)
         return Mark(self.spent.copy(), now, self.hops)
 
@@ -87,12 +74,7 @@ class Path:
         self._charge(COMPUTING, now)
 
     def adopt(self, mark: Mark, what: str) -> None:
-        """Something is dealt with that has come in; if it has woken the process, go on from there.
-
-        Parameters:
-            mark: the path up to its sending.
-            what: it is.
-        """
+        """Deal with something that has come in; if it has woken the process, go on from there."""
         if self._woken == _UNSET or mark.at > self._woken:
             return
         self.spent = mark.spent.copy()

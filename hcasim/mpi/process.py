@@ -31,23 +31,12 @@ Connect = Callable[["Process", int], Connection]
 class Process:
     """A process of a program that runs on one core and calls MPI.
 
-    Parameters:
-        rank: in the whole program.
-        core: of the node.
-        connect: joins it to another process of the program, by the rank of that one.
-
     Attributes:
-        heap: its memory.
-        delivery: its receives.
-        itself: what joins it to itself.
-        ready: what has come in and has not been noticed, or has to be done next.
-        waiting: what it waits for, if it sleeps.
-        collective: name of the last one that it has begun.
-        computed_ps: time that it has spent outside of MPI.
-        waited_ps: time that it has slept in calls.
-        path: the critical path that ends in it, if somebody wants to know.
-        recorder: of what it does, if somebody wants to know.
-        combine_rate: bytes of a reduction's result that an accelerator combines per second; None
+        ready: what has come in and has not been noticed, or has to be done next. waiting: what it
+        waits for, if it sleeps. computed_ps, waited_ps: time that it has spent outside of MPI, and
+        slept in calls. path, recorder: the critical path that ends in it and what it does, if
+        somebody wants to know. combine_rate: bytes of a reduction's result that an accelerator
+        combines per second; None
             if the processor does.
     """
 
@@ -72,15 +61,12 @@ class Process:
         self.ready: deque[Todo] = deque()
         self.waiting: Request | AnyOf | None = None
         self.collective = ""
-        self.computed_ps = 0
-        self.waited_ps = 0
+        self.computed_ps = self.waited_ps = 0
         self.path: Path | None = None
         self.recorder: Recorder | None = None
         self.combine_rate: float | None = None
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
-
-    # Costs.
 
     @property
     def notice_ps(self) -> int:
@@ -93,27 +79,27 @@ class Process:
             around = ways * (stack.poll_memory + stack.poll_cq)
         return around // 2 + stack.poll_memory
 
+    def tell(self, step: str, what: object = "") -> None:
+        if self.probe.listeners:
+            self.probe.event(step, 0, what)
+
     # Progress.
 
     def arrive(self, what: Todo) -> None:
-        """Something has come in."""
         self.ready.append(what)
         self.wake()
 
     def unblock(self, way: Way) -> None:
-        """There may be room for what a connection could not send."""
         if way.blocked and way not in self._unblocked:
             self._unblocked.append(way)
             self.wake()
 
     def wake(self) -> None:
-        """Go on if it sleeps."""
         if self._event is not None:
             event, self._event = self._event, None
             event.succeed()
 
     def wait(self, request: Request) -> Steps:
-        """Make progress until a request is done."""
         while not request.done:
             yield from self.advance(request)
         if self.recorder is not None:
@@ -150,7 +136,6 @@ class Process:
             path.resume(mark, sim.now)
 
     def look(self) -> Steps:
-        """Look once whether something has come in, and deal with it."""
         if self.ready or self._unblocked or self.cq.queue.entries:
             yield from self._turn()
             return
@@ -158,8 +143,7 @@ class Process:
         rings = ways if self.library.ring is not None else 0
         queues = 1 if self.library.queue.cq == "shared" else ways
         yield self.context.core.work(rings * stack.poll_memory + queues * stack.poll_cq)
-        if self.probe.listeners:
-            self.probe.event("poll", 0)
+        self.tell("poll")
 
     def _turn(self) -> Steps:
         if self._unblocked:
@@ -170,7 +154,6 @@ class Process:
             yield from self.drain()
 
     def drain(self) -> Steps:
-        """Take the next completion."""
         if self.library.queue.cq == "per_peer" and len(self.connections) > 1:
             # Half of the others are looked at before.
             others = (len(self.connections) - 1) * self.context.stack.poll_cq // 2
@@ -189,12 +172,10 @@ class Process:
     # Messages.
 
     def join(self, rank: int, connection: Connection) -> None:
-        """Use a connection to another process."""
         self.connections[rank] = connection
         self.lanes.update((lane.qp.qp_num, lane) for lane in connection.lanes)
 
     def connection(self, rank: int) -> Connection:
-        """What joins this process to another."""
         found = self.connections.get(rank)
         return found if found is not None else self._connect(self, rank)
 
@@ -205,15 +186,13 @@ class Process:
 
         Parameters:
             rank: of the receiver in the whole program.
-            source: rank of this process in the communicator.
-            dest: rank of the receiver in it.
+            source, dest: ranks of this process and of the receiver in the communicator.
         """
         way = self.itself if rank == self.rank else self.connection(rank)
         send = Send(self, buffer, dest, tag, context, way)
         if self.recorder is not None:
             self.recorder.sends(send, rank)
         yield self.context.core.work(self.library.calls.send)
-        if self.probe.listeners:
-            self.probe.event("call send", 0, send)
+        self.tell("call send", send)
         yield from way.start(send, source)
         return send

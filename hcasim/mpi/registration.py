@@ -18,11 +18,7 @@ _ACCESS: Final = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
 
 @dataclass(slots=True, eq=False)
 class Registration:
-    """A registered range of pages.
-
-    Attributes:
-        users: messages that use it now.
-    """
+    """A registered range of pages, and the number of messages that use it now."""
 
     key: tuple[int, int]
     mr: MR
@@ -32,12 +28,7 @@ class Registration:
 
 
 class RegistrationCache:
-    """Registrations of one process, oldest use first.
-
-    Attributes:
-        hits: lookups that found a registration.
-        misses: others.
-    """
+    """Registrations of one process, oldest use first."""
 
     def __init__(self, pd: PD, description: Description) -> None:
         self._pd = pd
@@ -47,18 +38,15 @@ class RegistrationCache:
         self._by_start: dict[int, dict[int, Registration]] = {}
         self._pages = 0
         self._to_drop: list[Registration] = []
-        self.hits = 0
-        self.misses = 0
+        self.hits = self.misses = 0
 
     def acquire(self, buffer: Buffer) -> Generator[Event, object, Registration]:
-        """Find or register the pages of a buffer."""
         core, cost = self._pd.context.core, self._description
         yield core.work(cost.lookup)
         first = buffer.address // PAGE
         pages = (buffer.address + max(buffer.size, 1) - 1) // PAGE - first + 1
         found = self._find(buffer, first, pages)
-        if self._probe.listeners:
-            self._probe.event("registration miss" if found is None else "registration hit", 0)
+        self._tell("registration miss" if found is None else "registration hit")
         if found is not None:
             self.hits += 1
             found.users += 1
@@ -68,8 +56,7 @@ class RegistrationCache:
         yield from self._make_room(pages)
         key = (buffer.address, buffer.size) if cost.match == "exact" else (first, pages)
         mr = yield from self._pd.timed_reg_mr(pages * PAGE, _ACCESS, address=first * PAGE)
-        if self._probe.listeners:
-            self._probe.event("registration", 0)
+        self._tell("registration")
         made = Registration(key, mr, first, pages)
         self._known[key] = made
         self._by_start.setdefault(first, {})[pages] = made
@@ -91,7 +78,6 @@ class RegistrationCache:
                 return None
 
     def _make_room(self, pages: int) -> Generator[Event, object, None]:
-        """Deregister what nobody uses, oldest use first, as far as limits ask for it."""
         limits = self._description
         for one in list(self._known.values()):
             full = limits.entries and len(self._known) >= limits.entries
@@ -110,17 +96,18 @@ class RegistrationCache:
             del self._by_start[one.first]
         self._pages -= one.pages
         yield from one.mr.timed_dereg()
+        self._tell("deregistration")
+
+    def _tell(self, step: str) -> None:
         if self._probe.listeners:
-            self._probe.event("deregistration", 0)
+            self._probe.event(step, 0)
 
     def release(self, one: Registration) -> None:
-        """A message does not need it any more."""
         one.users -= 1
         if not self._description.lazy and not one.users:
             self._to_drop.append(one)
 
     def tidy(self) -> Generator[Event, object, None]:
-        """Deregister what is not kept after use."""
         while self._to_drop:
             one = self._to_drop.pop()
             if not one.users and self._known.get(one.key) is one:

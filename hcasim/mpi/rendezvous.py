@@ -17,7 +17,6 @@ class Rendezvous(ABC):
     """A protocol, in the steps of both ends."""
 
     def announce(self, way: Way, send: Send) -> Steps:
-        """Ask the receiver."""
         packet = MpiPacket(Kind.RTS, send.source, send.tag, send.context, send=send)
         yield from way.send(packet)
 
@@ -26,7 +25,6 @@ class Rendezvous(ABC):
         """The receiver knows where the announced message goes."""
 
     def cleared(self, way: Way, send: Send, packet: MpiPacket) -> Steps:
-        """The sender may go on."""
         raise AssertionError(f"{type(self).__name__} asks for no {packet}")
         yield
 
@@ -110,13 +108,11 @@ class _Reading:
         self._send = send
 
     def completed(self, what: object) -> None:
-        """One of the reads has completed."""
         self._recv.missing -= 1
         if not self._recv.missing:
             self._way.process.ready.append(self.progress)
 
     def progress(self) -> Steps:
-        """Tell the sender."""
         self._recv.buffer.put(self._send.buffer.take(self._send.buffer.size))
         self._recv.finish()
         yield from self._way.send(MpiPacket(Kind.FIN, send=self._send))

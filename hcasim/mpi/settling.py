@@ -13,7 +13,7 @@ from heapq import merge
 from typing import Final, Protocol
 
 from hcasim.hca import HostChannelAdapter
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 
 PAGE: Final = 4096
 SELDOM: Final = 1e6
@@ -24,14 +24,10 @@ LOOK: Final = 64
 
 @dataclass(slots=True)
 class Turns:
-    """Places that are used in turn.
+    """Places that are used in turn, ``step`` in a row by one call, ``used`` of them so far.
 
-    Attributes:
-        used: how often one of them has been used so far.
-        places: how many there are.
-        hold: has the place of the use with a number, counted from 0, in the caches, if there is
-            room, as if it had been used before all others there.
-        step: places in a row that one call of it stands for.
+    ``hold`` has the place of the use with a number, counted from 0, in the caches, if there is
+    room, as if it had been used before all others there.
     """
 
     used: int
@@ -61,9 +57,7 @@ class Holding(Protocol):
 def settle(turns: Iterable[Turns], caches: Sequence[Holding]) -> None:
     """Have all places in the caches that keep them; the shorter ago their use, the sooner.
 
-    Parameters:
-        turns: those of one node, in use equally long, each as often as its count says.
-        caches: those of the node; when they are full there is nothing more to do.
+    The turns and caches are those of one node; when these are full there is nothing more to do.
     """
     known = list(turns)
 

@@ -4,9 +4,8 @@ Calls that take time are generators for use in a SimPy process: ``yield from qp.
 """
 
 from hcasim.hca import Access, Completion, QPType, WCStatus
-from hcasim.verbs.context import Context
+from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ
-from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
 from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode

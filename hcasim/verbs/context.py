@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from fractions import Fraction
 from typing import ClassVar, TypeVar
 
+from hcasim.catalog import EthernetLink
+from hcasim.catalog.link import LANES, mtu_fault, path_mtus
+from hcasim.catalog.protocol import MTU_OF
 from hcasim.cluster import Node
 from hcasim.engine import Event, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
+from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
-from hcasim.verbs.errors import VerbsError
 
 _Returned = TypeVar("_Returned")
+
+
+class VerbsError(Exception):
+    """A verbs call failed; ``errno`` is what the C call would return, such as ``ENOMEM``."""
+
+    def __init__(self, errno: str, message: str) -> None:
+        super().__init__(errno, message)
+        self.errno = errno
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}: {self.args[1]}"
 
 
 class CoreProbe(Probe):
@@ -37,22 +52,13 @@ class CoreProbe(Probe):
         at_ps: int | None = None,
         since_ps: int | None = None,
     ) -> None:
-        """Tell an event, with when it began unless that is told."""
         since = max(self._core.begun_ps, self._told_ps) if since_ps is None else since_ps
         self._told_ps = self._core.sim.now
         super().event(event, operation, details, at_ps, since)
 
 
 class Context:
-    """What a process holds of an adapter.
-
-    Args:
-        node: the node it runs on.
-        core: which of the node's processors it has to itself.
-
-    Attributes:
-        probe: tells what the process does.
-    """
+    """What a process holds of an adapter; it has one of the node's processors to itself."""
 
     def __init__(self, sim: Simulator, node: Node, core: int = 0) -> None:
         self.sim = sim
@@ -65,10 +71,7 @@ class Context:
     def made(
         self, steps: Generator[Event, object, _Returned], call: str
     ) -> Generator[Event, object, _Returned]:
-        """Return the steps of a call, which has to be run before the next one is made.
-
-        Args:
-            call: as a program writes it, such as ``qp.post_send``.
+        """Return the steps of a call, written such as ``qp.post_send``.
 
         Raises:
             VerbsError: ``EINVAL``, if the call before has never been run.
@@ -91,3 +94,27 @@ class Context:
         layout = entry_layout(description.wqe)
         within = layout.inline_within(blueflame.buffer, opcode, qp_type is QPType.UD)
         return min(within, self.max_inline)
+
+
+def mtu_of(context: Context, path_mtu: int | None) -> int:
+    """The MTU of a path in bytes, as asked for or else the machine's, if that can have it."""
+    adapter = context.adapter
+    mtu = adapter.mtu if path_mtu is None else path_mtu
+    kind = MTU_OF[adapter.description.protocol.kind]
+    if mtu_fault(mtu, "", kind) or mtu > adapter.mtu:
+        allowed = path_mtus(kind, adapter.mtu)
+        raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
+    return mtu
+
+
+def slower_by(context: Context, static_rate: float) -> Fraction:
+    """How many times slower a rate in Gbit/s, as ibv_rate names it, is than that of the port."""
+    link = context.node.group.link
+    if not static_rate:
+        return Fraction(1)
+    if isinstance(link, EthernetLink):
+        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
+    if static_rate not in STATIC_RATES:
+        allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(STATIC_RATES)))
+        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
+    return LANES[link.speed].gigabits * link.width * 1000 / STATIC_RATES[static_rate]

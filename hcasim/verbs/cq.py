@@ -7,24 +7,17 @@ from collections.abc import Callable, Generator
 
 from hcasim.engine import Event
 from hcasim.hca import Completion
-from hcasim.hca.doorbell import DOORBELL_SIZE
-from hcasim.hca.rings import Ring
-from hcasim.verbs.context import Context
-from hcasim.verbs.errors import VerbsError
+from hcasim.hca.translation import Ring
+from hcasim.hca.wqe import DOORBELL_SIZE
+from hcasim.verbs.context import Context, VerbsError
 
 
 class CQ:
-    """A completion queue as a process sees it.
-
-    Args:
-        cqe: its entries.
+    """A completion queue of ``cqe`` entries as a process sees it.
 
     Attributes:
         on_entry: called when there is one more completion.
         retire: what a queue pair does with a completion that was taken, by its number.
-
-    Raises:
-        VerbsError: ``EINVAL`` if it would hold none.
     """
 
     def __init__(self, context: Context, cqe: int) -> None:
@@ -40,7 +33,6 @@ class CQ:
 
     @property
     def used(self) -> tuple[Ring, int]:
-        """Its memory, and how many entries have been written to it so far."""
         return self.queue.ring, self.queue.produced
 
     def _entry(self) -> None:
@@ -71,7 +63,7 @@ class CQ:
             found.append(completion)
             if context.stack.cq_doorbell:
                 bus = context.node.bus
-                bus.mmio_write(DOORBELL_SIZE, context.adapter.doorbell.ring, _consumed)
+                bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, _consumed)
             if len(found) == num_entries:
                 break
         return found

@@ -8,9 +8,8 @@ from typing import Final, Literal
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
 from hcasim.hca import Access, Region
-from hcasim.hca.registrations import ENTRY
-from hcasim.verbs.context import Context
-from hcasim.verbs.errors import VerbsError
+from hcasim.hca.units import ENTRY
+from hcasim.verbs.context import Context, VerbsError
 
 MAX_PAGE: Final = 2**30
 
@@ -34,16 +33,14 @@ class PD:
         """Register ``length`` bytes of memory, in no time.
 
         Args:
-            length: bytes.
             address: the first of them, in host memory; fresh memory without it.
-            page_size: bytes of a page, each of which takes one entry of the translation table.
+            page_size: bytes of a page, which takes one entry of the translation table: a power of
+                two from 4 KiB to 1 GiB.
             memory: where the bytes are; ``adapter`` is the DIMM on the adapter.
 
         Raises:
-            VerbsError: ``EINVAL`` if there is nothing to register, if the page is not a power of
-                two from 4 KiB to 1 GiB, for another kind of memory, or if remote write or atomic
-                access is asked for without local write; ``ENOMEM`` if the adapter's memory cannot
-                hold the region.
+            VerbsError: ``EINVAL`` for what cannot be registered, or remote write or atomic access
+                without local write; ``ENOMEM`` if the adapter's memory cannot hold it.
         """
         if length < 1:
             raise VerbsError("EINVAL", f"a memory region needs at least 1 byte, not {length}")
@@ -75,15 +72,7 @@ class PD:
     def alloc_mr(
         self, length: int, access: Access = Access.LOCAL_WRITE, *, page_size: int = PAGE
     ) -> MR:
-        """A region whose keys are not valid before a request REG_MR has been executed.
-
-        Args:
-            length: bytes, of fresh memory.
-            page_size: bytes of a page.
-
-        Raises:
-            VerbsError: as for `reg_mr`.
-        """
+        """As `reg_mr`, but with keys that are not valid before a request REG_MR is executed."""
         mr = self.reg_mr(length, access, page_size=page_size)
         mr.page_list = self.context.node.allocate(ENTRY * mr.pages)
         mr.invalidate()
@@ -101,11 +90,7 @@ class PD:
         """Register memory as `reg_mr` does, in the time that the call takes the processor.
 
         The time is that of the call, of pinning each page of host memory as a whole, and of one
-        translation entry for each page. It includes waiting for the adapter's commands, of which
-        nothing is seen on the bus.
-
-        Raises:
-            VerbsError: as for `reg_mr`, at once.
+        translation entry for each page, with the adapter's commands, of which the bus sees nothing.
         """
         steps = self._timed_reg_mr(length, access, page_size, memory, address)
         return self.context.made(steps, "pd.timed_reg_mr")
@@ -127,16 +112,7 @@ class PD:
 
 
 class MR:
-    """A memory region.
-
-    Attributes:
-        addr: first byte.
-        length: bytes.
-        lkey: local key.
-        rkey: remote key.
-        region: what the adapter knows of it.
-        page_list: address of its list of pages in host memory, if it has one.
-    """
+    """A memory region; ``page_list`` is the address of its list of pages, if it has one."""
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
@@ -148,11 +124,6 @@ class MR:
         self.lkey = self.rkey = region.key
 
     def dereg(self) -> None:
-        """Take the region out of the adapter's tables.
-
-        Raises:
-            VerbsError: ``EINVAL`` if it has been taken out before.
-        """
         if not self._registered:
             raise VerbsError("EINVAL", "the memory region has been deregistered before")
         self._registered = False
@@ -165,8 +136,7 @@ class MR:
     def timed_dereg(self) -> Generator[Event, object, None]:
         """Deregister as `dereg` does, in the time that the call takes the processor.
 
-        The region cannot be used any more when the call begins. The time is that of the call and of
-        letting each page of host memory go; the adapter's commands are in it as for registration.
+        The region cannot be used any more when the call begins.
         """
         return self.pd.context.made(self._timed_dereg(), "mr.timed_dereg")
 
@@ -179,12 +149,10 @@ class MR:
 
     @property
     def pages(self) -> int:
-        """Pages that it touches; each has one entry in the adapter's translation table."""
         size = self.region.page_size
         return (self.addr + self.length - 1) // size - self.addr // size + 1
 
     def hold(self, address: int, length: int) -> None:
-        """Have the translations of a range in the adapter's caches, as if used before all else."""
         self.pd.context.adapter.tables.hold(self.region, address, length)
 
     def word(self, address: int) -> int:
@@ -192,7 +160,6 @@ class MR:
         return self.region.words.get(address, 0)
 
     def set_word(self, address: int, value: int) -> None:
-        """Store a 64-bit word by the processor."""
         self.region.words[address] = value % (1 << 64)
 
     def listen(self, listener: Callable[[int, int], None]) -> None:
@@ -205,11 +172,7 @@ class MR:
 
 
 class Watch:
-    """A process that spins on one byte of memory.
-
-    Attributes:
-        count: how often the byte has been written by the adapter so far.
-    """
+    """A process that spins on one byte of memory, which was written `count` times so far."""
 
     def __init__(self, context: Context, region: Region, address: int) -> None:
         self._context = context
@@ -238,6 +201,5 @@ class Watch:
         yield self._context.core.work(self._context.stack.poll_memory)
 
     def close(self) -> None:
-        """Look at the byte no more."""
         if self._listener in self._region.listeners:
             self._region.listeners.remove(self._listener)

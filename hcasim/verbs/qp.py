@@ -10,15 +10,13 @@ from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
-from hcasim.hca.doorbell import DOORBELL_SIZE, GRANULE
-from hcasim.hca.qp.retry_timer import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
-from hcasim.hca.registrations import ENTRY
-from hcasim.hca.rings import Ring, WorkQueueBuffer
-from hcasim.hca.wqe import entry_layout
+from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
+from hcasim.hca.translation import Ring, WorkQueueBuffer
+from hcasim.hca.units import ENTRY
+from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
+from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
-from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.memory import PD
-from hcasim.verbs.paths import mtu_of, slower_by
 from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
 
 ATOMIC_SIZE: Final = 8
@@ -29,13 +27,11 @@ _SERVED: Final = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
 
 
 class QP:
-    """A queue pair.
+    """A queue pair, with the arguments of ibv_create_qp.
 
     Args:
-        qp_type: its transport service.
         sq_sig_all: whether each request has a completion, also one that does not ask for it.
-        max_send_wr: entries of the send queue.
-        max_recv_wr: entries of the receive queue.
+        max_send_wr, max_recv_wr: entries of the send and of the receive queue.
         max_inline_data: bytes that a request may carry inline.
         port_num: port it uses, from 1.
 
@@ -45,7 +41,7 @@ class QP:
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot",
+        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot"
     )
 
     def __init__(
@@ -81,10 +77,8 @@ class QP:
         self._max_inline = max_inline_data
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
-        self._posted_sends = 0
-        self._retired_sends = 0
-        self._posted_receives = 0
-        self._retired_receives = 0
+        self._posted_sends = self._retired_sends = 0
+        self._posted_receives = self._retired_receives = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data)
         self._next_slot = 0
@@ -108,7 +102,6 @@ class QP:
 
     @property
     def state(self) -> State:
-        """State of the queue pair."""
         return self._qp.state
 
     def connect(
@@ -133,17 +126,14 @@ class QP:
                 request ends with RETRY_EXC_ERR.
             rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. Over
                 iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
-            min_rnr_timer_ps: pause in ps before a try of the remote end, when this end is not
-                ready to receive.
+            min_rnr_timer_ps: pause in ps before the remote end tries again, if this is not ready.
             service_level: priority that its packets ask for. Nothing tells them apart by it.
             static_rate: Gbit/s of the slowest InfiniBand link on the way, as ibv_rate names them,
-                at which the requests of this end then leave: 2.5, 5, 10, 14, 20 and so on; 0 is the
-                port's.
+                at which the requests of this end then leave; 0 is the port's.
 
         Raises:
-            VerbsError: ``EINVAL`` for an MTU that this protocol or this machine does not have, a
-                timeout, a retry count, a service level or a rate that does not exist, for queue
-                pairs of different services, or for datagrams.
+            VerbsError: ``EINVAL`` for a value that this machine does not have, for queue pairs of
+                different services, or for datagrams.
         """
         for what, value, most in (
             ("timeout", timeout, LONGEST_TIMEOUT),
@@ -166,14 +156,7 @@ class QP:
         self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower))
 
     def activate(self, *, path_mtu: int | None = None) -> None:
-        """Bring a queue pair for datagrams to ready-to-send.
-
-        Args:
-            path_mtu: bytes; the machine's MTU by default.
-
-        Raises:
-            VerbsError: ``EINVAL`` for a queue pair of a connection, or an MTU as in ``connect``.
-        """
+        """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`."""
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
         self._connect(Path(mtu_of(self.context, path_mtu)))
@@ -226,16 +209,7 @@ class QP:
         return wqe.operation
 
     def post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
-        """Post requests to the send queue and ring the doorbell once, for all of them.
-
-        It is what ibv_post_send does with requests that are linked with each other.
-
-        Returns:
-            The numbers under which probes tell of the operations.
-
-        Raises:
-            VerbsError: as for one request; then none is posted.
-        """
+        """Post requests with one doorbell, as linked ones by ibv_post_send; all or none."""
         return self.context.made(self._post_send_list(wrs), "qp.post_send_list")
 
     def _post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
@@ -258,11 +232,6 @@ class QP:
         return [wqe.operation for wqe in wqes]
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
-        """The entry of a request, written to the send queue.
-
-        Args:
-            alone: whether no other request is posted with it.
-        """
         context = self.context
         sge = wr.sge or NOTHING
         operation = next(context.sim.operations)
@@ -272,9 +241,13 @@ class QP:
         size = self._layout.size(opcode, sge.length if wr.inline else -1, self._datagram)
         pages, address, inline = 0, sge.addr, wr.inline
         if wr.mr is not None:
+            umr = context.adapter.description.umr
+            assert umr is not None
             pages, address = wr.mr.pages, wr.mr.page_list
-            inline = self._lists_inline(pages)
-            size = self._registration_size(pages if inline else 0)
+            inline = context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
+            size = self._layout.control + umr.segments
+            size += pages * ENTRY if inline else self._layout.data
+            size = -(-size // self._layout.stride) * self._layout.stride
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -306,24 +279,9 @@ class QP:
             carried=carried,
         )
 
-    def _lists_inline(self, pages: int) -> bool:
-        """Whether a list of so many pages goes into the request that registers them."""
-        umr = self.context.adapter.description.umr
-        assert umr is not None
-        return self.context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
-
-    def _registration_size(self, listed: int) -> int:
-        """Bytes of an entry that lists so many pages itself; if none, it points to a list."""
-        umr = self.context.adapter.description.umr
-        assert umr is not None
-        size = self._layout.control + umr.segments
-        size += listed * ENTRY or self._layout.data
-        return -(-size // self._layout.stride) * self._layout.stride
-
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
-        """Tell the adapter of new entries by a register write of ``size`` bytes."""
         adapter = self.context.adapter
-        self.context.node.bus.mmio_write(size, adapter.doorbell.ring, self._qp.requester.post, wqes)
+        self.context.node.bus.mmio_write(size, adapter.ring, self._qp.requester.post, wqes)
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
@@ -337,45 +295,33 @@ class QP:
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
         kind = self._qp.kind
-        if wr.opcode not in _SERVED.get(kind, WROpcode):
-            raise VerbsError(
-                "EINVAL", f"{wr.opcode.name} on a queue pair of the service {kind.name}"
-            )
-        if self._datagram and length > self._qp.path.mtu:
-            raise VerbsError(
-                "EINVAL",
-                f"a datagram of {length} bytes; allowed: up to the MTU, {self._qp.path.mtu}",
-            )
+        name, mtu, fault = wr.opcode.name, self._qp.path.mtu, ""
         description = self.context.adapter.description
-        if (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
-            raise VerbsError("EINVAL", "REG_MR, and nothing else, needs a memory region")
-        if wr.mr is not None and description.umr is None:
-            raise VerbsError("EINVAL", f"REG_MR; {description.id} has no such request")
-        if wr.opcode in _ATOMICS and not description.limits.atomics:
-            raise VerbsError("EINVAL", f"{wr.opcode.name}; {description.id} has no atomics")
-        if wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
-            raise VerbsError("EINVAL", f"an atomic works on {ATOMIC_SIZE} bytes, not {length}")
-        if wr.inline and wr.opcode not in _INLINE:
-            raise VerbsError("EINVAL", f"{wr.opcode.name} cannot carry data inline")
-        if wr.inline and length > self._max_inline:
-            raise VerbsError(
-                "EINVAL", f"{length} bytes inline; this queue pair allows {self._max_inline}"
-            )
+        if wr.opcode not in _SERVED.get(kind, WROpcode):
+            fault = f"{name} on a queue pair of the service {kind.name}"
+        elif self._datagram and length > mtu:
+            fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
+        elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
+            fault = "REG_MR, and nothing else, needs a memory region"
+        elif wr.mr is not None and description.umr is None:
+            fault = f"REG_MR; {description.id} has no such request"
+        elif wr.opcode in _ATOMICS and not description.limits.atomics:
+            fault = f"{name}; {description.id} has no atomics"
+        elif wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
+            fault = f"an atomic works on {ATOMIC_SIZE} bytes, not {length}"
+        elif wr.inline and wr.opcode not in _INLINE:
+            fault = f"{name} cannot carry data inline"
+        elif wr.inline and length > self._max_inline:
+            fault = f"{length} bytes inline; this queue pair allows {self._max_inline}"
+        if fault:
+            raise VerbsError("EINVAL", fault)
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
-        """Post a request to the receive queue and ring the doorbell.
-
-        Raises:
-            VerbsError: ``ENOMEM`` if the queue is full.
-        """
+        """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""
         return self.context.made(self._post_recv_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
-        """Post requests to the receive queue and ring the doorbell once, for all of them.
-
-        Raises:
-            VerbsError: ``ENOMEM`` if the queue has no room for all; then none is posted.
-        """
+        """Post requests with one doorbell, all or none."""
         return self.context.made(self._post_recv_list(wrs), "qp.post_recv_list")
 
     def _post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
@@ -384,33 +330,20 @@ class QP:
         self._check_receives(len(wrs))
         wqes = [self._receive(wr) for wr in wrs]
         yield context.core.work(len(wqes) * context.stack.post_recv)
-        context.node.bus.mmio_write(
-            DOORBELL_SIZE, context.adapter.doorbell.ring, self._post_receives, wqes
-        )
+        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
 
     def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:
         for wqe in wqes:
             self._qp.responder.post(wqe)
 
     def prepost_recv(self, wr: RecvWR) -> None:
-        """Post a request to the receive queue in no time, as while a program sets itself up.
-
-        Raises:
-            VerbsError: ``ENOMEM`` if the queue is full.
-        """
+        """Post a request to the receive queue in no time, as while a program sets itself up."""
         self._qp.responder.post(self._receive(wr))
 
     def fill_recv(self, count: int, request: Callable[[int], RecvWR]) -> None:
-        """Have so many requests in an empty receive queue that were posted long ago.
+        """Have so many requests, by number from 0, in an empty receive queue, posted long ago.
 
         They cost nothing before messages take them: what the adapter holds of a queue is on it.
-
-        Args:
-            request: each of them, by its number from 0.
-
-        Raises:
-            VerbsError: ``ENOMEM`` if the queue has no room for them; ``EINVAL`` if any request has
-                been posted to it.
         """
         if self._posted_receives:
             raise VerbsError("EINVAL", "the receive queue has been used before")
@@ -424,7 +357,6 @@ class QP:
         self._qp.responder.queue.fill(map(entry, range(count)), count)
 
     def _check_receives(self, count: int) -> None:
-        """Raise if the receive queue has no room for so many more requests."""
         outstanding = self._posted_receives - self._retired_receives
         if outstanding + count > self._max_recv_wr:
             raise VerbsError(
@@ -437,7 +369,6 @@ class QP:
         return _receive_entry(wr, posted)
 
     def _retire(self, completion: Completion) -> None:
-        """Free the queue entries that a polled completion stands for."""
         # A completion also frees the unsignaled requests before it.
         if completion.is_receive:
             self._retired_receives = completion.posted

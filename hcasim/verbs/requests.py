@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -26,15 +27,13 @@ class WROpcode(Enum):
     REG_MR = Opcode.REGISTER
 
 
+@dataclass(slots=True, eq=False)
 class SGE:
     """A piece of local memory: address, length in bytes, and the local key of its region."""
 
-    __slots__ = ("addr", "length", "lkey")
-
-    def __init__(self, addr: int, length: int, lkey: int) -> None:
-        self.addr = addr
-        self.length = length
-        self.lkey = lkey
+    addr: int
+    length: int
+    lkey: int
 
 
 GRH_SIZE: Final = GRH
@@ -43,13 +42,13 @@ NOTHING: Final = SGE(0, 0, 0)
 """The memory of a message without data."""
 
 
+@dataclass(slots=True, eq=False)
 class SendWR:
     """A request for the send queue.
 
     Attributes:
         sge: local memory; None for a message without data.
-        remote_addr: address in the remote region, for RDMA and atomics.
-        rkey: key of the remote region, likewise.
+        remote_addr, rkey: address in the remote region, and its key, for RDMA and atomics.
         inline: whether the data goes into the work queue entry itself.
         signaled: whether a completion is wanted.
         compare_add: operand of an atomic: what to compare with, or what to add.
@@ -58,50 +57,21 @@ class SendWR:
         mr: what REG_MR makes valid; requests behind it wait until it has.
     """
 
-    __slots__ = (
-        "compare_add",
-        "dlid",
-        "inline",
-        "mr",
-        "opcode",
-        "remote_addr",
-        "remote_qpn",
-        "rkey",
-        "sge",
-        "signaled",
-        "swap",
-        "wr_id",
-    )
-
-    def __init__(
-        self,
-        opcode: WROpcode,
-        sge: SGE | None = None,
-        wr_id: int = 0,
-        remote_addr: int = 0,
-        rkey: int = 0,
-        inline: bool = False,
-        signaled: bool = True,
-        compare_add: int = 0,
-        swap: int = 0,
-        dlid: int = 0,
-        remote_qpn: int = 0,
-        mr: MR | None = None,
-    ) -> None:
-        self.opcode = opcode
-        self.sge = sge
-        self.wr_id = wr_id
-        self.remote_addr = remote_addr
-        self.rkey = rkey
-        self.inline = inline
-        self.signaled = signaled
-        self.compare_add = compare_add
-        self.swap = swap
-        self.dlid = dlid
-        self.remote_qpn = remote_qpn
-        self.mr = mr
+    opcode: WROpcode
+    sge: SGE | None = None
+    wr_id: int = 0
+    remote_addr: int = 0
+    rkey: int = 0
+    inline: bool = False
+    signaled: bool = True
+    compare_add: int = 0
+    swap: int = 0
+    dlid: int = 0
+    remote_qpn: int = 0
+    mr: MR | None = None
 
 
+@dataclass(slots=True, eq=False)
 class RecvWR:
     """A request for the receive queue.
 
@@ -111,9 +81,6 @@ class RecvWR:
             the chip (Linux mthca_qp.c, MTHCA_QP_BIT_RSC).
     """
 
-    __slots__ = ("sge", "signaled", "wr_id")
-
-    def __init__(self, sge: SGE | None = None, wr_id: int = 0, signaled: bool = True) -> None:
-        self.sge = sge
-        self.wr_id = wr_id
-        self.signaled = signaled
+    sge: SGE | None = None
+    wr_id: int = 0
+    signaled: bool = True

@@ -12,7 +12,7 @@ from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, RecvWR, SendWR, WROpcode
 from hcasim.verbs import Access as MemoryAccess
-from hcasim.verbs.errors import VerbsError
+from hcasim.verbs.context import VerbsError
 from hcasim.workloads.options import Access, Options
 
 ALL_ACCESS = (

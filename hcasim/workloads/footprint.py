@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from hcasim.catalog import Adapter, Machine
 from hcasim.catalog.adapter_tables import Tables
 from hcasim.catalog.stack import Driver
-from hcasim.verbs.errors import VerbsError
+from hcasim.verbs.context import VerbsError
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Run
 

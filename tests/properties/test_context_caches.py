@@ -2,12 +2,11 @@
 
 import tracemalloc
 from dataclasses import dataclass
-from itertools import pairwise
 from random import Random
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import Cache
@@ -29,11 +28,12 @@ class Memory:
 
     def __init__(self, sim: Simulator) -> None:
         self.sim = sim
+        self.icm = self
         self.read_ps = 0
         self.fetched: list[int] = []
         self.written: list[int] = []
 
-    def fetch(self, line: int, cache: Waiting) -> None:
+    def fetch(self, table: object, line: int, cache: Waiting) -> None:
         self.fetched.append(line)
         self.read_ps += FETCH
         self.sim.call_after(FETCH, cache.arrived, line)
@@ -181,20 +181,6 @@ def latencies(mode: str, entries: int, order: list[int], pairs: int) -> list[int
 
     rig.run(program())
     return found
-
-
-@settings(max_examples=25)
-@given(
-    st.sampled_from(["mem", "memfree"]),
-    st.lists(st.integers(1, 10), min_size=2, max_size=3, unique=True).map(sorted),
-    st.lists(st.integers(0, 9), min_size=1, max_size=40),
-)
-def test_latency_never_falls_when_the_context_caches_shrink(
-    mode: str, sizes: list[int], order: list[int]
-) -> None:
-    measured = [latencies(mode, size, order, 10) for size in sizes]
-    for small, large in pairwise(measured):
-        assert all(slow >= fast for slow, fast in zip(small, large, strict=True))
 
 
 @pytest.mark.parametrize("mode", ["mem", "memfree"])

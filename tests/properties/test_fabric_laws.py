@@ -13,9 +13,9 @@ from hcasim.catalog import EthernetLink, InfinibandLink, Link, Wiring
 from hcasim.catalog import Switch as Description
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet, Transmitter
-from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.packet import Route, packet_size
 from hcasim.fabric.topology import EndPort
+from hcasim.fabric.wire import IwarpFormat
 from tests.handed import Nobody
 from tests.twin import DATA_RATES, link_byte, whole
 
@@ -50,12 +50,7 @@ class Shape:
         if isinstance(self.speed, int):
             return EthernetLink.model_validate({"gigabits": self.speed, **reach})
         return InfinibandLink.model_validate(
-            {
-                "speed": self.speed,
-                "width": self.width,
-                "credit_update": self.credit_update,
-                **reach,
-            }
+            {"speed": self.speed, "width": self.width, "credit_update": self.credit_update, **reach}
         )
 
     @property

@@ -65,10 +65,7 @@ def schedules(draw: st.DrawFn) -> tuple[tuple[int, int], list[Message]]:
 
 @given(schedules(), PROTOCOLS, st.booleans(), st.integers(0, 3))
 def test_every_message_arrives_once_and_in_order(
-    schedule: tuple[tuple[int, int], list[Message]],
-    options: dict[str, str],
-    wild: bool,
-    delay: int,
+    schedule: tuple[tuple[int, int], list[Message]], options: dict[str, str], wild: bool, delay: int
 ) -> None:
     place, messages = schedule
 

@@ -129,13 +129,7 @@ def in_banks(cache: LineCache) -> object:
     marked=st.booleans(),
 )
 def test_a_cache_of_lines_goes_on_as_foreseen(
-    lines: int,
-    banks: int,
-    policy: Any,
-    held: list[int],
-    firsts: list[int],
-    step: int,
-    marked: bool,
+    lines: int, banks: int, policy: Any, held: list[int], firsts: list[int], step: int, marked: bool
 ) -> None:
     def make() -> LineCache:
         cache = LineCache(IcmCache(size=64 * lines, latency=0, banks=banks, policy=policy))

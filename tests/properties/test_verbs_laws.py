@@ -8,16 +8,7 @@ from hypothesis import strategies as st
 
 from hcasim.verbs import WCStatus
 from tests.mixes import CACHES, SLOT, Mix, Operation, Run, infiniband, operations, over_iwarp
-from tests.rig import (
-    FETCH_ADD,
-    READ,
-    SEND,
-    WRITE,
-    Program,
-    Rig,
-    check_that_nothing_is_lent,
-    joined,
-)
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Program, Rig, check_that_nothing_is_lent, joined
 
 EVERY = pytest.mark.parametrize("mixes", [infiniband(), over_iwarp()], ids=["InfiniBand", "iWARP"])
 

@@ -185,8 +185,7 @@ LONG = ("completion_engine", "icm", "receive_pipeline", "atomic_unit.atomics")
 
 
 @pytest.mark.parametrize(
-    "what",
-    [pytest.param(one, marks=pytest.mark.check) if one in LONG else one for one in CASES],
+    "what", [pytest.param(one, marks=pytest.mark.check) if one in LONG else one for one in CASES]
 )
 def test_twice_what_is_named_helps_and_twice_another_helps_less(what: str) -> None:
     case = CASES[what]

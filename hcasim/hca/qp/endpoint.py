@@ -14,9 +14,9 @@ from hcasim.fabric.packet import Header, Opcode, Packet, Route
 class QPType(Enum):
     """Transport service of a queue pair; the names are those of libibverbs.
 
-    RC is acknowledged. UC, unreliable connection, and UD, unreliable datagram, are not: a request
-    has ended when its last packet has left, and what finds no receive buffer is dropped without a
-    word (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
+    UC, unreliable connection, and UD, unreliable datagram, are not acknowledged: a request has
+    ended when its last packet has left, and what finds no receive buffer is dropped without a word
+    (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
     """
 
     RC = auto()
@@ -56,9 +56,6 @@ class Path:
     """What both ends of a connection have agreed on, or datagrams begin with.
 
     Attributes:
-        mtu: in bytes.
-        route: to the port of the peer.
-        qpn: the peer.
         timeout: exponent of the time to wait for an answer, 0 to 31; 0 is for ever.
         retries: times that it may expire in a row before the request is given up.
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
@@ -80,11 +77,9 @@ class Path:
 
 @dataclass(eq=False)
 class Endpoint:
-    """One end of a connection, or of datagrams.
+    """One end of a connection, or of datagrams, at a port of the adapter.
 
     Attributes:
-        port: index of the adapter port it uses.
-        kind: its transport service.
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
     """
@@ -109,7 +104,6 @@ class Endpoint:
         payload: int = 0,
         operation: int = 0,
     ) -> Packet:
-        """A packet that answers one of the queue pair at the other end."""
         path, size_of = self.path, self.size_of
         packet = Packet(opcode, path.route, path.qpn, psn, payload, headers, size_of=size_of)
         packet.answers = True
@@ -117,11 +111,7 @@ class Endpoint:
         return packet
 
     def move(self, *states: State) -> None:
-        """Go through states, one after the other.
-
-        Raises:
-            ValueError: if one may not follow the one before it.
-        """
+        """Go through states; raise a ValueError if one may not follow the one before it."""
         for state in states:
             if state not in _NEXT[self.state]:
                 allowed = ", ".join(one.name for one in _NEXT[self.state])

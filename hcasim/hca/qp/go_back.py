@@ -1,16 +1,25 @@
-"""Recovery that sends again, in order, everything from what was lost or refused on."""
+"""Recovery that sends again, in order, everything from what was lost or refused on; its timer."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
-from hcasim.engine import Call, Simulator
-from hcasim.fabric.packet import Aeth, Syndrome
+from hcasim.engine import Action, Call, Simulator
+from hcasim.engine.changes import Changes
+from hcasim.fabric.packet import Aeth, Opcode, Packet, Sender, Syndrome
 from hcasim.hca.completion_queue import WCStatus
-from hcasim.hca.qp.endpoint import State
+from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.reliable_requester import Recovery, ReliableRequester
-from hcasim.hca.qp.retry_timer import RetryTimer
 
+BASE_PS: Final = 4_096_000
+"""Local ACK timeout of exponent 0, in ps (volume 1, 9.7.6.1.3): each step doubles it."""
+TIMEOUT: Final = 14
+RETRIES: Final = 7
+LONGEST_TIMEOUT: Final = 31
+"""Largest value of the 5 bits of the attribute."""
+MOST_RETRIES: Final = 7
+
+_ANSWERED: Final = (Opcode.RDMA_READ_REQUEST, Opcode.COMPARE_SWAP, Opcode.FETCH_ADD)
 RETRY_FOR_EVER: Final = 7
 
 _STATUS: Final = {
@@ -21,14 +30,56 @@ _STATUS: Final = {
 }
 
 
+class RetryTimer(Sender):
+    """Expires when a request has waited too long for an answer.
+
+    It runs from ``heard_at``, the last answer, or from the oldest request sent since that asks for
+    one. As long as answers come nobody can tell whether it runs, so nothing is scheduled: it begins
+    to be watched when a packet is lost, of which whoever loses it tells.
+    """
+
+    changes: ClassVar[Changes] = Changes(since="heard_at")
+
+    __slots__ = ("_end", "_expired", "_from", "_runs", "_sim", "_tries", "heard_at")
+
+    def __init__(self, sim: Simulator, end: Endpoint, expired: Action) -> None:
+        self._sim = sim
+        self._end = end
+        self._expired = expired
+        self._runs = False
+        self.heard_at = self._from = self._tries = 0
+
+    @property
+    def exhausted(self) -> bool:
+        return self._tries > self._end.path.retries
+
+    def lost(self, packet: Packet) -> None:
+        asks = packet.ack_request or packet.opcode in _ANSWERED
+        if asks and self._end.path.timeout and not self._runs:
+            self._run(packet.staged_at)
+
+    def _run(self, since_ps: int) -> None:
+        self._runs = True
+        if self.heard_at > self._from:
+            self._tries = 0
+        self._from = max(since_ps, self.heard_at)
+        ends_at = self._from + (BASE_PS << self._end.path.timeout)
+        self._sim.schedule(max(ends_at, self._sim.now), self)
+
+    def act(self) -> None:
+        if self.heard_at > self._from:
+            self._run(self.heard_at)
+        else:
+            self._runs = False
+            self._tries += 1
+            self._expired.act()
+
+
 class GoBack(Recovery):
     """Sends again, in order, all requests from the one on of which a packet was lost or refused.
 
     A receiver that is not ready says after which pause. What has had no answer is sent again when
     the transport timer expires (volume 1, 9.7.5.1.3, 9.7.6.1).
-
-    Args:
-        requester: whose packets they are.
     """
 
     def __init__(self, requester: ReliableRequester, sim: Simulator) -> None:
@@ -38,15 +89,12 @@ class GoBack(Recovery):
         self.watch = self._timer = RetryTimer(sim, requester.end, Call(self._unanswered, ()))
 
     def heard(self) -> None:
-        """Learn that an answer has come."""
         self._timer.heard_at = self._sim.now
 
     def acknowledged(self) -> None:
-        """Learn that the responder has received something."""
         self._tries = 0
 
     def refused(self, psn: int, aeth: Aeth) -> None:
-        """Send the request again after the pause that a receiver asks for, or give it up."""
         requester = self._requester
         wqe = requester.refuse_at(psn)
         if wqe is None:
@@ -61,7 +109,6 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def _unanswered(self) -> None:
-        """Send again what has had no answer for too long, or give it up."""
         requester = self._requester
         waiting = requester.unacknowledged
         if requester.end.state is not State.RTS or not waiting:

@@ -40,11 +40,7 @@ _LEAST: Final = Fraction(5, 4)
 
 
 class Pacing:
-    """Holds the packets of a queue pair back; a class for the same reason as `Half`.
-
-    Attributes:
-        next_at: when the next packet may be sent, in ps.
-    """
+    """Holds the packets of a queue pair back, until `next_at` in ps; a class as `Half` is."""
 
     changes: ClassVar[Changes] = Changes(times="next_at _begun_at")
 
@@ -58,25 +54,19 @@ class Pacing:
         return (self._sim.now - self._begun_at if self._begun else 0,)
 
     def begin(self) -> None:
-        """Note that the next packet waits only for its turn at the port from now on."""
         self._begun_at = self._sim.now
         self._begun = True
 
     def sent(self, packet: Packet) -> None:
-        """Note that a packet has been handed over."""
         raise NotImplementedError
 
 
 class StaticRate(Pacing):
-    """Lets a packet take as long as on a slower link somewhere on its way.
+    """Lets a packet take as long as on a link somewhere on its way that is so many times slower.
 
     The time counts from when the packet could have gone: to wait for others does not make the
     queue pair slower. InfiniBand's pause between two packets is a whole multiple of the time of the
     first (Architecture Specification volume 1, 9.11); here it is a fraction.
-
-    Args:
-        link: over which they leave.
-        slower: how many times slower the rate is than that of the link.
     """
 
     def __init__(self, link: Transmitter, slower: Fraction) -> None:
@@ -85,7 +75,6 @@ class StaticRate(Pacing):
         self._numerator, self._denominator = slower.numerator, slower.denominator
 
     def sent(self, packet: Packet) -> None:
-        """Note that a packet has been handed over."""
         duration = self._link.serialisation(packet) * self._numerator // self._denominator
         self.next_at = self._begun_at + duration
         self._begun = False

@@ -15,7 +15,7 @@ from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
 from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
 from hcasim.hca.qp.responder import DatagramResponder, Responder
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 
 _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
     QPType.RC: (ReliableRequester, ReliableResponder),
@@ -37,13 +37,7 @@ class QueuePair(Endpoint):
         parts: Parts,
         line: Line,
     ) -> None:
-        """Choose the transport.
-
-        Args:
-            queues: where requests and receives are completed.
-            rings: memory of the send and of the receive queue.
-            line: where it lines up for the port.
-        """
+        """Choose the transport, with its completion queues, its memory and its line."""
         requester, responder = _HALVES[self.kind]
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
@@ -53,11 +47,6 @@ class QueuePair(Endpoint):
         self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
 
     def connect(self, path: Path) -> None:
-        """Make it ready to send and to receive.
-
-        Raises:
-            ValueError: if its state does not lead there.
-        """
         if self.state is State.RESET:
             self.move(State.INIT, State.RTR)
         self.move(State.RTS)
@@ -66,7 +55,6 @@ class QueuePair(Endpoint):
         self.requester.pacing = paced(link, path.slower)
 
     def fail(self) -> None:
-        """Enter the error state, in which all that is queued completes with a flush error."""
         self.move(State.ERR)
         self.requester.flush()
         self.responder.flush()

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from hcasim.engine.changes import Changes
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival
-from hcasim.hca.rings import Ring
+from hcasim.hca.translation import Ring
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
 LINE: Final = 64
@@ -20,9 +20,7 @@ class SendQueue:
     """A send queue: the entries that the adapter has been told of and that have not had their turn.
 
     Attributes:
-        ring: memory of the queue.
-        posted: entries that are not on the chip.
-        fetched: entries on the chip.
+        posted, fetched: entries that are not on the chip, and those that are.
         fetching: entries on their way to the chip, the first ones of ``posted``.
     """
 
@@ -34,18 +32,15 @@ class SendQueue:
 
     @property
     def has_work(self) -> bool:
-        """Whether an entry waits for its turn, on the chip or in memory."""
         return bool(self.fetched or self.posted)
 
     def post(self, wqe: SendWqe) -> None:
-        """Add an entry."""
         if wqe.carried and not self.posted:
             self.fetched.append(wqe)
         else:
             self.posted.append(wqe)
 
     def fetch(self, most: int) -> int:
-        """Begin to fetch entries that lie side by side, at most so many; return their bytes."""
         posted, ring = self.posted, self.ring
         first = last = posted[0]
         count = 1
@@ -58,7 +53,6 @@ class SendQueue:
         return (last.slot - first.slot) * ring.stride + last.size
 
     def arrive(self) -> list[SendWqe]:
-        """Take the entries that are fetched onto the chip; return them."""
         arrived = [self.posted.popleft() for _ in range(self.fetching)]
         self.fetched.extend(arrived)
         self.fetching = 0
@@ -71,7 +65,6 @@ class SendQueue:
         self.fetching = 0
 
     def drain(self) -> list[SendWqe]:
-        """Give up all entries, oldest first."""
         drained = [*self.fetched, *self.posted]
         self.fetched.clear()
         self.posted.clear()
@@ -80,12 +73,7 @@ class SendQueue:
 
 
 class ReceiveQueue:
-    """A receive queue: the entries that the adapter has been told of.
-
-    Attributes:
-        ring: memory of the queue.
-        ready: entries on the chip that no message has taken.
-    """
+    """A receive queue: the entries that the adapter has been told of; `ready` are on the chip."""
 
     changes: ClassVar[Changes] = Changes(counts="_posted _fetched _taken")
 
@@ -102,25 +90,18 @@ class ReceiveQueue:
         self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
 
     def post(self, wqe: ReceiveWqe) -> None:
-        """Add an entry."""
         self._entries.append(wqe)
         self._posted = wqe.posted
         if self._ahead:
             self._fetch_ahead()
 
     def fill(self, entries: Iterator[ReceiveWqe], count: int) -> None:
-        """Hold entries in an empty queue for long; each is made when a message takes it.
-
-        Args:
-            entries: all of them, counted from 1.
-            count: how many there are.
-        """
+        """Hold entries, counted from 1, in an empty queue; each is made when a message takes it."""
         self._settled = entries
         self._posted = count
         self.ready = self._fetched = min(self._ahead, count)
 
     def take(self) -> ReceiveWqe | None:
-        """The oldest entry, which belongs to a message from now on; None if there is none."""
         wqe = next(self._settled, None)
         if wqe is None:
             if not self._entries:
@@ -130,7 +111,6 @@ class ReceiveQueue:
         return wqe
 
     def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:
-        """Call ``here(arrival)`` once the entry that its message has taken can be used."""
         if not self._ahead:
             self._parts.counts["receive_wqes_fetched"] += 1
             dma = self._parts.dma
@@ -174,7 +154,6 @@ class ReceiveQueue:
         return {"_taken": self._taken}
 
     def drain(self) -> list[ReceiveWqe]:
-        """Give up all entries, oldest first."""
         drained = [*self._settled, *self._entries]
         self._entries.clear()
         self.ready = 0

@@ -12,32 +12,27 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import Access, Ring
 from hcasim.hca.wqe import SendWqe
 
 
 class Recovery:
-    """What a requester does about packets that are lost or refused.
+    """What a requester does about packets that are lost, of which its ``watch`` is told, or
+    refused.
 
-    It is a class for the same reason as `Half`.
-
-    Attributes:
-        watch: told of packets that are lost.
+    It hears that an answer has come, that the responder has received something, and of negative
+    acknowledgements. It is a class as `Half` is.
     """
 
     watch: Sender
 
     def heard(self) -> None:
-        """Learn that an answer has come."""
         raise NotImplementedError
 
     def acknowledged(self) -> None:
-        """Learn that the responder has received something."""
         raise NotImplementedError
 
     def refused(self, psn: int, aeth: Aeth) -> None:
-        """Deal with a negative acknowledgement of a packet."""
         raise NotImplementedError
 
 
@@ -45,7 +40,6 @@ class ReliableRequester(Requester):
     """The requester of a reliable connection: it completes what the responder acknowledges.
 
     Attributes:
-        recovery: deals with what is lost or refused.
         since_ack_request: packets sent since one asked for an acknowledgement.
     """
 
@@ -62,7 +56,6 @@ class ReliableRequester(Requester):
         self._in_cqe = parts.description.cqe.inline or 0
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
-        """Whether the next packet does: the last of a message, and one of every interval."""
         self.since_ack_request += 1
         if last or self.since_ack_request >= self._interval:
             self.since_ack_request = 0
@@ -73,7 +66,6 @@ class ReliableRequester(Requester):
         """The last packet of a request is about to leave, and will be answered."""
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Deal with a packet of the responder."""
         packet = arrival.packet
         self.recovery.heard()
         opcode = packet.opcode
@@ -99,7 +91,6 @@ class ReliableRequester(Requester):
     # Reads and atomics.
 
     def awaiting(self, psn: int) -> SendWqe | None:
-        """The entry that awaits a response with this sequence number."""
         for wqe in self.unacknowledged:
             if wqe.awaits_response and (psn - wqe.first_psn) % PSN_MODULUS < wqe.packets:
                 return wqe
@@ -127,7 +118,6 @@ class ReliableRequester(Requester):
         return self._place(packet, wqe)
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
-        """Go on with a response whose entry had to be fetched again."""
         assert self._wqe_cache is not None
         done = arrival.occupy(self._wqe_cache.service)
         self._sim.call_at(done, self._go_on, arrival, wqe)
@@ -143,7 +133,6 @@ class ReliableRequester(Requester):
         return Verdict.PLACE
 
     def placed(self, packet: Packet) -> None:
-        """Note a packet of a response, the last of which ends its request."""
         wqe = self.awaiting(packet.psn)
         if wqe is None:
             return
@@ -168,12 +157,10 @@ class ReliableRequester(Requester):
     # When things go wrong.
 
     def recover_by(self, recovery: Recovery) -> None:
-        """Choose what deals with packets that are lost or refused."""
         self.recovery = recovery
         self.watch = recovery.watch
 
     def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
-        """Send an entry and all after it once more, if need be after a pause."""
         self.rewind(wqe)
         if pause_ps is None:
             self._line.schedule(self)
@@ -190,12 +177,10 @@ class ReliableRequester(Requester):
         return None
 
     def flush(self) -> None:
-        """Complete all that is unfinished with a flush error."""
         self._unstall()
         super().flush()
 
     def rewind(self, wqe: SendWqe) -> None:
-        """Take back an entry and all after it, to send them again."""
         self._unstall()
         again: deque[SendWqe] = deque()
         while self.unacknowledged:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import ClassVar
 
-from hcasim.engine.changes import ALIKE, Changes
+from hcasim.engine.changes import ALIKE, declare
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.atomics import ATOMIC_SIZE, Atomic
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
@@ -15,32 +15,23 @@ from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import Access, Region
+from hcasim.hca.units import ATOMIC_SIZE, Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
 
+@dataclass(slots=True, eq=False)
 class Read:
-    """A read that a responder answers, packet by packet.
+    """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
-    Attributes:
-        region: memory that it reads; None if it reads nothing.
-        segment: bytes in each packet of the response but the last.
-        accepted_ps: when its turn began to be awaited.
-        sent: packets of the response sent so far.
+    Its turn began to be awaited at ``accepted_ps``.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="sent", since="accepted_ps")
-
-    __slots__ = ("accepted_ps", "header", "region", "request", "segment", "sent")
-
-    def __init__(
-        self, request: Packet, header: Reth, region: Region | None, segment: int, accepted_ps: int
-    ) -> None:
-        self.request = request
-        self.header = header
-        self.region = region
-        self.segment = segment
-        self.accepted_ps = accepted_ps
-        self.sent = 0
+    request: Packet
+    header: Reth
+    region: Region | None
+    segment: int
+    accepted_ps: int
+    sent: int = 0
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -53,8 +44,10 @@ class Read:
 
     @property
     def packets(self) -> int:
-        """Packets of the response."""
         return max(1, -(-self.header.length // self.segment))
+
+
+declare(Read, counts="sent", since="accepted_ps")
 
 
 class ReliableResponder(Responder):
@@ -63,10 +56,7 @@ class ReliableResponder(Responder):
     Acknowledgements keep their place behind read responses, which need none, and the requester may
     ask a receiver again that is not ready (volume 1, 9.7). Where queue pairs overlap, a processing
     unit is at work on each packet of a response, and the time to begin an answer runs while those
-    before it are given.
-
-    Attributes:
-        answers: reads, atomics and acknowledgements whose answers keep their order, oldest first.
+    before it, in `answers`, are given.
     """
 
     def __init__(
@@ -91,7 +81,6 @@ class ReliableResponder(Responder):
     # Reads and atomics.
 
     def ask(self, packet: Packet) -> Verdict:
-        """Take a read or an atomic, to be answered in its turn."""
         now = self._sim.now
         if (header := packet.header(Reth)) is not None:
             region = self.find(header, header.length, Access.REMOTE_READ)
@@ -123,7 +112,6 @@ class ReliableResponder(Responder):
             self._parts.atomics.execute(answer)
 
     def _respond(self, read: Read) -> None:
-        """Send the packets of a response, as long as there is room for the next."""
         responses = self._responses
         if self._units is not None:
             responses.room.acquire(responses.full, self._take_unit, read)
@@ -146,7 +134,6 @@ class ReliableResponder(Responder):
         self._sim.call_at(done, self._go_on, read)
 
     def _send_response(self, read: Read) -> bool:
-        """Send the next packet of a response; return whether it was the last."""
         header, psn = read.header, read.request.psn + read.sent
         segment = read.segment
         offset = read.sent * segment
@@ -196,7 +183,6 @@ class ReliableResponder(Responder):
         return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, (Aeth(Syndrome.ACK, self.msn),))
 
     def acknowledge(self, packet: Packet) -> None:
-        """Acknowledge a packet behind the answers before it."""
         self.answers.append(self._acknowledgement(packet))
         self.answer(packet)
 
@@ -210,12 +196,10 @@ class ReliableResponder(Responder):
             self.end.fail()
 
     def answer(self, packet: Packet) -> None:
-        """Begin the answer that has been put in line, unless others are before it."""
         if len(self.answers) == 1:
             self._begin_answers()
 
     def _begin_answers(self) -> None:
-        """Send the acknowledgements that are next, and begin the read or atomic behind them."""
         while self.answers:
             answer = self.answers[0]
             if not isinstance(answer, Packet):
@@ -244,9 +228,7 @@ class IwarpResponder(ReliableResponder):
     not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
 
     def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
-        """Whether a packet of a response does: the last, and one of every interval."""
         return last or sent % self._parts.description.ack.interval == 0
 
     def acknowledge(self, packet: Packet) -> None:
-        """Acknowledge a packet at once."""
         self._egress.acknowledge_at_once(self._acknowledgement(packet))

@@ -15,8 +15,7 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import SendQueue
-from hcasim.hca.rings import Ring
-from hcasim.hca.translation import Access, Region
+from hcasim.hca.translation import Access, Region, Ring
 from hcasim.hca.wqe import SendWqe
 
 NO_ACCESS: Final = Access(0)
@@ -26,22 +25,18 @@ _RTS: Final = State.RTS
 
 
 class Line(Action):
-    """Where requesters line up for the port; a class for the same reason as `Half`."""
+    """Where requesters line up for the port; a class as `Half` is."""
 
     def schedule(self, requester: Requester) -> None:
-        """Put a requester in line if it has work and is not in line yet."""
         raise NotImplementedError
 
     def compete(self, requester: Requester) -> None:
-        """Let a requester that is in hand send packets in its turn."""
         raise NotImplementedError
 
     def go_on(self, requester: Requester) -> None:
-        """Begin the next request of a requester, or let others have their turn."""
         raise NotImplementedError
 
     def leave(self, requester: Requester) -> None:
-        """Let the next in line take the place of a requester, which lines up again with work."""
         raise NotImplementedError
 
 
@@ -51,17 +46,12 @@ class Requester(Half):
     Source: InfiniBand Architecture Specification volume 1, 9.8.2.
 
     Attributes:
-        queue: entries that have not had their turn.
         awaits_entry: whether its turn has come before an entry was on the chip.
         backlogged: whether more than what is being fetched was left when that began to be awaited.
-        current: the entry being executed.
+        current: the entry being executed, if not ``stalled`` by an earlier read or atomic.
         unacknowledged: entries sent, oldest first, whose completion is still due.
-        next_psn: sequence number of the next message's first packet.
         outstanding_reads: reads and atomics sent that have not been answered.
-        stalled: whether the current entry waits for an earlier read or atomic to end.
-        paused_until: when it may send again, in ps.
         busy_ps: time that a processing unit was at work for it, in ps.
-        waits: for entries, and for earlier reads to end.
         watch: told of packets that are lost, if answers are waited for.
         pacing: holds its packets back; None if it may send as fast as it can.
     """
@@ -78,12 +68,9 @@ class Requester(Half):
         self.queue = SendQueue(ring)
         self.egress = parts.egresses[end.port]
         self.awaits_entry = self.backlogged = self.stalled = False
-        self.paused_until = 0
+        self.paused_until = self.next_psn = self.outstanding_reads = self.busy_ps = 0
         self.current: SendWqe | None = None
         self.unacknowledged: deque[SendWqe] = deque()
-        self.next_psn = 0
-        self.outstanding_reads = 0
-        self.busy_ps = 0
         self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.qpn}")
         self.watch: Sender | None = None
         self.pacing: Pacing | None = None
@@ -95,13 +82,11 @@ class Requester(Half):
 
     @property
     def wait_ps(self) -> int:
-        """Time in ps that its entries took one after the other so far, waiting included."""
         return self.busy_ps + self.waits.wait_ps
 
     # From the doorbell to an entry in the adapter.
 
     def post(self, wqes: Sequence[SendWqe]) -> None:
-        """Learn of more entries in the send queue."""
         parts, end = self._parts, self.end
         for wqe in wqes:
             if parts.send_probe.listeners:
@@ -114,13 +99,11 @@ class Requester(Half):
             end.fail()
 
     def pause(self, until_ps: int) -> None:
-        """Send nothing up to a time in ps."""
         self.paused_until = max(self.paused_until, until_ps)
         self._sim.call_at(until_ps, self._line.schedule, self)
 
     @property
     def pausing(self) -> bool:
-        """Whether it may not send for a while."""
         return self._sim.now < self.paused_until
 
     @property
@@ -132,7 +115,6 @@ class Requester(Half):
         return self.queue.has_work if self.current is None else self.current.fault is None
 
     def load(self) -> None:
-        """Bring the context and the next entry onto the chip."""
         self._parts.sqpc.access(self.qpn, self._next)
 
     def _next(self) -> None:
@@ -157,7 +139,6 @@ class Requester(Half):
                 self._parts.entries.begin()
 
     def _fetch(self) -> None:
-        """Fetch as many entries as one read brings."""
         parts, queue = self._parts, self.queue
         first, size = queue.posted[0], queue.fetch(parts.description.wqe.fetch)
         parts.dma.fetch_entry(
@@ -196,10 +177,9 @@ class Requester(Half):
         self._make_ready(wqe)
 
     def _make_ready(self, wqe: SendWqe) -> None:
-        """Compete for the port once a packet can be sent.
+        """Compete for the port, unless too many reads or atomics are in flight.
 
-        That has to wait if too many reads or atomics are in flight, and for the translation of the
-        first data.
+        The first data of a message is translated before.
         """
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
         if full and wqe.awaits_response and wqe.sent == 0:
@@ -226,7 +206,6 @@ class Requester(Half):
     # Its turns at the port, one packet each.
 
     def service(self) -> int:
-        """Time in ps that a processing unit will be at work on its next packet."""
         wqe, packets = self.current, self._packet_service
         service = packets.least
         if wqe is not None:
@@ -238,7 +217,6 @@ class Requester(Half):
         return service
 
     def begin(self, wqe: SendWqe) -> bool:
-        """Check the local memory and give the message its sequence numbers, or fail it."""
         self.unacknowledged.append(wqe)
         wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
@@ -250,7 +228,6 @@ class Requester(Half):
         return True
 
     def number(self, wqe: SendWqe) -> None:
-        """Give a message its sequence numbers, unless it is sent again."""
         if wqe.first_psn < 0:
             wqe.first_psn = self.next_psn
             wqe.packets = 1 if wqe.is_atomic else max(1, -(-wqe.length // wqe.segment))
@@ -259,7 +236,6 @@ class Requester(Half):
             self.outstanding_reads += 1
 
     def send(self, wqe: SendWqe) -> Packet:
-        """The next packet of the entry being executed."""
         end, index = self.end, wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
@@ -295,11 +271,9 @@ class Requester(Half):
         return packet
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
-        """Whether the next packet does."""
         return False
 
     def sent(self, wqe: SendWqe, packet: Packet) -> None:
-        """The last packet of a request is about to leave."""
         self.egress.requests.when_sent(packet, Call(self._left, (wqe,)))
 
     def _left(self, wqe: SendWqe) -> None:
@@ -307,7 +281,6 @@ class Requester(Half):
         self.retire()
 
     def register(self, wqe: SendWqe) -> None:
-        """Execute a registration, for which the requests behind it wait."""
         self._parts.registrations.add(wqe, self._registered)
 
     def _registered(self, wqe: SendWqe) -> None:
@@ -325,7 +298,6 @@ class Requester(Half):
     # The end of requests.
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Nobody answers."""
         return Verdict.DROP
 
     def retire(self) -> None:
@@ -346,7 +318,6 @@ class Requester(Half):
         self.retire()
 
     def flush(self) -> None:
-        """Complete all that is unfinished with a flush error."""
         for wqe in self.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 
@@ -362,7 +333,6 @@ class Requester(Half):
             completions.complete(self.cq, self.qpn, wqe, status, wqe.length, operation)
 
     def drain(self) -> list[SendWqe]:
-        """Give up all that is unfinished, oldest first."""
         drained = [*self.unacknowledged]
         if self.current is not None and self.current not in self.unacknowledged:
             drained.append(self.current)
@@ -376,7 +346,6 @@ class DatagramRequester(Requester):
     """The requester of unreliable datagrams, each of which says where it goes."""
 
     def send(self, wqe: SendWqe) -> Packet:
-        """The packet of the entry being executed."""
         packet = super().send(wqe)
         assert wqe.route is not None
         packet.route, packet.qpn, packet.headers = wqe.route, wqe.remote_qpn, (Deth(self.qpn),)

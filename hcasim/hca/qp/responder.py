@@ -27,14 +27,8 @@ class Responder(Half):
 
     It places data, and knows of it what the headers say. What it cannot place it drops without a
     word; then the packets behind are out of sequence, up to the first of another message
-    (InfiniBand Architecture Specification volume 1, 9.8.2).
-
-    Attributes:
-        queue: where sends find their receive entries.
-        expected_psn: sequence number of the next packet that it accepts.
-        msn: messages completed so far, modulo 2 ** 24.
-        receiving: receive entry of the send being received.
-        busy_ps: time that answers took before they or the next could begin, in ps.
+    (InfiniBand Architecture Specification volume 1, 9.8.2). Answers took ``busy_ps`` before they or
+    the next could begin.
     """
 
     changes: ClassVar[Changes] = Changes(counts="busy_ps expected_psn msn")
@@ -59,20 +53,17 @@ class Responder(Half):
         self._syndrome = Syndrome.ACK
 
     def ends(self) -> dict[str, int]:
-        """After which number they begin anew, and how far addresses are alike."""
         ends = {"expected_psn": PSN_MODULUS}
         if self.region is not None:
             ends["address"] = self.region.alike_until(self.address)
         return ends
 
     def post(self, wqe: ReceiveWqe) -> None:
-        """Learn of one more entry in the receive queue."""
         self.queue.post(wqe)
         if self.end.state is State.ERR:
             self.end.fail()
 
     def accept(self, arrival: Arrival) -> Verdict:
-        """Deal with a request."""
         packet = arrival.packet
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
@@ -113,7 +104,6 @@ class Responder(Half):
         return _PLACE
 
     def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
-        """The memory that a header names; None without any, or if it is wrong."""
         if not size:
             return None
         return self._parts.tables.find(header.rkey, self.end.pd, header.address, size, needed)
@@ -133,7 +123,6 @@ class Responder(Half):
         arrival.settle(self._receive(packet))
 
     def _receive(self, packet: Packet) -> Verdict:
-        """Place a packet of a send behind those before it, if there is room."""
         wqe, payload = self.receiving, packet.payload
         if wqe is None:
             # Flushed meanwhile.
@@ -157,7 +146,6 @@ class Responder(Half):
         return _PLACE
 
     def placed(self, packet: Packet) -> None:
-        """Go on behind a packet whose data is on its way, or that had none."""
         if packet.opcode is _WRITE:
             self.address += packet.payload
         else:
@@ -183,7 +171,6 @@ class Responder(Half):
         completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
-        """Give up a message that does not fit its receive entry, and the queue pair."""
         self.receiving = None
         self._complete(wqe, status)
         self.end.fail()
@@ -195,11 +182,9 @@ class Responder(Half):
         return Verdict.REFUSE
 
     def refuse(self, packet: Packet) -> None:
-        """Drop a packet that was refused without a word."""
         self._parts.counts["dropped"] += 1
 
     def flush(self) -> None:
-        """Complete all receive entries with a flush error."""
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
             self._complete(receiving, WCStatus.WR_FLUSH_ERR)

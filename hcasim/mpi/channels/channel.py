@@ -19,11 +19,9 @@ class Channel(ABC):
     """One way to one peer, in one direction out and one in.
 
     Attributes:
-        peer: the other end.
-        capacity: most bytes of data in one packet.
-        credits: packets that the peer can take.
-        owed: packets of the peer that have made room and of which it has not been told.
-        credit_return: owed credits of which the peer is told without a packet to go with.
+        capacity: most bytes of data in one packet. credits: packets that the peer can take. owed:
+        packets of the peer that have made room and of which it has not been told; it is without
+            a packet to go with when they are ``credit_return``.
         piggybacks: whether packets give credits back.
         coming: what the peer has sent and this process not noticed.
     """
@@ -40,29 +38,21 @@ class Channel(ABC):
         self.owed = 0
         self.credit_return = credit_return
         self.coming: deque[MpiPacket] = deque()
-        self._sent = 0
-        self._completed = 0
-        self._taken = 0
+        self._sent = self._completed = self._taken = 0
 
     @property
     def ready(self) -> bool:
-        """Whether a packet can go now."""
         return self.credits > 0
 
     @abstractmethod
     def turns(self, wire: int) -> list[Turns]:
-        """Its buffers, those of packets out and those of packets in.
-
-        Parameters:
-            wire: bytes of a packet with its header.
-        """
+        """Its buffers, out and in, for packets of so many bytes with their header."""
 
     @abstractmethod
     def post(self, packet: MpiPacket) -> Steps:
         """Copy a packet to where it is sent from, and send it."""
 
     def notice(self) -> Steps:
-        """What it takes the processor to see that a packet has come in."""
         yield self.process.context.core.work(self.process.notice_ps)
 
     @abstractmethod
@@ -70,15 +60,12 @@ class Channel(ABC):
         """Address of the data of a packet that has been noticed."""
 
     def copy_in(self, packet: MpiPacket, address: int) -> Steps:
-        """Copy what a packet carries, if anything, to where it is sent from."""
         if packet.size and packet.buffer is not None:
             packet.data = packet.buffer.take(packet.size)
             yield self.process.context.core.copy(packet.size, packet.buffer.address, address)
-            if self.probe.listeners:
-                self.probe.event("copy in", 0, packet)
+            self.process.tell("copy in", packet)
 
     def progress(self) -> Steps:
-        """Notice the next packet and deal with it."""
         yield from self.notice()
         packet = self.coming.popleft()
         packet.slot = self._taken
@@ -88,24 +75,18 @@ class Channel(ABC):
         yield from self.way.receive(packet, self)
 
     def release(self, packet: MpiPacket) -> Steps:
-        """Make room for one more packet."""
         self.owed += 1
         yield from ()
 
     def give(self, number: int) -> None:
-        """Take credits back from the peer."""
         self.credits += number
 
 
 class Registered(Channel):
     """A way over a queue pair, out of registered slots into others of the peer.
 
-    Attributes:
-        slot: bytes of each.
-        places: slots of packets out; each is free again when the request has completed.
-        room: slots of packets in.
-        source: memory of packets out.
-        memory: and of packets in.
+    Each of the ``places`` out of ``source`` is free again when its request has completed; ``room``
+    are slots in ``memory``.
     """
 
     source: MR
@@ -151,7 +132,6 @@ class Registered(Channel):
         return [Turns(self._sent, self.places, out), Turns(self._taken, self.room, into)]
 
     def completed(self, packet: MpiPacket) -> None:
-        """The request of a packet has completed."""
         self._completed += 1
         self.process.unblock(self.way)
         self.way.sent(packet)

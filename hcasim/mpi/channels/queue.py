@@ -22,16 +22,10 @@ class Queue(Registered):
     COUNT = 4
 
     def __init__(self, lane: Lane, library: Mpi) -> None:
-        queue = library.queue
-        super().__init__(
-            lane,
-            queue.buffer - library.header.size,
-            queue.buffer,
-            lane.receives,
-            lane.receives + spare(library),
-            min(queue.credit_return, lane.receives - 1),
-            queue.inline,
-        )
+        queue, receives = library.queue, lane.receives
+        owed = min(queue.credit_return, receives - 1)
+        capacity, room = queue.buffer - library.header.size, receives + spare(library)
+        super().__init__(lane, capacity, queue.buffer, receives, room, owed, queue.inline)
         lane.received = self.progress
         self._opened = False
         self.memory = self.process.pd.reg_mr(self.room * self.slot)
@@ -46,7 +40,6 @@ class Queue(Registered):
         return 0, min(self.slot, wire)
 
     def open(self) -> None:
-        """Post the receives in no time: they have been there since the program began."""
         self._opened = True
         self._lane.qp.fill_recv(self.room, self._receive)
 
@@ -66,15 +59,8 @@ class Queue(Registered):
         if not peer._opened:
             peer.open()
         peer.coming.append(packet)
-        yield from self._lane.post(
-            SendWR(
-                WROpcode.SEND,
-                SGE(address, wire, self.source.lkey),
-                inline=wire <= self._inline_up_to,
-            ),
-            self,
-            packet,
-        )
+        sge, inline = SGE(address, wire, self.source.lkey), wire <= self._inline_up_to
+        yield from self._lane.post(SendWR(WROpcode.SEND, sge, inline=inline), self, packet)
 
     def write_credits(self) -> Steps:
         """Write into the sender's memory how many receives have been posted anew."""
@@ -83,12 +69,8 @@ class Queue(Registered):
         peer._told.append(self.owed)
         self.owed = 0
         own, other = self._count, peer._count
-        wr = SendWR(
-            WROpcode.RDMA_WRITE,
-            SGE(own.addr, self.COUNT, own.lkey),
-            remote_addr=other.addr,
-            rkey=other.rkey,
-        )
+        sge = SGE(own.addr, self.COUNT, own.lkey)
+        wr = SendWR(WROpcode.RDMA_WRITE, sge, remote_addr=other.addr, rkey=other.rkey)
         yield from self._lane.post(wr, None, "credits")
 
     def _counted(self, address: int, length: int) -> None:
@@ -97,7 +79,6 @@ class Queue(Registered):
         self.process.unblock(self.way)
 
     def notice(self) -> Steps:
-        """Its completion has been polled before."""
         yield from ()
 
     def place(self, packet: MpiPacket) -> int:
@@ -105,7 +86,6 @@ class Queue(Registered):
 
     def release(self, packet: MpiPacket) -> Steps:
         yield from self._lane.qp.post_recv(self._receive(packet.slot))
-        if self.probe.listeners:
-            self.probe.event("repost receive", 0, packet)
+        self.process.tell("repost receive", packet)
         if packet.kind is not Kind.CREDIT:
             self.owed += 1

@@ -24,15 +24,8 @@ class EagerRing(Registered):
     def __init__(self, lane: Lane, library: Mpi) -> None:
         ring = library.ring
         assert ring is not None
-        super().__init__(
-            lane,
-            ring.slot - ring.flag - library.header.size,
-            ring.slot,
-            ring.slots,
-            ring.slots,
-            ring.credit_return,
-            ring.inline,
-        )
+        capacity, slots = ring.slot - ring.flag - library.header.size, ring.slots
+        super().__init__(lane, capacity, ring.slot, slots, slots, ring.credit_return, ring.inline)
         self._flag = ring.flag
         size = ring.slots * ring.slot
         self.source = self.process.pd.reg_mr(size)
@@ -54,17 +47,10 @@ class EagerRing(Registered):
         peer = self.peer
         assert isinstance(peer, EagerRing)
         peer.coming.append(packet)
-        yield from self._lane.post(
-            SendWR(
-                WROpcode.RDMA_WRITE,
-                SGE(address, wire, self.source.lkey),
-                remote_addr=peer.memory.addr + start,
-                rkey=peer.memory.rkey,
-                inline=wire <= self._inline_up_to,
-            ),
-            self,
-            packet,
-        )
+        wr = SendWR(WROpcode.RDMA_WRITE, SGE(address, wire, self.source.lkey))
+        wr.remote_addr, wr.rkey = peer.memory.addr + start, peer.memory.rkey
+        wr.inline = wire <= self._inline_up_to
+        yield from self._lane.post(wr, self, packet)
 
     def _written(self, address: int, length: int) -> None:
         if (address + length - self.memory.addr) % self.slot == 0:

@@ -31,8 +31,6 @@ class Group:
     number of the call as tag.
 
     Attributes:
-        rank: of this process.
-        size: number of processes.
         unit: bytes that are never divided: 8, or as many as hold whole elements.
     """
 
@@ -49,47 +47,37 @@ class Group:
     def isend(
         self, buffer: Buffer, dest: int, stream: int = 0
     ) -> Generator[Event, object, Request]:
-        """Begin to send; messages of different streams of a call never meet."""
         tag = self._tag + stream * _STREAM
         return (yield from self._comm.post(buffer, dest, tag, self._context))
 
     def irecv(self, buffer: Buffer, source: int, stream: int = 0) -> Generator[Event, object, Recv]:
-        """Begin to receive."""
         delivery, tag = self._comm.process.delivery, self._tag + stream * _STREAM
         return (yield from delivery.irecv(buffer, source, tag, self._context))
 
     def send(self, buffer: Buffer, dest: int) -> Steps:
-        """Send."""
         request = yield from self.isend(buffer, dest)
         yield from request.wait()
 
     def recv(self, buffer: Buffer, source: int) -> Steps:
-        """Receive."""
         request = yield from self.irecv(buffer, source)
         yield from request.wait()
 
     def exchange(self, outgoing: Buffer, dest: int, incoming: Buffer, source: int) -> Steps:
-        """Send and receive at the same time."""
         expected = yield from self.irecv(incoming, source)
         sent = yield from self.isend(outgoing, dest)
         yield from self._comm.waitall((expected, sent))
 
     def around(self, blocks: list[Buffer], first: int) -> Steps:
-        """Pass blocks on from the left to the right until all have come round.
-
-        Parameters:
-            first: number of the block that this process sends first.
-        """
+        """Pass blocks on to the right until all have come round, the ``first``-th block first."""
         rank, count = self.rank, self.size
         for step in range(count - 1):
             outgoing, incoming = blocks[(first - step) % count], blocks[(first - step - 1) % count]
             yield from self.exchange(outgoing, (rank + 1) % count, incoming, (rank - 1) % count)
 
     def doubling(self, whole: Buffer, each: int, root: int = 0) -> Steps:
-        """Exchange ever more blocks with ever farther ranks of a power of two.
+        """Exchange ever more blocks, of ``each`` bytes, with ever farther ranks of a power of two.
 
-        Parameters:
-            each: bytes of a block, of which each process has one, counted from the root.
+        Each process has one of the blocks, counted from the root.
         """
         own = (self.rank - root) % self.size
         for mask in masks(self.size):
@@ -101,7 +89,6 @@ class Group:
             )
 
     def shifts(self) -> list[tuple[int, int]]:
-        """The ranks one, two and more to the right, each with the one as far to the left."""
         rank, count = self.rank, self.size
         return [((rank + step) % count, (rank - step) % count) for step in range(1, count)]
 
@@ -110,27 +97,20 @@ class Group:
         return -(-size // count // self.unit) * self.unit
 
     def waitall(self, requests: list[Request]) -> Steps:
-        """Wait for all of them."""
         yield from self._comm.waitall(requests)
 
     def waitany(self, requests: list[Request]) -> Generator[Event, object, int]:
-        """Wait for one of them; return its place."""
         place = yield from self._comm.waitany(requests)
         assert place is not None
         return place
 
     def nothing(self, *_: object) -> Steps:
-        """Return at once, as libraries do that find nothing to send; it takes what a send takes.
-
-        Sources: MPICH 1.2.6, src/coll/intra_fns_new.c; MVAPICH2, src/mpi/coll/allgather.c and the
-        like. What it takes is assumed.
-        """
+        """Return at once, as MPICH and MVAPICH do with nothing to send; assumed to cost a send."""
         begin = self._comm.process.sim.now
         yield self._comm.process.context.core.work(self._comm.process.library.calls.send)
         self._tell("call", begin)
 
     def copy(self, source: Buffer, to: Buffer) -> Steps:
-        """Copy within this process's memory."""
         if source.size and source.address != to.address:
             process = self._comm.process
             begin = process.sim.now
@@ -145,17 +125,11 @@ class Group:
         yield from self.copy(source.part(kept, by), to.part(0, by))
 
     def turn_left(self, source: Buffer, to: Buffer, by: int) -> Steps:
-        """Copy what begins after ``by`` bytes to the beginning, and what is before it behind."""
         kept = source.size - by
         yield from self.copy(source.part(by, kept), to.part(0, kept))
         yield from self.copy(source.part(0, by), to.part(kept, by))
 
     def copies(self, pairs: Iterable[tuple[Buffer, Buffer]]) -> Steps:
-        """Copy several pieces within this process's memory, one after the other.
-
-        Args:
-            pairs: sources and destinations, which do not overlap.
-        """
         pieces = []
         for source, to in pairs:
             if source.size and source.address != to.address:
@@ -168,10 +142,7 @@ class Group:
             self._tell("copy", begin)
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
-        """Combine two operands element by element into the first.
-
-        The processor reads both, unless an accelerator does.
-        """
+        """Combine operands into the first; the processor reads both, unless an accelerator does."""
         if not into.size:
             return
         process = self._comm.process
@@ -186,13 +157,11 @@ class Group:
 
     def _tell(self, step: str, begin: int) -> None:
         process = self._comm.process
-        if process.probe.listeners:
-            process.probe.event(step, 0)
+        process.tell(step)
         if process.recorder is not None:
             process.recorder.computed(process.sim.now - begin)
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
-        """Memory of this call, with contents if ``like`` has some."""
         data: Bytes | None = None
         if like.data is not None:
             from numpy import zeros

@@ -27,12 +27,8 @@ def reduce_binomial(group: Group, result: Buffer, operation: Reduction | None, r
 class _Powers:
     """The largest power of two of the ranks, which go on; the others hand over their operand.
 
-    Parameters:
-        stays: whether of two neighbours the odd one goes on (1) or the even one (0).
-
-    Attributes:
-        power: number of those that go on.
-        position: of this process among them, or -1.
+    Of two neighbours the odd one stays (1) or the even one (0). `position` is that of this process
+    among those that go on, or -1.
     """
 
     def __init__(self, group: Group, stays: int) -> None:
@@ -44,17 +40,14 @@ class _Powers:
         self.position = self.position_of(group.rank)
 
     def position_of(self, rank: int) -> int:
-        """Number of a rank among those that go on, or -1."""
         if rank < 2 * self._rest:
             return rank // 2 if rank % 2 == self._stays else -1
         return rank - self._rest
 
     def rank(self, position: int) -> int:
-        """Rank of one that goes on."""
         return 2 * position + self._stays if position < self._rest else position + self._rest
 
     def fold(self, result: Buffer, operation: Reduction | None) -> Steps:
-        """Combine the operands of neighbours at the one that goes on."""
         group = self._group
         if self._paired and self.position < 0:
             yield from group.send(result, group.rank ^ 1)
@@ -64,7 +57,6 @@ class _Powers:
             yield from group.combine(result, other, operation)
 
     def unfold(self, result: Buffer) -> Steps:
-        """Give the neighbour the result."""
         if self._paired:
             move = self._group.recv if self.position < 0 else self._group.send
             yield from move(result, self._group.rank ^ 1)
@@ -75,7 +67,6 @@ class _Powers:
         return _halves(result, each, self.power, position, masks(self.power))
 
     def reduce(self, result: Buffer, operation: Reduction | None) -> Steps:
-        """Reduce to parts by halving."""
         steps = [
             (self.rank(peer), kept, given)
             for peer, kept, given in self.halves(result, self.position)

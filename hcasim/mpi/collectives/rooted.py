@@ -13,14 +13,9 @@ NOTHING = Buffer(0, 0)
 
 
 class Binomial:
-    """The place of a process in a binomial tree.
-
-    Attributes:
-        relative: its rank, counted from the root.
-        covered: ranks from it on that are its own and of those below it.
-        parent: rank of the one above it; -1 for the root.
-        children: of each one below it its rank, its distance, and how many ranks that covers;
-            the nearest first.
+    """The place of a process in a binomial tree: its rank from the root, the ranks from it on that
+    are its own and of those below it, the one above it, -1 for the root, and rank, distance and
+    covered ranks of each one below it, the nearest first.
     """
 
     def __init__(self, group: Group, root: int = 0) -> None:
@@ -65,10 +60,7 @@ def scatter_ring_allgather(group: Group, buffer: Buffer, root: int) -> Steps:
 
 
 def scatter_recursive_doubling_allgather(group: Group, buffer: Buffer, root: int) -> Steps:
-    """Scatter, then exchange ever larger parts with ever farther ranks.
-
-    For powers of two; other numbers of processes take the ring.
-    """
+    """Scatter, then exchange ever larger parts with ever farther ranks; else the ring."""
     if group.size & (group.size - 1):
         yield from scatter_ring_allgather(group, buffer, root)
         return

@@ -19,10 +19,7 @@ PIECE: Final = 128 * 1024
 
 
 def neighbours(rank: int, count: int) -> tuple[int, list[int]]:
-    """The parent of a rank in a binary tree, -1 for the root, and its children.
-
-    The root is rank 0, and odd ranks have no children.
-    """
+    """The parent of a rank in a binary tree, -1 for the root 0, and its children."""
     if not rank:
         below = (1 << (count - 1).bit_length()) >> 1
         return -1, [below] if below else []
@@ -58,17 +55,12 @@ class _Source:
     requests: list[Request] = field(default_factory=list)
 
     def post(self, group: Group, rank: int, stream: int) -> Steps:
-        """Begin to receive all of them."""
         for piece in self.pieces:
             self.requests.append((yield from group.irecv(piece, rank, stream)))
 
 
 class _Half:
-    """A part of the message on its way up a tree and down again.
-
-    Parameters:
-        up: stream of messages towards the root; those back have the next one.
-    """
+    """A part of the message on its way up a tree, in one stream, and down again, in the next."""
 
     def __init__(
         self, group: Group, result: Buffer, parent: int, children: list[int], up: int
@@ -87,7 +79,6 @@ class _Half:
         self.sent: list[Request] = []
 
     def begin(self) -> Steps:
-        """Begin to receive, and send what nobody has to be waited for."""
         for child, source in zip(self._children, self.sources, strict=False):
             yield from source.post(self._group, child, self._up)
         if self._parent >= 0:
@@ -97,7 +88,6 @@ class _Half:
                     yield from self._send(piece, self._parent, self._up)
 
     def take(self, source: _Source, operation: Reduction | None) -> Steps:
-        """Deal with the next piece of a neighbour."""
         number = source.arrived
         source.arrived += 1
         piece = self._pieces[number]

@@ -15,10 +15,8 @@ import struct
 from typing import ClassVar, Final
 from zlib import crc32
 
-from hcasim.fabric.ethernet import FCS, frame_size
-from hcasim.fabric.iwarp import TCP, UNTAGGED, fpdu_size
 from hcasim.fabric.packet import Opcode, Packet, Reth
-from hcasim.fabric.rocev2 import IP, UDP
+from hcasim.fabric.wire import FCS, IP, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
 from hcasim.study.capture.frames import ETHERNET, Frame, Frames, Way
 

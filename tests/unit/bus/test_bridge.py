@@ -125,20 +125,6 @@ def test_every_byte_crosses_every_bus(chain: Chain, name: str) -> None:
             assert counters[f"bridged_bridged_{kind}"] == count
 
 
-@pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("workload", ["write_lat", "send_lat", "read_lat", "window_bibw"])
-def test_a_benchmark_runs_behind_bridges_and_is_explained(
-    chain: Chain, name: str, workload: str
-) -> None:
-    options = Options(size=4096, iters=10, warmup=2, explain=True)
-    point = run_point(workload, chain(name), options)
-    if "latency_us" in point.row:
-        assert point.breakdown["total_us"] == pytest.approx(point.row["latency_us"], rel=1e-9)
-    else:
-        named = {resource["name"] for resource in point.breakdown["resources"]}
-        assert "node0.bus.bridge.bus.upstream" in named
-
-
 @pytest.mark.parametrize(
     ("path", "value", "what"),
     [

@@ -70,10 +70,7 @@ def test_operations_of_a_kind_begin_in_turns(pcie: Make, kind: str, turn: int) -
 def test_reads_and_writes_take_no_turns_with_each_other(pcie: Make) -> None:
     one = engine(pcie)
     ends(one, lambda done: one.read(0, 64, done), lambda done: one.write(64, 64, done))
-    assert (one.reads.free_at, one.writes.free_at) == (
-        LATENCY // 2 + 16_400,
-        LATENCY // 2 + 20_000,
-    )
+    assert (one.reads.free_at, one.writes.free_at) == (LATENCY // 2 + 16_400, LATENCY // 2 + 20_000)
 
 
 def test_a_command_passes_the_engine(pcie: Make) -> None:

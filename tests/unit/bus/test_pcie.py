@@ -96,8 +96,7 @@ def stream(
 
 
 @pytest.mark.parametrize(
-    ("bits", "payload", "MB_per_second"),
-    [(32, 128, 1725.2), (64, 128, 1679.8), (32, 256, 1850.3)],
+    ("bits", "payload", "MB_per_second"), [(32, 128, 1725.2), (64, 128, 1679.8), (32, 256, 1850.3)]
 )
 def test_writes_one_way_reach_payload_over_payload_and_headers(
     pcie: Make, bits: int, payload: int, MB_per_second: float

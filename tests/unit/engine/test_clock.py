@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.engine import Action, Call, Simulator
+from hcasim.engine import Call, Simulator
 
 Steps = Generator[Any, Any, None]
 
@@ -64,12 +64,6 @@ def test_actions_and_calls_at_the_same_time_are_done_in_the_order_in_which_they_
     sim.run()
     assert seen == list(range(50))
     assert sim.now == 7
-
-
-def test_an_action_that_does_not_say_what_to_do_is_an_error(sim: Simulator) -> None:
-    sim.schedule(1, Action())
-    with pytest.raises(NotImplementedError):
-        sim.run()
 
 
 def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: Simulator) -> None:
@@ -131,19 +125,6 @@ def test_what_goes_wrong_reaches_the_caller_of_run(sim: Simulator, where: str) -
         sim.run()
 
 
-def test_an_event_that_fails_fails_the_run_that_waits_for_it(sim: Simulator) -> None:
-    refused = sim.event()
-
-    def process() -> Steps:
-        with pytest.raises(LookupError):
-            yield refused
-
-    sim.process(process())
-    sim.call_after(1, refused.fail, LookupError("broken"))
-    with pytest.raises(LookupError, match="broken"):
-        sim.run(until=refused)
-
-
 def test_everybody_who_waits_for_the_event_that_ends_a_run_is_told(sim: Simulator) -> None:
     seen: list[str] = []
     ready = sim.event()
@@ -160,14 +141,6 @@ def test_everybody_who_waits_for_the_event_that_ends_a_run_is_told(sim: Simulato
     sim.run(until=ready)
     sim.run()
     assert seen == ["late"]
-
-
-def test_calls_are_counted(sim: Simulator) -> None:
-    for time in (10, 20, 30):
-        sim.call_at(time, lambda: None)
-    sim.run(until=25)
-    # The end of the run is one of its own.
-    assert sim.calls == 3
 
 
 def test_time_stays_a_whole_number_far_beyond_the_reach_of_floats(sim: Simulator) -> None:
@@ -227,13 +200,3 @@ def test_an_event_has_happened_when_its_callbacks_are_gone() -> None:
     assert (event.triggered, event.processed) == (True, False)
     assert sim.run(until=event) == 7
     assert (event.processed, event.callbacks) == (True, None)
-
-
-def test_conditions_of_events_happen_with_the_first_or_the_last() -> None:
-    sim = Simulator()
-    events = [sim.timeout(3), sim.timeout(5)]
-    first, all_ = sim.any_of(events), sim.all_of(events)
-    sim.run(until=first)
-    assert (sim.now, all_.triggered) == (3, False)
-    sim.run(until=all_)
-    assert sim.now == 5

@@ -26,12 +26,12 @@ def test_those_who_go_ahead_keep_their_order_among_themselves() -> None:
     for name in ("a", "b", "c"):
         bench.take(name, 1)
     for name in ("x", "y"):
-        bench.pool.acquire_ahead(bench.note, name)
+        bench.pool.wait_ahead(1, Call(bench.note, (name,)))
     for time in range(1, 5):
         bench.pool.release_at(time, 1)
         bench.sim.run()
     bench.take("d", 1)
-    bench.pool.acquire_ahead(bench.note, "z")
+    bench.pool.wait_ahead(1, Call(bench.note, ("z",)))
     bench.pool.release(1)
     assert [name for name, _ in bench.grants] == ["a", "x", "y", "b", "c", "z"]
 
@@ -68,20 +68,6 @@ def test_nobody_waits_for_more_credits_than_the_pool_has() -> None:
     assert not bench.pool.waiting
     bench.pool.release(3)
     assert [name for name, _ in bench.grants] == ["a"]
-
-
-def test_who_waits_is_served_in_turn_with_those_who_acquire() -> None:
-    bench = Bench(2)
-    bench.take("a", 2)
-    assert not bench.pool.take(2)
-    bench.pool.wait(2, Call(bench.note, ("b",)))
-    bench.take("c", 1)
-    bench.pool.release_at(10, 2)
-    bench.pool.release_at(20, 2)
-    bench.sim.run()
-    assert bench.grants == [("a", 0), ("b", 10), ("c", 20)]
-    assert bench.pool.available == 1
-    assert bench.pool.wait_ps == 20
 
 
 def test_giving_back_more_than_was_taken_is_refused() -> None:

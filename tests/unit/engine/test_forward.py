@@ -107,8 +107,7 @@ def hurried(sim: Simulator) -> list[Ticker]:
 
 
 @pytest.mark.parametrize(
-    ("machine", "least"),
-    [(other_pace, -1), (same_pace, 1200), (seven_beats, 900), (hurried, 900)],
+    ("machine", "least"), [(other_pace, -1), (same_pace, 1200), (seven_beats, 900), (hurried, 900)]
 )
 def test_what_is_left_out_ends_as_it_does_in_full(machine: Machine, least: int) -> None:
     whole, short, saved = both(machine)

@@ -118,13 +118,3 @@ def test_what_is_measured_does_not_change_and_packets_are_those_of_the_adapters(
     assert profile.packets() == found.counters["port_xmit_packets"]
     assert bool(profile.left_out) == (not exact)
     assert 0 <= profile.left_out < profile.packets()
-
-
-def test_packets_that_are_left_out_are_not_among_those_that_are_run() -> None:
-    counted, whole = Profile(), Profile()
-    run("window_bw", False, counted)
-    run("window_bw", True, whole)
-    run_one_by_one = counted.packets() - counted.left_out
-    # What is run costs about as many events each, whether or not others are left out.
-    assert run_one_by_one * 5 < sum(counted.calls.values()) < run_one_by_one * 15
-    assert run_one_by_one < whole.packets() / 2

@@ -7,9 +7,9 @@ import pytest
 from hcasim.catalog import EthernetLink, InfinibandLink
 from hcasim.catalog.link import Fec
 from hcasim.fabric import Opcode, Packet
-from hcasim.fabric.iwarp import IwarpFormat
 from hcasim.fabric.medium import correction, medium
 from hcasim.fabric.packet import Route
+from hcasim.fabric.wire import IwarpFormat
 from tests.unit.fabric.test_link import Pair
 from tests.unit.fabric.test_link import link as infiniband
 

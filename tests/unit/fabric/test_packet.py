@@ -64,9 +64,3 @@ def test_payload_is_padded_to_four_bytes() -> None:
     for payload, padded in [(0, 0), (1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (1023, 1024)]:
         for opcode in CARRIERS:
             assert packet_size(opcode, payload, ()) == packet_size(opcode, 0, ()) + padded
-
-
-def test_a_packet_knows_its_size() -> None:
-    packet = Packet(Opcode.RDMA_WRITE, Route(1), 2, 3, 1024, first=False, last=False)
-    assert packet.size == 1050
-    assert repr(packet) == "RDMA_WRITE psn=3 1024 B to qp 2"

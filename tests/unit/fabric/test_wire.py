@@ -1,7 +1,6 @@
 """Wire formats weigh what the RFCs of iWARP and the specification of InfiniBand say."""
 
 from fractions import Fraction
-from math import ceil
 
 import pytest
 from hypothesis import given
@@ -9,12 +8,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
-from hcasim.fabric import Opcode, ethernet
-from hcasim.fabric.iwarp import (
-    IwarpFormat,
-    fpdu_size,
-    mulpdu,
-)
+from hcasim.fabric import Opcode
 from hcasim.fabric.packet import (
     FRAME_DELIMITERS,
     MTUS,
@@ -25,7 +19,7 @@ from hcasim.fabric.packet import (
     Syndrome,
     packet_size,
 )
-from hcasim.fabric.wire import wire_format
+from hcasim.fabric.wire import FCS, FRAME_HEADER, IwarpFormat, wire_format
 
 DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
 TEN_GIGABITS = 1250
@@ -83,32 +77,13 @@ def test_timestamps_lengthen_each_segment_by_twelve_bytes() -> None:
     assert stamped.size(Opcode.ACKNOWLEDGE, 0) == 70
 
 
-@given(emss=st.integers(500, 9200), markers=st.booleans())
-def test_the_longest_segment_follows_the_formula_of_mpa(emss: int, markers: bool) -> None:
-    spent = 6 + emss % 4 + (4 * ceil(emss / 512) if markers else 0)
-    assert mulpdu(emss, markers=markers) == emss - spent
-
-
 @given(wire=FORMATS, mtu=MTU, opcode=st.sampled_from(DATA))
 def test_a_full_frame_fills_the_mtu_and_never_exceeds_it(
     wire: IwarpFormat, mtu: int, opcode: Opcode
 ) -> None:
     frame = wire.size(opcode, wire.payload(mtu, opcode))
-    around = ethernet.HEADER + ethernet.FCS
+    around = FRAME_HEADER + FCS
     assert mtu - 4 - 3 <= frame - around <= mtu
-
-
-@given(wire=FORMATS, opcode=st.sampled_from(DATA), payload=st.integers(0, 9000))
-def test_a_frame_is_at_least_its_data_and_headers(
-    wire: IwarpFormat, opcode: Opcode, payload: int
-) -> None:
-    headers = 14 + 40 + 2 + (18 if opcode is Opcode.SEND else 14) + 4 + 4
-    size = wire.size(opcode, payload)
-    assert size >= payload + headers
-    # A marker for each 508 B of an FPDU, 3 B of padding and the timestamps are the most.
-    assert size <= payload + headers + 3 + 12 + 4 * ceil((payload + 27) / 508)
-    assert wire.size(opcode, payload + 1) >= size
-    assert (fpdu_size(payload) - payload) in range(6, 10)
 
 
 @pytest.mark.parametrize("mtu", MTUS)

@@ -20,9 +20,10 @@ class Memory:
         self.sim = sim
         self.fetched: list[tuple[int, int]] = []
         self.owner = "hca"
+        self.icm = self
         self.under_way = self.most = self.read_ps = 0
 
-    def fetch(self, line: int, into: ContextCache) -> None:
+    def fetch(self, table: object, line: int, into: ContextCache) -> None:
         self.fetched.append((int(self.sim.now), line))
         self.under_way += 1
         self.most = max(self.most, self.under_way)

@@ -1,6 +1,7 @@
 """The path to the tables: its fetches, its victims, and how far translation runs ahead of DMA."""
 
 from collections import deque
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -226,7 +227,8 @@ def stream(prefetch: int) -> tuple[Simulator, BusyBus, TranslationTables, ReadSt
     host = FakeStorage(sim, 1000)
     tables = TranslationTables(adapter, Icm(sim, "hca", adapter, host, local, host.start_read))
     region = tables.register(1, 0, 64 * PAGE, Access.LOCAL_WRITE, PAGE)
-    return sim, bus, tables, ReadStream(Buffer(sim), bus, local, tables, prefetch), region
+    engine = SimpleNamespace(tables=tables, prefetch=prefetch, storage=lambda _: bus)
+    return sim, bus, tables, ReadStream(Buffer(sim), engine), region
 
 
 @pytest.mark.pure

@@ -5,8 +5,6 @@ import pytest
 from hcasim.hca import State
 from hcasim.verbs import QP
 from tests.rig import (
-    FETCH_ADD,
-    READ,
     SEND,
     WRITE,
     Peer,
@@ -45,27 +43,6 @@ def post_all(rig: Rig, qps: list[QP], *requests: object) -> Program:
     for request in requests:
         for qp in qps:
             yield from a.post(qp, request)
-
-
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ, FETCH_ADD])
-@pytest.mark.parametrize("count", [1, 17, 40])
-def test_all_of_one_line_complete(opcode: object, count: int) -> None:
-    rig = Rig()
-    a, b = rig.peers
-    pairs = same_line(rig, count)
-    length = 8 if opcode is FETCH_ADD else 3000
-    times = 6
-    if opcode is SEND:
-        for _, remote in pairs:
-            rig.run(b.post_receives(remote, *[b.receive(length)] * times))
-    qps = [qp for qp, _ in pairs]
-    requests = [a.request(opcode, b, length, wr_id=number) for number in range(times)]
-    _, found = rig.run(post_all(rig, qps, *requests), a.collect(count * times))
-    assert succeeded(found)
-    for qp in qps:
-        assert [c.wr_id for c in found if c.qpn == qp.qp_num] == list(range(times))
-    assert not a.adapter.send_engines[0].scheduler.competing
-    assert not a.adapter.send_engines[0].scheduler.members
 
 
 def test_those_in_line_take_turns_message_by_message() -> None:

@@ -96,23 +96,6 @@ def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:
     assert rig.counter("retransmissions") > 0
 
 
-def test_both_ways_and_all_operations_at_once_end() -> None:
-    rig = Rig(machine({"adapter.receive.buffer": "3 KiB", "adapter.send.port_buffer": "1 KiB"}))
-    a = rig.peers[0]
-    pairs = [rig.connect(a, a) for _ in range(20)]
-    for qp in (end for pair in pairs for end in pair):
-        rig.run(a.post_receives(qp, a.receive(9000)))
-
-    def program(qp: QP) -> object:
-        for opcode in (READ, WRITE, SEND, FETCH_ADD, READ):
-            yield from a.post(qp, a.request(opcode, a, 8 if opcode is FETCH_ADD else 9000))
-
-    programs = [program(qp) for pair in pairs for qp in pair]
-    *_, found = rig.run(*programs, a.collect(40 * 6))
-    assert succeeded(found)
-    assert on_links(rig) == 0
-
-
 def test_a_buffer_of_the_adapter_to_another_needs_no_bus_for_its_data() -> None:
     rig = Rig(machine(adapter="mt25218"))
     a, qp, _ = looped(rig)

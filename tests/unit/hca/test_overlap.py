@@ -17,7 +17,6 @@ from tests.rig import (
     extended,
     joined,
     machine,
-    run,
     succeeded,
 )
 
@@ -252,16 +251,3 @@ def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
     assert waited > 0
     rig.sim.run(until=rig.sim.now + 10**9)
     assert b.adapter.sim.resources.waiting_ps()[name] == waited
-
-
-@pytest.mark.parametrize("workload", ["write_bw", "read_bw"])
-def test_one_queue_pair_has_the_bandwidth_of_one_unit(workload: str) -> None:
-    changes = {"adapter.send.units": "4", "adapter.send.unit_bandwidth": "200 MB/s"}
-    changes |= {"adapter.send.packet_service": "0 ns", "adapter.wqe.ahead": "16"}
-
-    def bandwidth(**options: int) -> float:
-        found = run(workload, machine(OVERLAPS | changes), size=16384, iters=60, **options)
-        return float(found.row["bandwidth_MBps"])
-
-    assert bandwidth(qps=1) == pytest.approx(200, rel=0.05)
-    assert bandwidth(qps=2) == pytest.approx(400, rel=0.05)

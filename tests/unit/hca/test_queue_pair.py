@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import PSN_MODULUS
-from hcasim.hca import QPType, QueuePair, SendWqe, State, WCStatus
+from hcasim.hca import QPType, QueuePair, SendWqe, State
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.verbs import QP, VerbsError
 from tests.iwarp import machine as iwarp
@@ -90,21 +90,6 @@ def test_what_is_taken_back_is_sent_again_under_the_same_numbers(
     assert [wqe.first_psn for wqe in made.unacknowledged] == numbers
     assert made.drain() == sent
     assert made.outstanding_reads == 0
-
-
-def test_a_request_that_failed_before_it_was_sent_has_no_sequence_numbers() -> None:
-    made = requester(PSN_MODULUS - 1, [(Opcode.SEND, 8)])
-    failed = SendWqe(Opcode.RDMA_READ_REQUEST, 1, 8, fault=WCStatus.LOC_PROT_ERR)
-    made.unacknowledged.appendleft(failed)
-    assert made.awaiting(PSN_MODULUS - 1) is None
-
-
-@pytest.mark.parametrize(("packets", "last", "msn"), [(1, False, 0), (1, True, 1), (7, True, 1)])
-def test_the_responder_counts_packets_and_messages(packets: int, last: bool, msn: int) -> None:
-    made = queue_pair().responder
-    made.expected_psn = PSN_MODULUS - 1
-    made.advance(packets, last)
-    assert (made.expected_psn, made.msn) == (packets - 1, msn)
 
 
 WAYS = {

@@ -8,17 +8,7 @@ from hcasim.fabric import Opcode
 from hcasim.fabric.link import Receiver
 from hcasim.fabric.packet import Aeth, AtomicEth, Packet, Reth, Syndrome
 from hcasim.verbs import WROpcode
-from tests.rig import (
-    CMP_SWAP,
-    FETCH_ADD,
-    READ,
-    SEND,
-    WRITE,
-    Rig,
-    joined,
-    machine,
-    succeeded,
-)
+from tests.rig import CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Rig, joined, machine, succeeded
 
 ASKING = {Opcode.RDMA_READ_REQUEST, Opcode.FETCH_ADD, Opcode.COMPARE_SWAP}
 ANSWERING = {Opcode.RDMA_READ_RESPONSE, Opcode.ATOMIC_ACKNOWLEDGE}
@@ -105,17 +95,6 @@ def test_the_limit_of_outstanding_reads_is_the_smaller_of_both_ends(
     rig = Rig(machine(limits))
     a, b = rig.peers
     assert outstanding(rig, [a.request(opcode, b) for opcode in opcodes * 12]) == most
-
-
-@pytest.mark.pure
-def test_a_fifth_read_holds_up_the_writes_behind_it() -> None:
-    rig, a, b, qp, _ = joined()
-    out = Tap(rig, 0)
-    rig.exchange(qp, a, *[a.request(READ, b)] * 5, a.request(WRITE, b))
-    order = [p.opcode for p in out.packets]
-    assert order == [Opcode.RDMA_READ_REQUEST] * 5 + [Opcode.RDMA_WRITE]
-    back = rig.cluster.nodes[1].adapter.ports[0].transmitter.packets
-    assert back == 6
 
 
 def test_a_message_on_one_port_does_not_wait_for_the_other_port() -> None:
@@ -261,18 +240,6 @@ def test_a_response_takes_the_sequence_numbers_that_its_request_has_reserved() -
 
 
 @pytest.mark.pure
-def test_acknowledgements_count_the_messages_completed() -> None:
-    rig, a, b, qp, _ = joined()
-    back = Tap(rig, 1)
-    mixed = [a.request(WRITE, b, 40 * 1024), a.request(READ, b, 8), a.request(FETCH_ADD, b)]
-    assert succeeded(rig.exchange(qp, a, *mixed))
-    counted = [(packet.opcode.name, packet.header(Aeth).msn) for packet in back.packets]
-    assert counted[:2] == [("ACKNOWLEDGE", 0), ("ACKNOWLEDGE", 1)]
-    # The responses are made when the last request has been accepted.
-    assert {msn for _, msn in counted[2:]} <= {2, 3}
-
-
-@pytest.mark.pure
 def test_a_refusal_says_why_and_how_long_to_wait() -> None:
     rig, a, b, qp, _ = joined(rnr_retry=0, min_rnr_timer_ps=7_000_000)
     back = Tap(rig, 1)
@@ -291,17 +258,3 @@ def test_a_send_that_is_too_long_is_refused_at_the_packet_that_does_not_fit() ->
     (nak,) = back.packets
     assert (nak.psn, nak.header(Aeth).syndrome) == (2, Syndrome.INVALID_REQUEST)
     assert b.adapter.dma.scattered == 2048
-
-
-@pytest.mark.parametrize("opcode", [WRITE, SEND, READ])
-def test_each_packet_is_placed_behind_the_one_before_it(opcode: object) -> None:
-    rig, a, b, qp, remote = joined()
-    if opcode is SEND:
-        rig.run(b.post_receives(remote, b.receive(2560, offset=4096)))
-    target = a if opcode is READ else b
-    placed: list[int] = []
-    listeners = target.mr.region.listeners
-    listeners.append(lambda address, _: placed.append(address - target.mr.addr))
-    where = {"offset": 4096, "remote_offset": 4096}
-    assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 2560, **where)))
-    assert placed == [4096, 5120, 6144]

@@ -25,17 +25,6 @@ from tests.rig import (
 from tests.unit.hca.test_requester import Tap
 
 
-def adders(rig: Rig, target: Peer, peers: list[Peer], times: int) -> list[Program]:
-    def program(peer: Peer, amount: int) -> Program:
-        qp, _ = rig.connect(peer, target)
-        request = peer.request(FETCH_ADD, target, compare_add=amount)
-        yield from peer.post(qp, *[request] * times)
-        found = yield from peer.collect(times)
-        assert succeeded(found)
-
-    return [program(peer, 10**index) for index, peer in enumerate(peers)]
-
-
 def test_every_fetch_and_add_sees_another_value() -> None:
     rig = Rig(nodes=3)
     target, *others = rig.peers
@@ -65,24 +54,6 @@ def test_a_contested_compare_and_swap_has_one_winner() -> None:
     won = rig.run(*(program(peer, 101 + index) for index, peer in enumerate(others)))
     assert won.count(True) == 1
     assert target.mr.word(target.mr.addr) == 101 + won.index(True)
-
-
-@pytest.mark.pure
-def test_atomics_of_an_adapter_follow_each_other_by_an_access_to_memory() -> None:
-    rig = Rig(nodes=3)
-    target, *others = rig.peers
-    modified: list[int] = []
-    modify = target.adapter.atomics._modify
-
-    def noted(*arguments: object) -> None:
-        modified.append(int(rig.sim.now))
-        modify(*arguments)
-
-    target.adapter.atomics._modify = noted
-    rig.run(*adders(rig, target, others, 8))
-    gaps = [later - earlier for earlier, later in pairwise(modified)]
-    assert len(gaps) == 15
-    assert min(gaps) >= rig.machine.host.memory.read_latency
 
 
 def test_packets_behind_a_refused_one_are_dropped_without_an_answer() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from hcasim.hca import Access, Region
-from hcasim.hca.rings import Ring, WorkQueueBuffer
+from hcasim.hca.translation import Ring, WorkQueueBuffer
 from hcasim.hca.wqe import EntryLayout
 from tests.rig import SEND, WRITE, Program, Rig, joined, machine, succeeded
 

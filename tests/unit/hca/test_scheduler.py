@@ -1,7 +1,5 @@
 """Each schedule queue has one queue pair in hand, and those in hand share the port."""
 
-import pytest
-
 from hcasim.hca.qp.requester import Requester
 from hcasim.hca.scheduler import Scheduler
 from hcasim.verbs import QP
@@ -70,25 +68,6 @@ def test_those_in_line_are_in_hand_in_the_order_in_which_they_lined_up() -> None
     assert scheduler.enqueue(second)
 
 
-def test_a_queue_shares_its_turn_however_many_queue_pairs_it_holds() -> None:
-    scheduler = Scheduler(16)
-    crowd, lone = queue_pairs(1, 17, 33), queue_pairs(2)[0]
-    in_hand(scheduler, *crowd, lone)
-    scheduler.add(crowd[0])
-    scheduler.add(lone)
-    order = []
-    for _ in range(6):
-        qp = scheduler.take()
-        order.append(qp.qpn)
-        if qp is not lone:
-            follower = scheduler.release(qp)
-            scheduler.enqueue(qp)
-            assert follower is not None
-            qp = follower
-        scheduler.add(qp)
-    assert order == [1, 2, 17, 2, 33, 2]
-
-
 def test_a_queue_pair_is_ready_once() -> None:
     scheduler = Scheduler(4)
     (qp,) = queue_pairs(7)
@@ -96,22 +75,3 @@ def test_a_queue_pair_is_ready_once() -> None:
     scheduler.add(qp)
     assert taken(scheduler) == [7]
     assert not scheduler.competing
-
-
-@pytest.mark.parametrize("queues", [1, 2, 3, 12, 16, 100])
-def test_any_number_of_queues_serves_every_queue_pair_once(queues: int) -> None:
-    scheduler = Scheduler(queues)
-    for qp in queue_pairs(*range(1, 41)):
-        if scheduler.enqueue(qp):
-            scheduler.add(qp)
-    order = []
-    while scheduler.competing:
-        qp = scheduler.take()
-        order.append(qp.qpn)
-        follower = scheduler.release(qp)
-        if follower is not None:
-            scheduler.add(follower)
-    assert sorted(order) == list(range(1, 41))
-    for queue in range(queues):
-        own = [number for number in order if number % queues == queue]
-        assert own == sorted(own)

@@ -5,7 +5,6 @@ import pytest
 from hcasim.hca import CompletionQueue
 from hcasim.verbs import QP
 from tests.rig import (
-    ALL,
     CMP_SWAP,
     FETCH_ADD,
     READ,
@@ -83,33 +82,6 @@ def test_contexts_are_written_back_and_translations_are_not() -> None:
         # All that came has left but for what is still there: two entries at each end.
         assert rig.counter(f"{name}_fetch_bytes") - written[name] <= 2 * 2 * 256
         assert written[name] > 0
-
-
-def test_one_table_may_be_in_the_host_and_the_others_not() -> None:
-    rig = run("mem", TINY | {"adapter.mtt.location": "host"})
-    fetched = rig.counter("mtt_fetch_bytes")
-    assert rig.counter("bus_read_bytes") == data_bytes()[0] + fetched
-    others = sum(rig.counter(f"{name}_fetch_bytes") for name in CACHES if name != "mtt")
-    assert rig.counter("local_memory_read_bytes") == others
-
-
-def test_larger_pages_are_looked_up_as_often_but_miss_less() -> None:
-    def counters(page_size: int) -> tuple[int, int]:
-        rig = Rig(machine({"adapter.mtt.entries": "8", "adapter.mtt.ways": "8"}))
-        a, b = rig.peers
-        for peer in (a, b):
-            peer.mr = peer.pd.reg_mr(1 << 21, ALL, page_size=page_size)
-        qp, _ = rig.connect(a, b)
-        for _ in range(2):
-            assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 1 << 21)))
-        return rig.counter("mtt_access_cnt"), rig.counter("mtt_miss_cnt")
-
-    small, large = counters(4096), counters(1 << 21)
-    assert small[0] == large[0]
-    # Two times 512 pages at both ends, which 8 entries cannot keep; the work queue and the
-    # completion queue, once for each message as the pages of the message drive them out.
-    assert small[1] == 2 * (2 * 512 + 2)
-    assert large[1] == 2 + 2
 
 
 @pytest.mark.pure

@@ -59,25 +59,6 @@ def test_a_transfer_looks_up_its_region_and_each_page_it_touches(
     assert (tpt.mpt.misses, tpt.mtt.misses) == (1, pages)
 
 
-@pytest.mark.parametrize("page_size", [4096, 1 << 16, 1 << 21, 1 << 30])
-def test_a_page_of_any_size_has_one_entry(page_size: int) -> None:
-    sim, tpt = tables()
-    held = region(tpt, 2, page_size)
-    for place in range(0, 2 * page_size, page_size // 4):
-        tpt.translate(held, held.address + place, page_size // 4, int)
-        sim.run()
-    assert (tpt.mtt.accesses, tpt.mtt.misses) == (8, 2)
-    after = region(tpt)
-    assert after.address // PAGE + after.entry_offset == 2
-
-
-def test_a_region_that_begins_inside_a_page_reaches_into_one_more() -> None:
-    _, tpt = tables()
-    tpt.register(1, PAGE + 1, PAGE, Access.LOCAL_WRITE)
-    after = region(tpt)
-    assert after.address // PAGE + after.entry_offset == 2
-
-
 @pytest.mark.parametrize(
     ("change", "found"),
     [

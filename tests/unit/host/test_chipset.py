@@ -74,9 +74,7 @@ def test_the_memory_of_the_other_socket_is_behind_the_interconnect(host: Make) -
 
 
 @pytest.mark.pure
-def test_a_write_to_near_memory_is_not_seen_before_an_earlier_one_to_far_memory(
-    host: Make,
-) -> None:
+def test_a_write_to_near_memory_is_not_seen_before_an_earlier_one_to_far_memory(host: Make) -> None:
     node = host(FAR)
     attached = node.attach(0)
     seen: list[str] = []

@@ -54,17 +54,6 @@ def test_work_takes_its_time_and_is_counted_and_waiting_is_not(host: Make) -> No
     assert core.busy_ps == 42
 
 
-def test_two_cores_work_at_the_same_time(host: Make) -> None:
-    node = host()
-
-    def thread(core: Core) -> Generator[Event, None, None]:
-        yield core.work(100)
-
-    assert run(node, *(thread(core) for core in node.cores)) == 100
-    assert [core.busy_ps for core in node.cores] == [100, 100]
-    assert [core.socket for core in node.cores] == [0, 1]
-
-
 def memory_busy(node: Host) -> dict[str, int]:
     """Time in ps that memory and interconnect were in use."""
     busy = node.sim.resources.busy_ps()

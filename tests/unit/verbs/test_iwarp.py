@@ -4,22 +4,11 @@ import pytest
 
 from hcasim.engine import EventLog
 from hcasim.fabric import Opcode
-from hcasim.fabric.iwarp import IwarpFormat
+from hcasim.fabric.wire import IwarpFormat
 from hcasim.hca import State
 from hcasim.verbs import VerbsError, WROpcode
 from tests import iwarp
-from tests.rig import (
-    CMP_SWAP,
-    FETCH_ADD,
-    READ,
-    SEND,
-    WRITE,
-    Rig,
-    ids,
-    joined,
-    statuses,
-    succeeded,
-)
+from tests.rig import CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Rig, ids, joined, statuses, succeeded
 
 TAGGED, UNTAGGED = 14, 18
 AROUND = 20

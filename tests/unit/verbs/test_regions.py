@@ -5,18 +5,7 @@ from itertools import pairwise
 import pytest
 
 from hcasim.verbs import MR, SGE, RecvWR, SendWR, VerbsError
-from tests.rig import (
-    ALL,
-    CMP_SWAP,
-    FETCH_ADD,
-    READ,
-    SEND,
-    WRITE,
-    Peer,
-    Rig,
-    machine,
-    succeeded,
-)
+from tests.rig import ALL, CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Peer, Rig, machine, succeeded
 
 MIB = 1 << 20
 DIMM = 128 * MIB
@@ -97,10 +86,7 @@ def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> N
     if opcode is SEND:
         made.run(b.post_receives(remote, RecvWR(SGE(there.addr, length, there.lkey))))
     request = SendWR(
-        opcode,
-        sge=SGE(here.addr, length, here.lkey),
-        remote_addr=there.addr,
-        rkey=there.rkey,
+        opcode, sge=SGE(here.addr, length, here.lkey), remote_addr=there.addr, rkey=there.rkey
     )
     assert succeeded(made.exchange(qp, a, request))
     source, target = (there, here) if opcode is READ else (here, there)

@@ -121,19 +121,6 @@ def test_a_datagram_arrives_behind_the_room_of_a_route_header(rig: Rig) -> None:
     assert ends == [140]
 
 
-def test_a_datagram_is_8_bytes_longer_on_the_link_than_a_send_of_a_connection() -> None:
-    sizes = []
-    for kind in (QPType.UC, QPType.UD):
-        rig = Rig()
-        a, b = rig.peers
-        if kind is QPType.UD:
-            send_datagram(rig, a, 100)
-        else:
-            exchange(rig, kind, a.request(SEND, b, 100))
-        sizes.append(a.adapter.ports[0].transmitter.wire_bytes)
-    assert sizes[1] - sizes[0] == 8
-
-
 def test_a_queue_pair_for_datagrams_reaches_several(rig: Rig) -> None:
     rig = Rig(machine(), nodes=2)
     a, b = rig.peers

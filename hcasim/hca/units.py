@@ -1,30 +1,30 @@
-"""The unit that executes atomics on words of host or adapter memory."""
+"""The units that execute requests other than messages: atomics, and registrations (UMR)."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog.adapter import Atomics
+from hcasim.catalog.adapter_tables import Umr
 from hcasim.engine import CreditPool, SerialServer, Simulator, Waits
+from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import AtomicEth, Opcode, Packet
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.translation import Region
+from hcasim.hca.wqe import SendWqe
 
+ENTRY: Final = 8
+"""Bytes of a page's address in a list (Linux, drivers/infiniband/hw/mlx5/wr.c, mlx5_mtt)."""
 ATOMIC_SIZE: Final = 8
 _ALL: Final = 1 << 64
 
 
 @dataclass(slots=True, eq=False)
 class Atomic:
-    """An atomic that a responder has executed on a word of ``region``.
-
-    Attributes:
-        accepted_ps: when its turn began to be awaited.
-        executed: called with it and the value that its word had.
-    """
+    """An atomic that a responder has executed; `executed` is told what its word was."""
 
     request: Packet
     header: AtomicEth
@@ -38,9 +38,6 @@ class AtomicUnit:
 
     An adapter whose description has no such unit executes one atomic at a time. Others work on
     several of different queue pairs, but on one at a time of those whose words are locked together.
-
-    Attributes:
-        locks: atomics that wait for others of words that are locked together.
     """
 
     def __init__(
@@ -57,7 +54,6 @@ class AtomicUnit:
         self._dma = dma
 
     def execute(self, atomic: Atomic) -> None:
-        """Execute an atomic behind those before it that it must not mix with."""
         block = atomic.header.address // self._lock
         behind = self._locked.get(block)
         if behind is None:
@@ -94,3 +90,45 @@ class AtomicUnit:
             del self._locked[block]
         self.slots.release(1)
         atomic.executed(atomic, original)
+
+
+class RegistrationUnit:
+    """Takes one registration at a time: fetches its list of pages, unless it has come inline.
+
+    Source: Linux commit 064e526247, which puts short lists into the work request because the
+    adapter fetches one list at a time.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="busy_ps", since="_began")
+
+    def __init__(self, sim: Simulator, name: str, description: Umr | None, dma: DmaEngine) -> None:
+        self.sim = sim
+        self.name = name
+        self._service = description.service if description else 0
+        self._dma = dma
+        self._line: deque[tuple[SendWqe, Callable[[SendWqe], None]]] = deque()
+        self.busy_ps = 0
+        self._began = 0
+
+    def add(self, wqe: SendWqe, registered: Callable[[SendWqe], None]) -> None:
+        self._line.append((wqe, registered))
+        if len(self._line) == 1:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._began = self.sim.now
+        wqe, _ = self._line[0]
+        if wqe.inline:
+            self._serve()
+        else:
+            self._dma.read_list(wqe.address, ENTRY * wqe.pages, self._serve)
+
+    def _serve(self) -> None:
+        self.sim.call_after(self._service, self._done)
+
+    def _done(self) -> None:
+        self.busy_ps += self.sim.now - self._began
+        wqe, registered = self._line.popleft()
+        if self._line:
+            self._begin()
+        registered(wqe)
