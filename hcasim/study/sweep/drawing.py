@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hcasim.catalog import CatalogError
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import nearest, one_of, refuse
 from hcasim.ground.quantities import band_fields, title
 from hcasim.runs.drawing import axis_title, draw_line, is_number, mark_axis, new_figure, plain
 from hcasim.study.sweep.values import column_unit
@@ -47,14 +46,12 @@ def draw(
     places = _placed(table, axes, fields, chosen)
     x, y = places["x"], places["y"]
     shown = [row for row in table if row.get(y) is not None and x in row]
-    if not shown:
-        raise CatalogError([f"plot: found no point that has {y or 'a result'} over {x}"])
+    refuse("" if shown else f"plot: found no point that has {y or 'a result'} over {x}")
     columns, rows, series = (places.get(name) for name in ("columns", "rows", "series"))
     across, down = _values(shown, columns), _values(shown, rows)
-    if len(across) * len(down) > PANELS:
-        raise CatalogError(
-            [f"plot: found {len(across)} x {len(down)} panels; allowed: at most {PANELS} in all"]
-        )
+    panels_found = f"plot: found {len(across)} x {len(down)} panels"
+    many = len(across) * len(down) > PANELS
+    refuse(f"{panels_found}; allowed: at most {PANELS} in all" if many else "")
     others = [*([series] if series else []), *(n for n in axes if n not in places.values())]
     labels = list(dict.fromkeys(_label(row, others) for row in shown))
     figure = new_figure(max(6.4, 3.2 * len(across) + 1.6))
@@ -96,33 +93,26 @@ def _placed(
     for name, column in given.items():
         allowed = fields if name == "y" else axes
         if column not in allowed:
-            hint = nearest(column, allowed)
-            faults.append(
-                f"{name}: found {column!r}; allowed: {one_of(allowed) or 'nothing varies'}{hint}"
-            )
-    places: dict[str, str] = {}
-    for name, column in given.items():
-        if places.setdefault(column, name) != name:
-            faults.append(f"{name}: found {column}, as in {places[column]}; allowed: another")
-    if not axes:
-        faults.append("plot: nothing varies; allowed: a setting with several values")
-    if not fields:
-        faults.append("plot: nothing was measured")
-    if faults:
-        raise CatalogError(dict.fromkeys(faults))
-    free = [name for name in axes if name not in places]
-    if "x" not in given and free:
+            said = f"{one_of(allowed) or 'nothing varies'}{nearest(column, allowed)}"
+            faults.append(f"{name}: found {column!r}; allowed: {said}")
+        other = next(n for n, one in given.items() if one == column)
+        if other != name:
+            faults.append(f"{name}: found {column}, as in {other}; allowed: another")
+    refuse(
+        *faults,
+        "" if axes else "plot: nothing varies; allowed: a setting with several values",
+        "" if fields else "plot: nothing was measured",
+    )
+    free = [name for name in axes if name not in given.values()]
+    if "x" not in given:
+        refuse("" if free else f"x: found none left of {one_of(axes)}")
         # What has most values, and numbers before words.
         numbers = [name for name in free if all(map(is_number, _values(table, name)))]
         longest = max(numbers or free, key=lambda name: len(_values(table, name)))
         given["x"] = "size" if "size" in free else longest
         free.remove(given["x"])
-    if "x" not in given:
-        raise CatalogError([f"x: found none left of {one_of(axes)}"])
-    for name in ("series", "columns", "rows"):
-        if name not in given and free:
-            given[name] = free.pop(0)
-    return {"y": fields[0], **given}
+    left = [name for name in ("series", "columns", "rows") if name not in given]
+    return {"y": fields[0], **given, **dict(zip(left, free, strict=False))}
 
 
 def _values(rows: Iterable[Row], name: str | None) -> list[Any]:

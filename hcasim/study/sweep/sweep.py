@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hcasim.catalog import CatalogError, Machine, read_toml
+from hcasim.catalog import Machine, read_toml
 from hcasim.engine import seldom_collected
 from hcasim.ground.errors import (
     count_fault,
@@ -31,14 +31,14 @@ from hcasim.study.sweep.plan import SETTINGS, read_plan
 from hcasim.study.sweep.table import Sweep, Trial, make_table
 
 ENDING = ".toml"
-_OTHERS = {
-    "title": "text",
-    "zip": "lists of names in a list",
-    "where": "text",
-    "set": "a table",
-    "let": "a table",
+_OTHERS: Mapping[str, tuple[type, str]] = {
+    "title": (str, "text"),
+    "zip": (list, "lists of names in a list"),
+    "where": (str, "text"),
+    "set": (dict, "a table"),
+    "let": (dict, "a table"),
 }
-"""Keys of a study beside settings, and what they may hold."""
+"""Keys of a study beside settings, and what they hold."""
 
 
 def sweep(
@@ -110,11 +110,11 @@ def sweep(
     table = make_table(plan.axes, planned, [found[Trial(point)] for point in points])
     if drawn is None:
         return table
-    rows = [
+    rows = tuple(
         banded(row, [found[Trial(point)].row for point in own])
         for row, own in zip(table.rows, zip(*samples, strict=True), strict=True)
-    ]
-    return replace(table, rows=tuple(rows), drawn=tuple(drawn.factors), samples=len(samples))
+    )
+    return replace(table, rows=rows, drawn=tuple(drawn.factors), samples=len(samples))
 
 
 def _zipped_faults(given: object) -> list[str]:
@@ -136,42 +136,37 @@ def read_study(file: Path) -> dict[str, Any]:
     table = read_toml(file)
     where = display(file)
     faults = []
+    known = (*_OTHERS, *SETTINGS)
     for name, value in table.items():
-        if name not in (*SETTINGS, *_OTHERS):
+        kind, allowed = _OTHERS.get(name, (object, "a value or a list"))
+        if name not in known:
             hint = nearest(name, (*SETTINGS, *_OTHERS))
-            allowed = one_of([*_OTHERS, *SETTINGS])
-            faults.append(f"{where}: found the key {name!r}; allowed: {allowed}{hint}")
-        elif not _fits(name, value):
-            allowed = _OTHERS.get(name, "a value or a list")
+            faults.append(f"{where}: found the key {name!r}; allowed: {one_of(known)}{hint}")
+        elif not isinstance(value, kind) or (name in SETTINGS and isinstance(value, dict)):
             told = "a table" if isinstance(value, dict) else shown(value)
             faults.append(f"{where}: {name}: found {told}; allowed: {allowed}")
-    lets = table.get("let", {})
-    for name, text in _leaves(lets) if isinstance(lets, dict) else ():
-        if isinstance(text, bool) or not isinstance(text, str | int | float):
-            faults.append(f"{where}: let.{name}: found {shown(text)}; allowed: an expression")
-    if faults:
-        raise CatalogError(faults)
+    groups = table.get("zip", [])
+    if isinstance(groups, list) and any(words_fault("zip", one) for one in groups):
+        faults.append(f"{where}: zip: found {shown(groups)}; allowed: {_OTHERS['zip'][1]}")
+    lets = dict(_leaves(table.get("let", {})))
+    faults += [
+        f"{where}: let.{name}: found {shown(text)}; allowed: an expression"
+        for name, text in lets.items()
+        if isinstance(text, bool) or not isinstance(text, str | int | float)
+    ]
+    refuse(*faults)
     settings = {name: table[name] for name in SETTINGS if name in table}
     return settings | {
         "overrides": dict(_leaves(table.get("set", {}))),
-        "zipped": table.get("zip", []),
-        "let": {name: str(text) for name, text in _leaves(lets)},
+        "zipped": groups,
+        "let": {name: str(text) for name, text in lets.items()},
         "where": table.get("where"),
     }
 
 
-def _fits(name: str, value: Any) -> bool:
-    if name == "zip":
-        lists = isinstance(value, list) and all(isinstance(one, list) for one in value)
-        return lists and all(isinstance(name, str) for one in value for name in one)
-    if name in ("title", "where"):
-        return isinstance(value, str)
-    return isinstance(value, dict) == (name in ("set", "let"))
-
-
-def _leaves(table: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(table: object, start: str = "") -> Iterator[tuple[str, Any]]:
     """What a table holds by its path: a dot in a name without quotes is the same as one in it."""
-    for name, value in table.items():
+    for name, value in table.items() if isinstance(table, dict) else ():
         if isinstance(value, dict):
             yield from _leaves(value, f"{start}{name}.")
         else:

@@ -126,14 +126,13 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     points = [point for _, own in planned for point in own]
     for point, result in zip(points, results, strict=True):
         same, _ = measured_with([point])
-        paths = {}
+        every = {**{name: same[name] for name in PARTS[3:]}, **same}
         known = {parameter.path: parameter for parameter in point.machine.parameters}
         for path, text in point.machine.overrides.items():
             parameter = known.get(path)
-            units.setdefault(path, parameter.unit if parameter else "")
-            name = column_of(path, units[path])
-            paths[name] = number_of(text if parameter is None else parameter.value, units[path])
-        every = {**{name: same[name] for name in PARTS[3:]}, **same, **paths}
+            unit = units.setdefault(path, parameter.unit if parameter else "")
+            value = number_of(text if parameter is None else parameter.value, unit)
+            every[column_of(path, unit)] = value
         columns = (column_of(axis, units.get(axis, "")) for axis in axes)
         first = {name: every[name] for name in columns if name in every}
         rows.append({**first, **every, **result.row})
@@ -145,32 +144,27 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
 
 @dataclass(frozen=True)
 class Trial:
-    """A point whose refusal is a result."""
+    """A point whose refusal is a result; otherwise it is what the point is."""
 
     point: Point | Launch
 
     @property
     def weight(self) -> float:
-        """A guess of the effort."""
         return self.point.weight
 
     @property
     def key(self) -> str:
-        """What tells it from all others, in any process."""
         return f"trial {self.point.key}"
 
     @property
     def reads(self) -> bool:
-        """Whether it reads files, which its key does not tell of."""
         return self.point.reads
 
     @property
     def title(self) -> str:
-        """What it is, in few words."""
         return self.point.title
 
     def bare(self) -> Trial:
-        """Return it with no more than its result follows from."""
         return Trial(self.point.bare())
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:

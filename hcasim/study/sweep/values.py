@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from os import PathLike
 from typing import Any
 
@@ -46,7 +45,7 @@ and how many make one."""
 class Times:
     """So many times what a description says."""
 
-    factor: Fraction
+    factor: Decimal
 
     def __str__(self) -> str:
         return f"x{float(self.factor):g}"
@@ -69,26 +68,21 @@ def several(given: Any, option: Option | None, *, again: bool = False) -> list[A
     given = plain(given)
     single = isinstance(given, str | bytes | PathLike | Machine) or not isinstance(given, Iterable)
     items = [given] if single else [*given]
+    # What stands alone may hold commas of its own, as the arguments of a program.
+    alone = len(items) == 1 and isinstance(items[0], str)
     found: list[Any] = []
     faults: list[str] = []
-    for item in items:
-        # What stands alone may hold commas of its own, as the arguments of a program.
-        parts = item.split(",") if isinstance(item, str) and len(items) == 1 else [item]
-        for part in parts:
-            try:
-                found += _expanded(plain(part), option)
-            except ValueError as error:
-                faults += str(error).splitlines()
+    for part in items[0].split(",") if alone else items:
+        try:
+            found += _expanded(plain(part), option)
+        except ValueError as error:
+            faults += str(error).splitlines()
     if not (found or faults):
         faults.append("found no value; allowed: one or more")
     if faults:
         raise ValueError("\n".join(faults))
-    if again:
-        return found
-    kept: dict[Any, Any] = {}
-    for value in found:
-        kept.setdefault((type(value) is bool, value), value)
-    return [*kept.values()]
+    # True is no 1.
+    return found if again else [*{(type(one) is bool, one): one for one in found}.values()]
 
 
 def _expanded(item: Any, option: Option | None) -> list[Any]:
@@ -101,7 +95,7 @@ def _expanded(item: Any, option: Option | None) -> list[Any]:
         raise ValueError("found '' between commas; allowed: a value")
     times = _TIMES.fullmatch(text)
     if times and option is None:
-        return [Times(Fraction(times[1]))]
+        return [Times(Decimal(times[1]))]
     if ".." in text and (option is None or not (option.words or option.is_name)):
         return _range(text, option)
     return [_read(text, option)]
@@ -129,69 +123,59 @@ def _range(text: str, option: Option | None) -> list[Any]:
     if match is None:
         raise ValueError(f"found the range {text!r}; allowed: {_RANGES}")
     first, low_unit, last, high_unit, how, by, by_unit = match.groups(default="")
-    step = Fraction(by or 2)
     if option is None:
         unit = high_unit or low_unit
         if {low_unit or unit, by_unit or unit} != {unit}:
             raise ValueError(f"found the range {text!r} with several units; allowed: one")
-        numbers = _steps(text, Fraction(first), Fraction(last), how, step)
-        return [_written(number, unit) for number in numbers]
+        steps = _steps(text, Decimal(first), Decimal(last), how, Decimal(by or 2))
+        return [_written(number, unit) for number in steps]
     if option.title and not how:
         values = list(option.read(text))
         if faults := dict.fromkeys(filter(None, map(option.fault, values))):
             raise ValueError("\n".join(faults))
         return values
-    low, high = (Fraction(_read(one, option)) for one in (first + low_unit, last + high_unit))
-    step = Fraction(_read(by + by_unit, option)) if how == "+" else step
-    return [_read(_whole(one, text), option) for one in _steps(text, low, high, how, step)]
+    low, high = (Decimal(_read(one, option)) for one in (first + low_unit, last + high_unit))
+    step = Decimal(_read(by + by_unit, option) if how == "+" else by or 2)
+    numbers = _steps(text, low, high, how, step)
+    if broken := next((one for one in numbers if not _is_whole(one)), None):
+        found = f"found the range {text!r}, which holds {float(broken):g}"
+        raise ValueError(f"{found}; allowed: whole numbers")
+    return [_read(int(one), option) for one in numbers]
 
 
-def _whole(number: Fraction, text: str) -> int:
-    if number.denominator != 1:
-        raise ValueError(
-            f"found the range {text!r}, which holds {float(number):g}; allowed: whole numbers"
-        )
-    return int(number)
-
-
-def _steps(text: str, low: Fraction, high: Fraction, how: str, by: Fraction) -> list[Fraction]:
+def _steps(text: str, low: Decimal, high: Decimal, how: str, by: Decimal) -> list[Decimal]:
     """Return the numbers of a range; without a way they double, and the end is one of them."""
     if low > high:
         raise ValueError(f"found the range {text!r}, whose end is below its start")
-    if how == "/":
-        if by.denominator != 1 or not 2 <= by <= MOST:
-            raise ValueError(f"found the range {text!r}; allowed: 2 to {MOST} parts behind /")
-        return [low + (high - low) * n / (by - 1) for n in range(int(by))]
-    if by <= 0 if how == "+" else by <= 1 or low <= 0:
-        allowed = "a step above 0" if how == "+" else "a start above 0 and a factor above 1"
-        raise ValueError(f"found the range {text!r}; allowed: {allowed}")
-    found: list[Fraction] = []
-    few = how != "+" or (high - low) / by <= MOST
-    while few and low <= high:
-        found.append(low)
-        few = len(found) <= MOST
-        low = low + by if how == "+" else _product(low, by)
-    if not few:
-        raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+    with localcontext(prec=60):
+        if how == "/":
+            if not _is_whole(by) or not 2 <= by <= MOST:
+                raise ValueError(f"found the range {text!r}; allowed: 2 to {MOST} parts behind /")
+            return [low + (high - low) * n / (by - 1) for n in range(int(by))]
+        if by <= 0 if how == "+" else by <= 1 or low <= 0:
+            allowed = "a step above 0" if how == "+" else "a start above 0 and a factor above 1"
+            raise ValueError(f"found the range {text!r}; allowed: {allowed}")
+        found: list[Decimal] = []
+        while low <= high:
+            if len(found) >= MOST or (how == "+" and (high - low) / by > MOST):
+                raise ValueError(f"found the range {text!r}; allowed: at most {MOST} values")
+            found.append(low)
+            low = low + by if how == "+" else low * by
     return found if how or found[-1] == high else [*found, high]
 
 
-def _product(number: Fraction, factor: Fraction) -> Fraction:
-    """The product to 60 digits: powers of a factor such as 1.0001 have ever more."""
-    exact = number * factor
-    with localcontext(prec=60):
-        return Fraction(Decimal(exact.numerator) / exact.denominator)
-
-
-def _written(number: Fraction, unit: str) -> Any:
+def _written(number: Decimal, unit: str) -> Any:
     if not unit:
-        return int(number) if number.denominator == 1 else float(number)
+        return int(number) if _is_whole(number) else float(number)
     scale = next((scales[unit] for scales in _SCALES if unit in scales), 1)
     if scale > 1:
         # Descriptions keep whole base units.
-        number = Fraction(round(number * scale), scale)
-    digits = str(int(number)) if number.denominator == 1 else repr(float(number))
-    return f"{digits} {unit}"
+        number = Decimal(round(number * scale)) / scale
+    return f"{int(number) if _is_whole(number) else float(number)!r} {unit}"
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
 
 
 def unit_of(base: str) -> Unit | None:
@@ -207,8 +191,8 @@ def column_of(name: str, base: str) -> str:
 def number_of(value: Any, base: str) -> Any:
     """Return what the column of a setting holds of a value that is kept in a unit."""
     if unit_of(base) and isinstance(value, int):
-        exact = Fraction(value, _COLUMNS[base][2])
-        return int(exact) if exact.denominator == 1 else float(exact)
+        whole, rest = divmod(value, _COLUMNS[base][2])
+        return value / _COLUMNS[base][2] if rest else whole
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
