@@ -123,7 +123,7 @@ def _range(ends: tuple[float, float] | None) -> str:
 def _sources(found: Comparison) -> list[tuple[str, ...]]:
     """Return where each value that differs comes from, a line for each side that has it."""
     return [
-        (difference.path, side, one.text, one.evidence, one.origin)
+        (difference.path, side, one.text, one.evidence, one.source)
         for difference in found.differences
         for side, one in (("A", difference.a), ("B", difference.b))
         if one is not None

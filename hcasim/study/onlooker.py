@@ -13,7 +13,8 @@ Write = Callable[[bytes], object]
 
 
 class Onlooker:
-    """Watches a simulator; a class that derives from this notes what it needs."""
+    """Watches a simulator; a class that derives from this notes what it needs of machines (built),
+    events, work, how much something holds (level), and operations that an adapter has done."""
 
     def __init__(self) -> None:
         self.sim = Simulator()
@@ -23,8 +24,7 @@ class Onlooker:
         self.sim = sim
         sim.watch(self)
 
-    def built(self, what: object) -> None:
-        """Note a machine."""
+    def built(self, what: object) -> None: ...
 
     def event(
         self,
@@ -34,17 +34,13 @@ class Onlooker:
         operation: int,
         details: object,
         since_ps: int | None,
-    ) -> None:
-        """Note an event."""
+    ) -> None: ...
 
-    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
-        """Note work."""
+    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None: ...
 
-    def level(self, block: str, time_ps: int, value: int) -> None:
-        """Note how much something holds."""
+    def level(self, block: str, time_ps: int, value: int) -> None: ...
 
-    def over(self, block: str, operation: int, details: object) -> None:
-        """Note that an adapter has done with an operation."""
+    def over(self, block: str, operation: int, details: object) -> None: ...
 
     def finish(self) -> None:
         """Write what is left: the run is over."""

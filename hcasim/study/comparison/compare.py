@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from hcasim.catalog import CatalogError, Parameter, Value
-from hcasim.catalog.provenance import Evidence
+from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, refuse, settings_fault
 from hcasim.ground.quantities import band_fields
 from hcasim.ground.text import brief, html_table
@@ -22,7 +21,7 @@ from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.bands import band, banded, draw, samples_fault
-from hcasim.study.comparison.files import ALLOWED, is_result, read_result
+from hcasim.study.comparison.files import read_sides
 from hcasim.study.comparison.sides import (
     Difference,
     Given,
@@ -30,7 +29,6 @@ from hcasim.study.comparison.sides import (
     differences,
     parts,
     parts_of,
-    requested,
 )
 from hcasim.study.sensitivity.subject import Run
 from hcasim.workloads import find_workload, unknown_workload
@@ -49,24 +47,6 @@ class ComparedPart(Form):
     name: str
     a: str
     b: str
-
-
-class ComparedValue(Form):
-    """What one machine has for a parameter."""
-
-    value: Value = Field(description="in base units")
-    text: str
-    evidence: Evidence
-    source: str
-
-
-class ComparedParameter(Form):
-    """A parameter that differs; a machine that has none of the name has null."""
-
-    path: str
-    unit: str
-    a: ComparedValue | None
-    b: ComparedValue | None
 
 
 class Pair(Form):
@@ -122,7 +102,7 @@ class CompareDocument(Head):
     schema_: Literal["hcasim-compare"] = Field(alias="schema")
     workload: str = Field(description="empty if nothing was measured")
     parts: tuple[ComparedPart, ...]
-    differences: tuple[ComparedParameter, ...]
+    differences: tuple[Difference, ...]
     points: tuple[Pair, ...]
     drawn: tuple[str, ...] = Field(description="paths of what was drawn at random for bands")
     samples: int = Field(description="how many machines of each side bands are made of")
@@ -245,7 +225,7 @@ class Comparison(Table):
             **CompareDocument.head(),
             workload=self.a.workload,
             parts=tuple(ComparedPart(name=n, a=a, b=b) for n, (a, b) in self.parts.items()),
-            differences=tuple(map(_parameter, self.differences)),
+            differences=tuple(self.differences),
             points=tuple(self.pairs),
             drawn=self.drawn,
             samples=self.samples,
@@ -276,17 +256,6 @@ class Comparison(Table):
             return super().to_html()
         rows = [(one.path, *one.texts) for one in self.differences]
         return html_table(("parameter", *self.labels), rows, "Differences")
-
-
-def _parameter(one: Difference) -> ComparedParameter:
-    unit = next(side.unit for side in (one.a, one.b) if side is not None)
-    return ComparedParameter(path=one.path, unit=unit, a=_value(one.a), b=_value(one.b))
-
-
-def _value(one: Parameter[Value] | None) -> ComparedValue | None:
-    if one is None:
-        return None
-    return ComparedValue(value=one.value, text=one.text, evidence=one.evidence, source=one.origin)
 
 
 def compare(
@@ -329,20 +298,10 @@ def compare(
         *(settings_fault(one) for one in (with_a, with_b)),
         samples_fault(uncertainty),
     )
-    asked: list[Experiment | Side] = []
     faults: list[str] = []
     if workload is not None and find_workload(workload) is None:
         faults.append(unknown_workload(workload))
-    for label, given, own in (("a", a, with_a or {}), ("b", b, with_b or {})):
-        try:
-            if is_result(given):
-                if workload is not None or own:
-                    faults.append(f"{label}: found a result beside settings; allowed: {ALLOWED}")
-                asked.append(read_result(given))
-            else:
-                asked.append(requested(given, workload or "", settings, own, label))
-        except CatalogError as error:
-            faults += error.faults
+    asked = read_sides((a, b), workload or "", settings, (with_a, with_b), faults)
     if asked and all(isinstance(one, Side) for one in asked):
         faults += [
             f"{name}: found with two results, which were measured as they are; leave it out"

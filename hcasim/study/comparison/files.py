@@ -11,15 +11,15 @@ from typing import Any, TypeGuard
 from pydantic import ValidationError
 
 from hcasim.catalog import CatalogError
-from hcasim.ground.errors import display, nearest, one_of
+from hcasim.ground.errors import display, nearest, one_of, refuse
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.papers.replay import RunDocument
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.document import BenchmarkDocument, Setup
-from hcasim.runs.experiment import Experiment
+from hcasim.runs.experiment import Experiment, unknown_settings
 from hcasim.runs.machine import CHOICES
 from hcasim.study.agreement.published import trace_rows
-from hcasim.study.comparison.sides import Side
+from hcasim.study.comparison.sides import Given, Side
 from hcasim.traces import Source, Trace, import_trace
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES
@@ -48,6 +48,39 @@ def is_result(given: object) -> TypeGuard[str | PathLike[str] | Benchmark]:
         return False
     file = Path(_file(given)[0])
     return file.suffix.lower() in _WRITTEN or (file.suffix not in ("", ".toml") and file.is_file())
+
+
+def read_sides(
+    given: tuple[Given, Given],
+    workload: str,
+    same: Mapping[str, Any],
+    own: Sequence[Mapping[str, Any] | None],
+    faults: list[str],
+) -> list[Experiment | Side]:
+    """Return both sides: what is asked of the simulator, or a result that there is.
+
+    Parameters:
+        given: testbeds, machines or results.
+        workload: the benchmark; empty if none is run.
+        same: settings of both sides: options, choices and "overrides".
+        own: settings of each side by name or path.
+        faults: gets a line for each that is wrong.
+    """
+    found: list[Experiment | Side] = []
+    for label, one, settings in zip("ab", given, own, strict=True):
+        chosen = {**same, **(settings or {})}
+        try:
+            if not is_result(one):
+                assert not isinstance(one, Benchmark)
+                refuse(*unknown_settings(chosen, label))
+                found.append(Experiment.of(workload, one, **same).with_(**(settings or {})))
+                continue
+            if workload or settings:
+                faults.append(f"{label}: found a result beside settings; allowed: {ALLOWED}")
+            found.append(read_result(one))
+        except CatalogError as error:
+            faults += error.faults
+    return found
 
 
 def read_result(given: str | PathLike[str] | Benchmark) -> Side:

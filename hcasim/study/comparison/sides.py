@@ -7,32 +7,14 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from hcasim.catalog import Machine, Parameter, Value
-from hcasim.ground.errors import refuse
+from pydantic import Field
+
+from hcasim.catalog import Machine, Value
+from hcasim.catalog.provenance import Evidence
 from hcasim.runs.benchmark import Benchmark
-from hcasim.runs.experiment import Experiment, unknown_settings
+from hcasim.runs.document import Form
 
 Given = str | PathLike[str] | Machine | Benchmark
-
-
-def requested(
-    given: Given, workload: str, same: Mapping[str, Any], own: Mapping[str, Any], label: str
-) -> Experiment:
-    """Return what a side asks for.
-
-    Parameters:
-        given: a testbed, or a machine.
-        workload: the benchmark; empty if none is run.
-        same: settings of both sides: options, choices and "overrides".
-        own: settings of this side by name or path.
-        label: of the side, for faults.
-
-    Raises:
-        CatalogError: names that are no settings.
-    """
-    refuse(*unknown_settings({**same, **own}, label))
-    assert not isinstance(given, Benchmark)
-    return Experiment.of(workload, given, **same).with_(**own)
 
 
 @dataclass(frozen=True)
@@ -54,18 +36,22 @@ class Side:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A parameter that two machines do not have alike.
+class Had(Form):
+    """What a machine has for a parameter."""
 
-    Parameters:
-        path: as --set takes it.
-        a, b: what each machine has, or None.
-    """
+    value: Value = Field(description="in base units")
+    text: str
+    evidence: Evidence
+    source: str
+
+
+class Difference(Form):
+    """A parameter that two machines do not have alike; one that has none of the name has null."""
 
     path: str
-    a: Parameter[Value] | None
-    b: Parameter[Value] | None
+    unit: str
+    a: Had | None
+    b: Had | None
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -79,8 +65,17 @@ def differences(a: Machine | None, b: Machine | None) -> list[Difference]:
     if a is None or b is None:
         return []
     ours, theirs = ({one.path: one for one in machine.parameters} for machine in (a, b))
-    every = [Difference(path, ours.get(path), theirs.get(path)) for path in {**ours, **theirs}]
-    return [one for one in every if not (one.a and one.b and one.a.value == one.b.value)]
+    found = []
+    for path, known in {**ours, **theirs, **ours}.items():
+        both = [machine.get(path) for machine in (ours, theirs)]
+        if len({one and one.value for one in both}) == 1 and None not in both:
+            continue
+        had = [
+            one and Had(value=one.value, text=one.text, evidence=one.evidence, source=one.origin)
+            for one in both
+        ]
+        found.append(Difference(path=path, unit=known.unit, a=had[0], b=had[1]))
+    return found
 
 
 def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:

@@ -17,13 +17,13 @@ from hcasim.ground.quantities import number
 from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
 from hcasim.runs.executor import Progress, on_scheduler, run_points
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
-from hcasim.study.comparison.files import is_result
+from hcasim.study.comparison.files import is_result, read_sides
 from hcasim.study.comparison.mixed import PART, Cause, Mixed
-from hcasim.study.comparison.sides import requested
 from hcasim.study.meaning import Part, meanings
 from hcasim.study.sensitivity.subject import field_of, unit_of
 from hcasim.workloads import find_workload, unknown_workload
@@ -270,12 +270,11 @@ def why(
         field = field_of(workload, quantity) if known else ""
     except CatalogError as error:
         faults += error.faults
-    sides = []
-    for label, given, own in (("a", a, with_a or {}), ("b", b, with_b or {})):
+    asked = read_sides((a, b), workload, settings, (with_a, with_b), faults)
+    sides = [one for one in asked if isinstance(one, Experiment)]
+    for one in sides if known else ():
         try:
-            sides.append(requested(given, workload, settings, own, label))
-            if known:
-                sides[-1].benchmark()
+            one.benchmark()
         except CatalogError as error:
             faults += error.faults
     refuse(*faults)

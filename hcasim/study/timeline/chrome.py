@@ -49,17 +49,17 @@ class ChromeFile:
 
     def process(self, process: int, name: str) -> None:
         """Name a part of the machine; parts are shown in the order of their numbers."""
-        head = f'{{"ph":"M","pid":{process},'
-        self._lines.append(f'{head}"name":"process_name","args":{{"name":{quoted(name)}}}}}')
-        self._lines.append(f'{head}"name":"process_sort_index","args":{{"sort_index":{process}}}}}')
+        self._named("process", f'"pid":{process}', name, process)
 
     def thread(self, process: int, thread: int, name: str) -> str:
         """Name a track; return what its slices begin with."""
         head = f'"pid":{process},"tid":{thread}'
-        self.add(f'{{"ph":"M",{head},"name":"thread_name","args":{{"name":{quoted(name)}}}}}')
-        index = f'"name":"thread_sort_index","args":{{"sort_index":{thread}}}'
-        self.add(f'{{"ph":"M",{head},{index}}}')
+        self._named("thread", head, name, thread)
         return f'{{"ph":"X",{head},"name":"'
+
+    def _named(self, kind: str, head: str, name: str, order: int) -> None:
+        for key, told in (("name", quoted(name)), ("sort_index", f"{order}")):
+            self.add(f'{{"ph":"M",{head},"name":"{kind}_{key}","args":{{"{key}":{told}}}}}')
 
     def counter(self, process: int, name: str, unit: str) -> str:
         """What the records of a counter begin with, up to its value."""
@@ -75,7 +75,7 @@ class ChromeFile:
 
     def instant(self, name: str, time_ps: int) -> None:
         """Mark a moment of the whole run."""
-        self._lines.append(
+        self.add(
             f'{{"ph":"i","s":"g","pid":0,"tid":0,"ts":{time_ps // 1000}e-3,'
             f'"name":{quoted(name)},"args":{{"start_ps":{time_ps}}}}}'
         )

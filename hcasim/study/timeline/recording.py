@@ -1,4 +1,4 @@
-"""Runs of which a timeline is written."""
+"""Runs of which a timeline is written, and which part of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hcasim.ground.errors import CatalogError
+from hcasim.ground.errors import refuse
+from hcasim.ground.units import UnitError, format_time, parse_time
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.onlooker import written
-from hcasim.study.timeline.choice import Choice, read_choice
+from hcasim.study.timeline.tracks import Choice
 from hcasim.study.timeline.watching import Timeline
 
 ENDINGS = (".json", ".json.gz")
@@ -59,7 +60,59 @@ def timeline(
     if len(prepared) != 1:
         faults.append(f"a timeline shows one point, found {len(prepared)}")
     choice = read_choice(time, nodes, prepared[0].machine.nodes, faults)
-    if faults:
-        raise CatalogError(faults)
+    refuse(*faults)
     with recorded(path, choice, f"{workload} on {prepared[0].machine.id}") as shown:
         return run_benchmark(prepared, listen=shown.follow)
+
+
+def read_choice(
+    time: str | None,
+    nodes: str | None,
+    count: int | None,
+    faults: list[str],
+    names: tuple[str, str] = ("time", "nodes"),
+) -> Choice:
+    """Read which part of a run is wanted.
+
+    Parameters:
+        time: such as "10us..50us", where either end may be left out.
+        nodes: such as "0,1".
+        count: nodes of the machine; None if they are not known.
+        faults: what is wrong is added.
+        names: of the two, for messages.
+    """
+    begin_ps, end_ps = 0, None
+    if time is not None:
+        try:
+            begin_ps, end_ps = _span(time)
+        except UnitError as error:
+            faults.append(f"{names[0]}: {error}")
+    chosen = None if nodes is None else _numbers(nodes, count, faults, names[1])
+    return Choice(begin_ps, end_ps, chosen)
+
+
+def _span(time: str) -> tuple[int, int | None]:
+    allowed = "allowed: BEGIN..END, such as 10us..50us"
+    first, dots, last = (part.strip() for part in time.partition(".."))
+    if not dots or not (first or last):
+        raise UnitError(f"found {time!r}; {allowed}")
+    begin_ps = parse_time(first) if first else 0
+    end_ps = parse_time(last) if last else None
+    if end_ps is not None and end_ps <= begin_ps:
+        span = f"{format_time(begin_ps)}..{format_time(end_ps)}"
+        raise UnitError(f"found {span}, which ends before it begins; {allowed}")
+    return begin_ps, end_ps
+
+
+def _numbers(nodes: str, count: int | None, faults: list[str], name: str) -> set[int]:
+    found = set()
+    most = "" if count is None else f" to {count - 1}"
+    for text in nodes.split(","):
+        number = text.strip()
+        fits = number.isascii() and number.isdigit() and len(number) < 10
+        if fits and (count is None or int(number) < count):
+            found.add(int(number))
+        else:
+            allowed = f"numbers of nodes from 0{most}, with commas between them"
+            faults.append(f"{name}: found {text!r}; allowed: {allowed}")
+    return found

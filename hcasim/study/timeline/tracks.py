@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from hcasim.study.timeline.choice import Choice
 from hcasim.study.timeline.chrome import ChromeFile
 
 _OTHERS: Final = 1_000_000
 """Numbers from which on parts of the machine are no nodes."""
 
 _OWN: Final = {
-    "doorbell": "doorbell",
-    "WQE fetch": "WQE fetch",
+    **{name: name for name in ("doorbell", "WQE fetch", "send pipeline", "receive pipeline")},
+    **{name: name for name in ("completion engine", "CQE write")},
+    **{name: name for name in ("read responder", "atomic responder")},
     "gather data": "DMA read",
     "data write": "DMA write",
-    "send pipeline": "send pipeline",
-    "receive pipeline": "receive pipeline",
-    "completion engine": "completion engine",
-    "CQE write": "CQE write",
-    "read responder": "read responder",
-    "atomic responder": "atomic responder",
 }
 """Work that has a track of its own, apart from other work of its block."""
 
@@ -39,6 +34,20 @@ _KIND, _MEMBER, _LANES = 10_000, 100, 100
 """Numbers that are set aside for tracks of a kind, for each of them, and for its lanes."""
 _FURTHER: Final = 10_000_000
 """Numbers from which on there are lanes that have no place among those."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A part of a run: from a time to another, None to its end, of the nodes with some numbers;
+    None stands for all, with the switches."""
+
+    begin_ps: int = 0
+    end_ps: int | None = None
+    nodes: Collection[int] | None = None
+
+    def has_part(self, name: str) -> bool:
+        """Whether it has a part of the machine, such as node3 or a switch."""
+        return self.nodes is None or name in {f"node{number}" for number in self.nodes}
 
 
 def named(block: str) -> tuple[str, str]:
@@ -58,12 +67,8 @@ def order(name: str) -> int:
 
 
 class Track:
-    """A track, or several lanes of one, because what overlaps cannot be on the same.
-
-    Attributes:
-        free_at: of each lane, when its last slice ends, in ps.
-        heads: of each lane, what its slices begin with.
-    """
+    """A track, or several lanes of one, because what overlaps cannot be on the same: when the last
+    slice of each ends, in ps, and what its slices begin with."""
 
     __slots__ = ("_head", "free_at", "heads")
 
@@ -122,11 +127,8 @@ class Tracks:
         return found
 
     def counter(self, block: str) -> str:
-        """Return what the values of a counter begin with; nothing if it is not to be shown.
-
-        Parameters:
-            block: whose it is, and behind a blank what it counts, if not what is free.
-        """
+        """Return what the values of a counter begin with, of a block and, behind a blank, what it
+        counts if not what is free; nothing if it is not to be shown."""
         of, _, unit = block.partition(" ")
         part, name = named(of)
         if not self._choice.has_part(part):
@@ -134,10 +136,9 @@ class Tracks:
         return self._file.counter(self._part(part), name, unit or "free")
 
     def _part(self, part: str) -> int:
-        found = self._parts.get(part)
-        if found is None:
+        if part not in self._parts:
             number = part.removeprefix("node")
             found = int(number) + 1 if number.isdigit() else _OTHERS + len(self._parts)
             self._parts[part] = found
             self._file.process(found, part)
-        return found
+        return self._parts[part]

@@ -11,10 +11,9 @@ from hcasim.fabric.link import PACKET as LINK
 from hcasim.fabric.packet import Packet
 from hcasim.hca.wqe import SendWqe
 from hcasim.study.onlooker import Onlooker
-from hcasim.study.timeline.choice import Choice
 from hcasim.study.timeline.chrome import ChromeFile
 from hcasim.study.timeline.paths import Messages, Operation, Path, is_core
-from hcasim.study.timeline.tracks import Track, Tracks
+from hcasim.study.timeline.tracks import Choice, Track, Tracks
 
 _PACKETS: Final = 512
 """Packets whose words are kept, because several blocks tell of each."""
@@ -92,47 +91,42 @@ class Timeline(Onlooker):
         since_ps: int | None,
     ) -> None:
         """Note a piece of work that ends with an event."""
-        if since_ps is None:
-            if operation:
-                self._told.append((block, event, time_ps, time_ps, _NOTHING, operation))
-        else:
+        if since_ps is not None:
             what = details if isinstance(details, Packet) else str(details)
-            self._told.append((block, event, since_ps, time_ps, what, operation))
-            if len(self._told) >= _BATCH:
-                self._show_told()
+            self._tell((block, event, since_ps, time_ps, what, operation))
+        elif operation:
+            self._told.append((block, event, time_ps, time_ps, _NOTHING, operation))
 
     def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
         """Note a piece of work."""
-        if details.__class__ is int:
-            last = self._last.get(block)
-            if (
-                last is not None
-                and last[3] == start_ps
-                and end_ps - last[2] < _TOGETHER
-                and (what == last[1] or not details)
-            ):
-                # One slice for what follows at once.
-                last[3] = end_ps
-                last[4] += details
-                return
-            whole = [block, what, start_ps, end_ps, details, 0]
-            self._last[block] = whole
-            self._told.append(whole)
+        if details.__class__ is not int:
+            self._tell((block, what, start_ps, end_ps, details, 0))
+            return
+        last = self._last.get(block)
+        if (
+            last is not None
+            and last[3] == start_ps
+            and end_ps - last[2] < _TOGETHER
+            and (what == last[1] or not details)
+        ):
+            # One slice for what follows at once.
+            last[3] = end_ps
+            last[4] += details
         else:
-            self._told.append((block, what, start_ps, end_ps, details, 0))
-        if len(self._told) >= _BATCH:
-            self._show_told()
+            self._last[block] = whole = [block, what, start_ps, end_ps, details, 0]
+            self._tell(whole)
 
     def level(self, block: str, time_ps: int, value: int) -> None:
         """Note how much a pool, a queue or a cache holds."""
-        self._told.append((block, "", time_ps, value, None, 0))
-        if len(self._told) >= _BATCH:
-            self._show_told()
+        self._tell((block, "", time_ps, value, None, 0))
 
     def over(self, block: str, operation: int, details: object) -> None:
         """Note that the adapter has done with an operation."""
         what = f"{details.opcode.name} {details.length} B" if isinstance(details, SendWqe) else ""
-        self._told.append((block, _OVER, self.sim.now, self.sim.now, what, operation))
+        self._tell((block, _OVER, self.sim.now, self.sim.now, what, operation))
+
+    def _tell(self, told: _Told) -> None:
+        self._told.append(told)
         if len(self._told) >= _BATCH:
             self._show_told()
 
