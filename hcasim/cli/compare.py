@@ -44,7 +44,7 @@ def command(
     usual options are those of both sides, --a and --b those of one.
     """
     from hcasim.study.comparison.compare import compare
-    from hcasim.study.comparison.files import is_result
+    from hcasim.study.comparison.sides import is_result
 
     wanted = Wanted.take(given)
     faults = [*wanted.faults()]

@@ -27,9 +27,8 @@ from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
-    from hcasim.study.sensitivity.result import Sensitivity
-    from hcasim.study.sensitivity.subject import Output as Asked
-    from hcasim.study.sensitivity.tornado import Effect
+    from hcasim.study.sensitivity.effects import Effect
+    from hcasim.study.sensitivity.result import Output, Sensitivity
 
 _PASSED_ON = ("method", "only", "quantity", "samples", "sampling_seed", "jobs")
 
@@ -151,8 +150,8 @@ def _number(text: str) -> Any:
 
 def _print(found: Sensitivity, top: int) -> None:
     seen: list[Effect] = []
-    for output in found.base:
-        if moving := [one for one in found.of(output) if _is_seen(one)][:top]:
+    for output in found.outputs:
+        if moving := [one for one in found.of(output) if _is_seen(one, output)][:top]:
             _print_table(found, output, moving)
             click.echo()
             seen += moving
@@ -165,31 +164,31 @@ def _print(found: Sensitivity, top: int) -> None:
     print_line(f"{varied}; points: {found.simulated}.")
 
 
-def _is_seen(one: Effect) -> bool:
+def _is_seen(one: Effect, output: Output) -> bool:
     """Whether any of what is printed differs from the base."""
     from hcasim.ground.quantities import number
 
-    return len({number(reading.value) for reading in (one.low, one.base, one.high)}) > 1
+    return len({number(value) for value in (one.low, output.base, one.high)}) > 1
 
 
-def _print_table(found: Sensitivity, output: Asked, moving: list[Effect]) -> None:
+def _print_table(found: Sensitivity, output: Output, moving: list[Effect]) -> None:
     from hcasim.ground.quantities import number
 
-    names = list(dict.fromkeys(name for one in moving for name in one.indices))
+    names = list(dict.fromkeys(name for one in moving for name in one.indices or ()))
     head = ("Parameter", "Evidence", "From", "To", "Low", "High", "Elasticity", *map(_title, names))
     rows = []
     for one in moving:
-        factor, index = one.factor, one.indices
+        factor, index = found.factors[one.parameter], one.indices or {}
         rows.append(
             (
                 *(factor.name, factor.evidence, factor.text(factor.low), factor.text(factor.high)),
-                *(number(one.low.value), number(one.high.value)),
+                *(number(one.low), number(one.high)),
                 "" if one.elasticity is None else f"{one.elasticity:.3f}",
                 *(number(index[name]) if name in index else "" for name in names),
             )
         )
     said = f": {output.statement}" if output.statement else ""
-    base = number(found.base[output].value, output.unit)
+    base = number(output.base, output.unit)
     print_table(f"{output.name}{said}, {base}", head, rows, right=head[2:])
 
 

@@ -21,7 +21,6 @@ from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.bands import band, banded, draw, samples_fault
-from hcasim.study.comparison.files import read_sides
 from hcasim.study.comparison.sides import (
     Difference,
     Given,
@@ -29,6 +28,7 @@ from hcasim.study.comparison.sides import (
     differences,
     parts,
     parts_of,
+    read_sides,
 )
 from hcasim.study.sensitivity.subject import Run
 from hcasim.workloads import find_workload, unknown_workload

@@ -22,8 +22,8 @@ from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
-from hcasim.study.comparison.files import is_result, read_sides
 from hcasim.study.comparison.mixed import PART, Cause, Mixed
+from hcasim.study.comparison.sides import is_result, read_sides
 from hcasim.study.meaning import Part, meanings
 from hcasim.study.sensitivity.subject import field_of, unit_of
 from hcasim.workloads import find_workload, unknown_workload

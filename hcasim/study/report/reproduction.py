@@ -1,8 +1,8 @@
-"""A reproduction of papers as a document."""
+"""A reproduction of papers as a document: what was published beside what was simulated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -22,19 +22,151 @@ from hcasim.pages import (
     Table,
     Text,
 )
+from hcasim.papers.claim import Claim
 from hcasim.papers.replay import Replay
 from hcasim.papers.report import Report
+from hcasim.papers.verdict import Verdict
 from hcasim.runs.curve import beside
-from hcasim.study.report.agreement import (
-    by_paper,
-    by_role,
-    claim_place,
-    claims,
-    context,
-    deviations,
-    figure_place,
-)
 from hcasim.study.report.provenance import Provenance
+
+_PAPER = "paper or collection"
+
+
+def _right(*titles: str) -> list[Column]:
+    return [Column(one, right=True) for one in titles]
+
+
+def _prose(*titles: str) -> list[Column]:
+    return [Column(one, prose=True) for one in titles]
+
+
+_NUMBERS = _right("published", "simulated", "error")
+
+
+def claim_place(name: str) -> str:
+    """Return the name of the row of a claim, to which others lead."""
+    return f"claim-{name}"
+
+
+def figure_place(scenario: str) -> str:
+    """Return the name of the section of a scenario."""
+    return f"figure-{scenario.replace('/', '-')}"
+
+
+def claims(report: Report) -> Table:
+    """Return the table of all claims that were judged."""
+    paper, role, status = (Column(one, chosen=True) for one in (_PAPER, "role", "status"))
+    statement = _prose("statement")
+    columns: list[str | Column] = [
+        "claim",
+        paper,
+        "figure",
+        "system",
+        *statement,
+        *_NUMBERS,
+        role,
+        status,
+    ]
+    judged = [one for one in report.verdicts if one.status != "context"]
+    return Table(report.title, columns, [list(_claim(one)) for one in judged], filtered=True)
+
+
+def _claim(verdict: Verdict) -> Iterator[str | Cell]:
+    missed = verdict.status in ("fail", "deviation")
+    below = verdict.section if missed else "; ".join(filter(None, (verdict.section, verdict.note)))
+    paper, _, figure = verdict.scenario.partition("/")
+    yield Cell(verdict.id, place=claim_place(verdict.id))
+    yield paper
+    yield Cell(figure, link=figure_place(verdict.scenario))
+    yield verdict.system
+    yield Cell(verdict.statement, below=below)
+    yield from _numbers(verdict)
+    yield verdict.role
+    link = _missed_place(verdict.id) if missed else ""
+    yield Cell(verdict.status, mark=verdict.status, link=link)
+
+
+def _numbers(verdict: Verdict) -> Iterator[Cell]:
+    """Yield what was published, what was simulated, and by how much they differ."""
+    published, simulated, error = verdict.texts
+    stated = verdict.published[0] if isinstance(verdict.published, tuple) else verdict.published
+    share = None
+    if verdict.error is not None and verdict.tolerance:
+        share = verdict.error / verdict.tolerance
+    yield Cell(published, stated if isinstance(stated, float) else None)
+    yield Cell(simulated, verdict.simulated)
+    yield Cell(error, verdict.error, share=share)
+
+
+def _missed_place(name: str) -> str:
+    return f"missed-{name}"
+
+
+def deviations(report: Report) -> Table:
+    """Return the table of the claims that are missed, with what explains them."""
+    every = (claim for one in report.replays for claim in one.scenario.claims)
+    known = {claim.id: claim for claim in every}
+    told: dict[str, str] = {}
+    rows = []
+    for one in report.deviations:
+        name = Cell(one.id, place=_missed_place(one.id), link=claim_place(one.id))
+        rows.append([name, *_numbers(one), *_explained(one, known.get(one.id), told)])
+    columns: list[str | Column] = ["claim", *_NUMBERS, *_prose("what is missed", "mechanism")]
+    return Table("Claims that are missed, and why", columns, rows)
+
+
+def _explained(
+    verdict: Verdict, claim: Claim | None, told: dict[str, str]
+) -> tuple[str, str | Cell]:
+    """Return what is missed and its mechanism; what was told of a claim is not told again."""
+    if verdict.status == "fail" or claim is None or claim.deviation is None:
+        return verdict.note or verdict.statement, Cell("no deviation is documented", mark="fail")
+    mechanism = claim.deviation.mechanism
+    first = told.setdefault(mechanism, verdict.id)
+    again = Cell(f"as {first}", link=_missed_place(first))
+    return claim.deviation.reason, mechanism if first == verdict.id else again
+
+
+def context(report: Report) -> Table:
+    """Return the table of the statements that nothing replays."""
+    prose = _prose("what is stated", "why it is not replayed")
+    columns: list[str | Column] = ["statement", _PAPER, "system", "published", *prose]
+    rows = [
+        (one.id, one.scenario.partition("/")[0], one.system, one.texts[0], one.statement, one.note)
+        for one in report.verdicts
+        if one.status == "context"
+    ]
+    return Table("Statements of context", columns, rows, filtered=True)
+
+
+def by_paper(reports: Mapping[str, Report]) -> Table:
+    """Return the table of how well each paper is met, from reports on each alone."""
+    counted, roles = ("pass", "deviation", "fail", "context"), ("fitted", "predicted")
+    rows = [
+        [name, *_counts(one.summary, counted), *(_error(one.median_error(role)) for role in roles)]
+        for name, one in reports.items()
+    ]
+    titles = (*counted, *(f"median error, {role}" for role in roles))
+    return Table("Statements by paper or collection", [_PAPER, *_right(*titles)], rows)
+
+
+def by_role(report: Report) -> Table:
+    """Return the table of how many claims were fitted, derived and predicted."""
+    counted = ("claims", "readings", "numbers", "orders", "limits")
+    rows = [
+        [role, *_counts(count, counted), _error(report.median_error(role))]
+        for role, count in report.roles.items()
+    ]
+    return Table("Claims by their role", ["role", *_right(*counted, "median error")], rows)
+
+
+def _counts(found: Mapping[str, int], names: Iterable[str]) -> list[str | Cell]:
+    return [Cell(str(found[name]), found[name]) for name in names]
+
+
+def _error(error: float | None) -> str | Cell:
+    return "" if error is None else Cell(f"{100 * error:.1f} %", error)
+
 
 _COUNTED = {
     "pass": "claims pass",

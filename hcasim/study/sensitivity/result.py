@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,12 +16,12 @@ from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
 from hcasim.study.meaning import Part, meanings
+from hcasim.study.sensitivity.effects import Effect
 from hcasim.study.sensitivity.factor import Factor, Origin
-from hcasim.study.sensitivity.sampling import Spread
-from hcasim.study.sensitivity.subject import Output, Reading
-from hcasim.study.sensitivity.tornado import Effect
+from hcasim.study.sensitivity.subject import Asked, Reading
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Method = Literal["tornado", "sobol"]
@@ -30,6 +30,8 @@ MATTERS = 0.005
 """Share of an output from which on its movement is worth a word."""
 NAMED = 3
 """Most parameters in a sentence."""
+BARS = 10
+"""Most parameters of a chart."""
 _HELD = {None: "", True: ", which meets the claim", False: ", which misses the claim"}
 
 
@@ -48,11 +50,11 @@ class VariedParameter(Form):
     meaning: str = Field(description="as its description has it; empty if that says nothing")
 
 
-class StudiedOutput(Form):
+class Output(Form):
     """A number that was asked about."""
 
     name: str
-    unit: str
+    unit: str = Field(description="empty of a ratio")
     statement: str = Field(description="what a claim states")
     base: float = Field(description="with the values of the machine")
     holds: bool | None = Field(description="whether it meets the claim, if there is one")
@@ -63,24 +65,18 @@ class StudiedOutput(Form):
         default=None, description="share of the samples in which the claim holds"
     )
 
+    @classmethod
+    def of(cls, asked: Asked, base: Reading, samples: Sequence[Reading] = ()) -> Output:
+        """Return an output from its readings on the machine, and on samples of it."""
+        told: dict[str, Any] = {}
+        if samples:
+            import numpy as np
 
-class StudiedEffect(Form):
-    """What a parameter does to an output."""
-
-    parameter: str = Field(description="its path")
-    output: str = Field(description="its name")
-    low: float = Field(description="the output with the parameter at its lower end")
-    high: float = Field(description="and at its upper end")
-    swing: float = Field(description="how far the output moves")
-    elasticity: float | None = Field(
-        description="by how many percent the output changes with one percent of the parameter"
-    )
-    turns: Value | None = Field(
-        description="end at which a claim changes from held to missed or back, in base units"
-    )
-    indices: dict[str, float] | None = Field(
-        default=None, description="of Sobol, with half widths of intervals of 95 %"
-    )
+            ends = np.quantile([one.value for one in samples], [0.05, 0.5, 0.95])
+            held = [bool(one.holds) for one in samples]
+            share = sum(held) / len(held) if base.holds is not None else None
+            told = {"quantiles": tuple(ends.tolist()), "holding": share}
+        return cls(**asked._asdict(), base=base.value, holds=base.holds, **told)
 
 
 class SensitivityDocument(Head):
@@ -91,8 +87,8 @@ class SensitivityDocument(Head):
     method: Method
     samples: int = Field(description="machines that were drawn; 0 of a tornado")
     parameters: tuple[VariedParameter, ...]
-    outputs: tuple[StudiedOutput, ...]
-    effects: tuple[StudiedEffect, ...]
+    outputs: tuple[Output, ...]
+    effects: tuple[Effect, ...]
     fixed: dict[str, str] = Field(description="what was not varied, by path, and why")
     words: tuple[str, ...] = Field(description="the answer")
 
@@ -104,9 +100,9 @@ class Sensitivity(Table):
     Parameters:
         title: of what was asked about.
         method: "tornado" or "sobol".
-        base: each output with the values of the machine.
+        factors: what was varied, by path.
+        outputs: the numbers.
         effects: of each parameter on each output, the largest first.
-        spreads: of each output while all parameters vary; empty of a tornado.
         samples: how many machines were drawn; 0 of a tornado.
         fixed: parameters that nobody has published and that were not varied, with the reason.
         simulated: points that were needed.
@@ -114,9 +110,9 @@ class Sensitivity(Table):
 
     title: str
     method: Method
-    base: Mapping[Output, Reading]
+    factors: Mapping[str, Factor]
+    outputs: tuple[Output, ...]
     effects: tuple[Effect, ...]
-    spreads: Mapping[Output, Spread]
     samples: int
     fixed: Mapping[str, str]
     simulated: int
@@ -127,18 +123,13 @@ class Sensitivity(Table):
     def __repr__(self) -> str:
         return brief(self, self.title, method=self.method, parameters=len(self.factors))
 
-    @property
-    def factors(self) -> dict[str, Factor]:
-        """What was varied, by path."""
-        return {one.factor.path: one.factor for one in self.effects}
-
     def of(self, output: Output) -> list[Effect]:
         """Return the effects on an output, the largest first."""
-        return [one for one in self.effects if one.output == output]
+        return [one for one in self.effects if one.output == output.name]
 
     def matter(self, output: Output) -> list[Effect]:
         """Return those that move an output by half a percent of it or more."""
-        least = MATTERS * abs(self.base[output].value)
+        least = MATTERS * abs(output.base)
         return [one for one in self.of(output) if one.swing > 0 and one.swing >= least]
 
     @property
@@ -146,54 +137,89 @@ class Sensitivity(Table):
         """One row for each parameter and output: with its ends, effects and indices."""
         return [
             {
-                "output": one.output.name,
-                "unit": one.output.unit,
-                "parameter": one.factor.name,
-                "evidence": one.factor.evidence,
-                "from": one.factor.text(one.factor.low),
-                "value": one.factor.text(one.factor.base),
-                "to": one.factor.text(one.factor.high),
-                "low": one.low.value,
-                "base": one.base.value,
-                "high": one.high.value,
+                "output": output.name,
+                "unit": output.unit,
+                "parameter": factor.name,
+                "evidence": factor.evidence,
+                "from": factor.text(factor.low),
+                "value": factor.text(factor.base),
+                "to": factor.text(factor.high),
+                "low": one.low,
+                "base": output.base,
+                "high": one.high,
                 "swing": one.swing,
                 "elasticity": one.elasticity,
-                **one.indices,
+                **(one.indices or {}),
             }
-            for one in self.effects
+            for output in self.outputs
+            for one in self.of(output)
+            for factor in [self.factors[one.parameter]]
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `sensitivity`."""
-        outputs = (
-            {**vars(one), "base": base.value, "holds": base.holds, **self._spread(one)}
-            for one, base in self.base.items()
-        )
         return SensitivityDocument(
             **SensitivityDocument.head(),
             title=self.title,
             method=self.method,
             samples=self.samples,
             parameters=tuple(map(_parameter, self.factors.values())),
-            outputs=tuple(StudiedOutput(**one) for one in outputs),
-            effects=tuple(map(_effect, self.effects)),
+            outputs=self.outputs,
+            effects=self.effects,
             fixed=dict(self.fixed),
             words=tuple(self.words()),
         ).to_dict()
 
-    def _spread(self, output: Output) -> dict[str, Any]:
-        return vars(self.spreads[output]) if output in self.spreads else {}
-
     def plot(self) -> Figure:
         """Draw a tornado: how far each parameter moves each output, the widest on top."""
-        from hcasim.study.sensitivity.drawing import draw
+        from hcasim.runs.drawing import new_figure, plain
 
-        charts = [(one, self.base[one].value, self.matter(one)) for one in self.base]
-        return draw(self.title, charts)
+        charts = [(one, self.matter(one)[:BARS]) for one in self.outputs]
+        bars = [max(1, len(effects)) for _, effects in charts]
+        figure = new_figure(width=9.0)
+        figure.set_figheight(1.2 + sum(0.7 + 0.28 * number for number in bars))
+        heights = {"height_ratios": [2 + one for one in bars]}
+        panels = figure.subplots(len(charts), 1, squeeze=False, gridspec_kw=heights)[:, 0]
+        for axes, (output, effects) in zip(panels, charts, strict=True):
+            self._draw(axes, output, effects)
+        figure.suptitle(plain(self.title), fontsize=10)
+        return figure
+
+    def _draw(self, axes: Axes, output: Output, effects: Sequence[Effect]) -> None:
+        from hcasim.runs.drawing import plain
+
+        factors = [self.factors[one.parameter] for one in effects]
+        base = output.base
+        for place, (one, factor) in enumerate(zip(effects[::-1], factors[::-1], strict=True)):
+            ends = (one.low, factor.low, "tab:blue"), (one.high, factor.high, "tab:orange")
+            for value, end, colour in ends:
+                if end == factor.base:
+                    continue
+                axes.barh(place, value - base, left=base, color=colour, height=0.6)
+                right = value > base
+                axes.annotate(
+                    plain(factor.text(end)),
+                    (value, place),
+                    xytext=(3 if right else -3, 0),
+                    textcoords="offset points",
+                    ha="left" if right else "right",
+                    va="center",
+                    fontsize=6,
+                )
+        axes.axvline(base, color="black", linewidth=0.8)
+        names = [plain(one.name) for one in factors[::-1]]
+        axes.set_yticks(range(len(effects)), names, fontsize=7)
+        axes.margins(x=0.15)
+        said = f": {output.statement}" if output.statement else ""
+        axes.set_title(plain(f"{output.name}{said}"), fontsize=8)
+        axes.set_xlabel(plain(output.unit or "ratio"), fontsize=7)
+        axes.tick_params(axis="x", labelsize=7)
+        axes.grid(axis="x", alpha=0.3)
 
     def meanings(self, effects: Iterable[Effect]) -> list[Part]:
         """Return a table of what the parameters of effects mean, if any is known."""
-        return meanings({one.factor.name: one.factor.meaning for one in effects})
+        factors = (self.factors[one.parameter] for one in effects)
+        return meanings({one.name: one.meaning for one in factors})
 
     def to_html(self) -> str:
         """Return all tables as HTML, as notebooks show them."""
@@ -202,37 +228,45 @@ class Sensitivity(Table):
 
     def words(self) -> list[str]:
         """Return the answer: on which parameters each output rests."""
-        return [" ".join(self._sentences(output)) for output in self.base]
+        return [" ".join(self._sentences(output)) for output in self.outputs]
 
     def _sentences(self, output: Output) -> Iterator[str]:
-        base = self.base[output]
         claim = f" ({output.statement})" if output.statement else ""
-        yield f"{output.name}{claim} is {number(base.value, output.unit)}{_HELD[base.holds]}."
-        matter = self.matter(output)
+        yield f"{output.name}{claim} is {number(output.base, output.unit)}{_HELD[output.holds]}."
+        matter, every = self.matter(output), self.of(output)
         if not matter:
             yield f"It rests on nothing that was varied (parameters: {len(self.factors)})."
         else:
-            *first, last = map(_named, matter[:NAMED])
+            *first, last = (self._named(one, output.unit) for one in matter[:NAMED])
             named = f"{', '.join(first)} and {last}" if first else last
             others = f", and {len(matter) - NAMED} more" if len(matter) > NAMED else ""
             yield f"It rests most on {named}{others}."
-            rest = [one for one in self.of(output) if one not in matter[:NAMED]]
+            rest = [one for one in every if one not in matter[:NAMED]]
             if rest:
-                values = [v for one in rest for v in (one.low.value, one.high.value, base.value)]
+                values = [output.base, *(value for one in rest for value in (one.low, one.high))]
                 least, most = number(min(values)), number(max(values))
                 stays = f"at {most}" if least == most else f"within {least} to {most}"
                 stays = f"{stays} {output.unit}".strip()
                 yield f"With each of the other {len(rest)} alone it stays {stays}."
-        if base.holds is not None:
-            verb = "hold" if base.holds else "fail"
-            turns = [_turn(one) for one in self.of(output) if one.turns is not None]
+        if output.holds is not None:
+            verb = "hold" if output.holds else "fail"
+            turns = [self._turn(one) for one in every if one.turns is not None]
             until = f"unless {one_of(turns)}" if turns else "whatever single parameter is varied"
             yield f"It {verb}s {until}."
-        if spread := self.spreads.get(output):
-            low, _, high = spread.quantiles
+        if output.quantiles is not None:
+            low, _, high = output.quantiles
             ends = f"{number(low)} to {number(high, output.unit)}"
-            share = "" if spread.holding is None else f"; the claim holds in {spread.holding:.0%}"
+            share = "" if output.holding is None else f"; the claim holds in {output.holding:.0%}"
             yield f"With all at once, 90 % of {self.samples} samples give {ends}{share}."
+
+    def _turn(self, one: Effect) -> str:
+        factor, end = self.factors[one.parameter], int(one.turns or 0)
+        return f"{factor.name} {'falls' if end < factor.base else 'rises'} to {factor.text(end)}"
+
+    def _named(self, one: Effect, unit: str) -> str:
+        factor = self.factors[one.parameter]
+        ends = f"{number(one.low)} to {number(one.high, unit)}"
+        return f"{factor.name} ({ends} for {factor.text(factor.low)} to {factor.text(factor.high)})"
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each row that moves anything."""
@@ -247,30 +281,5 @@ def _parameter(one: Factor) -> VariedParameter:
     return VariedParameter(**own, also=one.paths[1:], unit=unit)
 
 
-def _effect(one: Effect) -> StudiedEffect:
-    return StudiedEffect(
-        parameter=one.factor.path,
-        output=one.output.name,
-        low=one.low.value,
-        high=one.high.value,
-        swing=one.swing,
-        elasticity=one.elasticity,
-        turns=one.turns,
-        **({"indices": one.indices} if one.indices else {}),
-    )
-
-
 def _cell(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)
-
-
-def _turn(one: Effect) -> str:
-    factor = one.factor
-    end = factor.base if one.turns is None else one.turns
-    return f"{factor.name} {'falls' if end < factor.base else 'rises'} to {factor.text(end)}"
-
-
-def _named(one: Effect) -> str:
-    ends = f"{number(one.low.value)} to {number(one.high.value, one.output.unit)}"
-    factor = one.factor
-    return f"{factor.name} ({ends} for {factor.text(factor.low)} to {factor.text(factor.high)})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
 from typing import Any, get_args
@@ -25,11 +24,16 @@ from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
+from hcasim.study.sensitivity.effects import (
+    Effect,
+    Evaluator,
+    sampled,
+    tornado,
+    usable,
+)
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
-from hcasim.study.sensitivity.result import MATTERS, Method, Sensitivity
-from hcasim.study.sensitivity.sampling import Indices, Spread, sampled
-from hcasim.study.sensitivity.subject import BenchmarkSubject, Output, ScenarioSubject, Subject
-from hcasim.study.sensitivity.tornado import Effect, Evaluator, tornado, usable
+from hcasim.study.sensitivity.result import MATTERS, Method, Output, Sensitivity
+from hcasim.study.sensitivity.subject import BenchmarkSubject, Reading, ScenarioSubject, Subject
 from hcasim.workloads import find_workload, unknown_workload
 
 METHODS = get_args(Method)
@@ -118,38 +122,41 @@ def sensitivity(
         flag_fault("cache", cache),
     )
     asked = _subject(fspath(subject), testbed, quantity, calibration, options)
-    found = find_factors(
+    varied = find_factors(
         asked.machines, ranges=ranges, only=patterns, spread=spread, calibration=calibration
     )
     store = usual_store() if cache else None
     run = partial(run_points, workers=jobs, progress=progress, store=store)
-    evaluate = Evaluator(asked, found.factors, run)
-    factors = usable(found, evaluate)
+    evaluate = Evaluator(asked, varied.factors, run)
+    factors = usable(varied, evaluate)
     if not factors:
         raise CatalogError(["only: nothing is left to vary; allowed: a range by path, or others"])
-    indices: Mapping[tuple[str, Output], Indices] = {}
-    spreads: Mapping[Output, Spread] = {}
-    drawn = 0
+    samplings: list[list[Reading]] = [[] for _ in asked.outputs]
+    indices: Mapping[tuple[str, str], dict[str, float]] = {}
     with on_scheduler(scheduler):
         base, effects = tornado(asked, factors, evaluate)
-        entering = factors if patterns else _mattering(effects)
+        outputs = tuple(map(Output.of, asked.outputs, base))
+        entering = factors if patterns else _mattering(factors, outputs, effects)
         if method == "sobol" and entering:
             draws, each = samples or USUAL, len(entering) + 2
             # More would take longer to draw than anybody waits to simulate them.
-            if draws * each > MOST_MACHINES:
-                few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
-                raise CatalogError([f"samples: found {draws}; allowed: {few}"])
-            indices, spreads, drawn = sampled(asked, entering, evaluate, draws, sampling_seed)
+            few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
+            many = draws * each > MOST_MACHINES
+            refuse(f"samples: found {draws}; allowed: {few}" if many else "")
+            samplings, indices = sampled(asked, entering, evaluate, draws, sampling_seed)
     return Sensitivity(
         title=asked.title,
         method=method,
-        base=dict(zip(asked.outputs, base, strict=True)),
+        factors=factors,
+        outputs=tuple(map(Output.of, asked.outputs, base, samplings)),
         effects=tuple(
-            replace(one, indices=indices.get((one.factor.path, one.output), {})) for one in effects
+            one.model_copy(update={"indices": found})
+            if (found := indices.get((one.parameter, one.output)))
+            else one
+            for one in effects
         ),
-        spreads=spreads,
-        samples=drawn,
-        fixed=found.fixed,
+        samples=len(samplings[0]),
+        fixed=varied.fixed,
         simulated=evaluate.simulated,
     )
 
@@ -185,13 +192,15 @@ def _subject(
     return ScenarioSubject(scenario, options.get("size"), options.get("overrides"))
 
 
-def _mattering(effects: Iterable[Effect]) -> dict[str, Factor]:
+def _mattering(
+    factors: Mapping[str, Factor], outputs: Iterable[Output], effects: Iterable[Effect]
+) -> dict[str, Factor]:
     """Return the factors that move any output, those that move one most first."""
+    base = {one.name: abs(one.base) or 1.0 for one in outputs}
     moved: dict[str, float] = {}
-    factors = {one.factor.path: one.factor for one in effects}
     for one in effects:
-        share = one.swing / abs(one.base.value) if one.base.value else one.swing
+        share = one.swing / base[one.output]
         if share >= MATTERS:
-            moved[one.factor.path] = max(share, moved.get(one.factor.path, 0.0))
+            moved[one.parameter] = max(share, moved.get(one.parameter, 0.0))
     order = sorted(moved, key=lambda path: -moved[path])[:MOST]
     return {path: factors[path] for path in order}

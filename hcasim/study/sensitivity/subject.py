@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
@@ -31,24 +30,16 @@ Run = Callable[[Iterable[Point]], "dict[Point, Result]"]
 """Simulates points."""
 
 
-@dataclass(frozen=True)
-class Output:
-    """A number that a study asks about.
-
-    Parameters:
-        name: a claim, or what is measured where.
-        unit: of the number; empty of a ratio.
-        statement: what a claim states.
-    """
+class Asked(NamedTuple):
+    """A number that a study asks about: a claim with what it states, or what is measured where."""
 
     name: str
     unit: str
     statement: str = ""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The number that one machine gives for an output, and whether it meets the claim, if any."""
+class Reading(NamedTuple):
+    """The number that one machine gives, and whether it meets the claim, if there is one."""
 
     value: float
     holds: bool | None = None
@@ -82,7 +73,7 @@ class BenchmarkSubject:
         self.title = f"{points[0].workload} on {machine.id}, {machine.adapter.id}"
         axes = [one.name for one in varying([vars(one.options) for one in points])]
         names = names_of(points, self._field, axes)
-        self.outputs = tuple(Output(name, unit_of(self._field)) for name in names)
+        self.outputs = tuple(Asked(name, unit_of(self._field)) for name in names)
 
     def case(self, settings: Settings) -> Case:
         """Return what to simulate with settings, which come before those of the user.
@@ -139,17 +130,17 @@ class ScenarioSubject:
         x = self._x if scenario is self._own else None
         return plan(scenario, series=series, x=x, overrides=overrides).lines[0]
 
-    def _outputs(self) -> list[Output]:
+    def _outputs(self) -> list[Asked]:
         if self._claims:
             # Orders and ratios have no unit.
             bare = ("ordering", "ratio")
             return [
-                Output(one.id, "" if one.kind in bare else one.unit, one.statement)
+                Asked(one.id, "" if one.kind in bare else one.unit, one.statement)
                 for one in self._claims
             ]
         axis = self._own.options.axis
         return [
-            Output(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
+            Asked(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
             for line in self._lines.values()
             for x in line.x
         ]

@@ -9,7 +9,7 @@ import pytest
 import hcasim as hc
 from hcasim.catalog import CatalogError
 from hcasim.runs.foreign import printed, to_trace
-from hcasim.study.comparison.files import is_result, read_result
+from hcasim.study.comparison.sides import is_result, read_result
 from hcasim.traces import render
 
 SIZES = {"size": "8,1K", "jobs": 1}

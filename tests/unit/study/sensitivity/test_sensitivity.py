@@ -1,7 +1,7 @@
 """A study finds what a result rests on, of results whose law is known."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jsonschema
@@ -11,6 +11,7 @@ import hcasim as hc
 import hcasim.workloads
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.papers.loader import load_scenario
+from hcasim.study.sensitivity.effects import Effect
 from hcasim.study.sensitivity.factor import VARIED, find_factors, settings_of
 from hcasim.study.sensitivity.result import Sensitivity
 from hcasim.study.sensitivity.subject import ScenarioSubject
@@ -41,20 +42,26 @@ def total(machine: Machine, options: Options) -> float:
     return (machine.adapter.send.latency + 2 * machine.host.memory.read_latency) / 1e6
 
 
+def named(found: Sensitivity, effects: Sequence[Effect] = ()) -> list[str]:
+    """Names of the parameters of some effects, or of all."""
+    return [found.factors[one.parameter].name for one in effects or found.effects]
+
+
 def test_a_tornado_has_the_values_at_the_ends_and_the_elasticity(
     law: Callable[[Law], None],
 ) -> None:
     law(total)
     found = hc.sensitivity("write_lat", "liu2004", **SUM)
-    assert [one.factor.name for one in found.effects] == [READ, SEND, WRITE]
+    assert named(found) == [READ, SEND, WRITE]
     read, send, write = found.effects
-    assert (read.low.value, read.base.value, read.high.value) == pytest.approx((1.39, 1.69, 2.14))
+    assert (read.low, read.high) == pytest.approx((1.39, 2.14))
+    assert found.outputs[0].base == pytest.approx(1.69)
     # Its fitted interval, and what is tied to it.
-    assert (send.low.value, send.high.value) == pytest.approx((1.661, 1.719))
+    assert (send.low, send.high) == pytest.approx((1.661, 1.719))
     assert read.elasticity == pytest.approx(0.9 / 1.69)
     assert send.elasticity == pytest.approx(0.79 / 1.69)
     assert write.swing == 0
-    assert [one.factor.name for one in found.matter(read.output)] == [READ, SEND]
+    assert named(found, found.matter(found.outputs[0])) == [READ, SEND]
     (words,) = found.words()
     assert f"rests most on {READ} (1.39 to 2.14 us for 300 ns to 675 ns) and {SEND}" in words
     assert "the other 1 alone it stays at 1.69 us." in words
@@ -65,14 +72,14 @@ def test_sobol_shares_the_variance_of_a_sum_as_it_is(law: Callable[[Law], None])
     found = hc.sensitivity("write_lat", "liu2004", method="sobol", samples=128, **SUM)
     # Of an even distribution the variance is a twelfth of the square of its width.
     parts = {READ: (2 * 0.375) ** 2, SEND: 0.058**2, WRITE: 0.0}
-    assert {one.factor.name for one in found.effects} == set(parts)
+    assert named(found) == [*parts]
     for one in found.effects:
-        share = parts[one.factor.name] / sum(parts.values())
+        share = parts[found.factors[one.parameter].name] / sum(parts.values())
         for name in ("first", "total"):
+            assert one.indices is not None
             assert one.indices[name] == pytest.approx(share, abs=0.03)
             assert 0 <= one.indices[f"{name}_confidence"] < 0.3
-    (spread,) = found.spreads.values()
-    assert spread.quantiles == pytest.approx((1.43, 1.765, 2.10), abs=0.02)
+    assert found.outputs[0].quantiles == pytest.approx((1.43, 1.765, 2.10), abs=0.02)
     assert found.samples == 128 * 5
 
 
@@ -89,7 +96,7 @@ def test_a_parameter_of_two_values_has_its_share_whatever_the_seed(
             sampling_seed=seed,
             **{**SUM, "only": [completion, SEND, READ]},
         )
-        totals = {one.factor.name: one.indices["total"] for one in found.effects}
+        totals = {found.factors[one.parameter].name: one.indices["total"] for one in found.effects}
         assert totals[completion] > 0.5
         assert totals[SEND] == totals[READ] == 0
 
@@ -98,7 +105,7 @@ def test_what_does_not_matter_does_not_enter_unless_it_is_named(law: Callable[[L
     law(total)
     found = hc.sensitivity("write_lat", "liu2004", method="sobol", samples=2, size=8, jobs=1)
     # Receiving follows sending in the fit.
-    assert {one.factor.name for one in found.effects if one.indices} == {READ, SEND}
+    assert {*named(found, [one for one in found.effects if one.indices])} == {READ, SEND}
 
 
 def test_draws_are_those_of_the_seed(law: Callable[[Law], None]) -> None:
@@ -106,7 +113,7 @@ def test_draws_are_those_of_the_seed(law: Callable[[Law], None]) -> None:
 
     def drawn(seed: int) -> object:
         how = {"method": "sobol", "samples": 4, "sampling_seed": seed}
-        return hc.sensitivity("write_lat", "liu2004", **how, **SUM).spreads
+        return hc.sensitivity("write_lat", "liu2004", **how, **SUM).outputs
 
     assert drawn(3) == drawn(3) != drawn(4)
 
@@ -122,13 +129,11 @@ def test_the_end_at_which_a_claim_turns_is_found(law: Callable[[Law], None]) -> 
     # Striping carries more as long as the memory has more than 5 GB/s.
     law(fig09(lambda machine: machine.host.memory.bandwidth / 5e9))
     found = hc.sensitivity("liu2004/fig09", size="1M", only="host.memory.bandwidth", jobs=1)
-    order = next(one for one in found.effects if one.output.name == "LIU-071")
-    assert (order.base.holds, order.low.holds, order.high.holds) == (True, False, True)
-    assert order.turns == order.factor.low
+    order = next(one for one in found.effects if one.output == "LIU-071")
+    factor = found.factors[order.parameter]
+    assert order.turns == factor.low
     words = next(line for line in found.words() if line.startswith("LIU-071"))
-    assert (
-        f"It holds unless host.memory.bandwidth falls to {order.factor.text(order.turns)}." in words
-    )
+    assert f"It holds unless host.memory.bandwidth falls to {factor.text(factor.low)}." in words
 
 
 def test_a_claim_that_nothing_overturns_is_said_to_hold(law: Callable[[Law], None]) -> None:
@@ -305,13 +310,16 @@ def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None
 def test_what_striping_of_two_ports_rests_on() -> None:
     names = ["host.root_port.completion", "adapter.bus.read_tags", "adapter.mtt.ways"]
     found = hc.sensitivity("liu2004/fig09", size="1M", only=[*names, "mtu"])
-    order = {one.factor.name: one for one in found.effects if one.output.name == "LIU-071"}
+    order = {
+        found.factors[one.parameter].name: one for one in found.effects if one.output == "LIU-071"
+    }
+    (base,) = (one.base for one in found.outputs if one.name == "LIU-071")
     completion = order[names[0]]
-    assert completion.high.value > 1.1 * completion.base.value > 1.4
+    assert completion.high > 1.1 * base > 1.4
     assert all(order[name].swing < 0.02 for name in names[1:])
     # The longer packets are, the more binding makes of its ports.
-    assert order["mtu"].low.value > order["mtu"].base.value > order["mtu"].high.value
-    assert all(one.low.holds and one.high.holds for one in order.values())
+    assert order["mtu"].low > base > order["mtu"].high
+    assert all(one.turns is None for one in order.values())
 
 
 def test_a_claim_of_which_no_size_is_left_is_refused() -> None:
