@@ -10,8 +10,8 @@ explained = hc.bench(
 assert explained.breakdowns[0]["binds"] == "node0.cpu0"
 
 # %% sensitivity
-assert rests.effects[0].factor.path.endswith("icm.outstanding"), [
-    (one.factor.path, one.output.name, one.swing) for one in rests.effects
+assert rests.effects[0].parameter.endswith("icm.outstanding"), [
+    (one.parameter, one.output, one.swing) for one in rests.effects
 ]
 
 # %% claim
