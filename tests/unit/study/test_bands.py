@@ -29,12 +29,6 @@ def test_only_what_nobody_has_published_is_drawn_and_within_its_ends() -> None:
         assert all(one.low <= value <= one.high for value in values)
 
 
-@pytest.mark.check
-def test_the_same_seed_draws_the_same() -> None:
-    once, again, other = (draw([ASKED], 3, seed) for seed in (1, 1, 2))
-    assert once.values == again.values != other.values
-
-
 Refused = Callable[[Callable[[int, bool], bool]], None]
 
 
@@ -138,8 +132,3 @@ def test_a_figure_shows_bands() -> None:
 def test_bands_of_too_few_samples_are_refused(count: Any) -> None:
     with pytest.raises(CatalogError, match=r"uncertainty: found .*; allowed: 2 to 10000"):
         hc.sweep("write_lat", "liu2004", uncertainty=count)
-
-
-def test_a_machine_of_python_is_refused() -> None:
-    with pytest.raises(CatalogError, match="uncertainty: found with a machine of Python"):
-        hc.sweep("write_lat", hc.machine("liu2004"), uncertainty=2)

@@ -94,8 +94,3 @@ def test_what_only_one_has_stands_where_it_happens() -> None:
         ("poll", 1.0, 1.0),
         (MEAN, None, 0.5),
     ]
-
-
-def test_a_page_shows_the_stages() -> None:
-    shown = hc.why("liu2004", "liu2004", "write_lat", size=8, **OTHER_BUS)._repr_html_()
-    assert "Where the time goes at Size 8" in shown

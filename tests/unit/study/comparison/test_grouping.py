@@ -42,14 +42,6 @@ def test_parts_that_are_exchanged_whole_keep_the_settings_of_their_side() -> Non
     assert found.b == plain.b
 
 
-def test_the_ends_of_a_grouped_question_are_both_machines() -> None:
-    found = answer("liu2004", "infinihost3-ddr", group="part")
-    for value, testbed in ((found.a, "liu2004"), (found.b, "infinihost3-ddr")):
-        (row,) = hc.bench("write_lat", testbed, **SMALL).curve.rows
-        assert value == row["latency_us"]
-    assert {*shares(found)} == {*("adapter", "host", "stack", "switch", "link", "mtu", "structure")}
-
-
 OWN = {
     "adapter.send.latency": "2 us",
     "adapter.send.wqe_service": "300 ns",

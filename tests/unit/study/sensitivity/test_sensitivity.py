@@ -226,15 +226,6 @@ def test_nothing_that_nobody_has_published_is_left_out_without_a_word(testbed: s
     assert left == []
 
 
-def test_parameters_of_two_adapters_have_names_of_their_own() -> None:
-    machines = [resolve("liu2004"), resolve("liu2004", adapter="mt23108")]
-    found = find_factors(machines, only=["*receive_queue.latency"])
-    assert {one.name for one in found.factors.values()} == {
-        "adapters.mt25208.receive_queue.latency",
-        "adapters.mt23108.receive_queue.latency",
-    }
-
-
 @pytest.mark.parametrize(
     ("given", "fault"),
     [

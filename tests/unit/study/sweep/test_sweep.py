@@ -1,13 +1,9 @@
 """Sweeps: what is written becomes points, and these one table, wherever they are simulated."""
 
-import json
 from collections.abc import Callable
-from decimal import Decimal
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +14,7 @@ from hcasim.runs.benchmark import bench
 from hcasim.study.sweep.expression import ExpressionError, read_expression
 from hcasim.study.sweep.plan import read_plan
 from hcasim.study.sweep.sweep import sweep
-from hcasim.study.sweep.values import Times, _steps, several
+from hcasim.study.sweep.values import Times, several
 from hcasim.workloads import Options, Result
 from hcasim.workloads.options import OPTIONS
 from tests.unit.conftest import formula
@@ -122,12 +118,6 @@ def test_what_is_no_arithmetic_is_refused(text: str) -> None:
         read_expression(text)
 
 
-def test_powers_of_a_factor_do_not_grow_longer_without_end() -> None:
-    found = _steps("1..2*1.01", Decimal(1), Decimal(2), "*", Decimal("1.01"))
-    assert float(found[-1]) == pytest.approx(1.01**69, rel=1e-12)
-    assert max(len(one.as_tuple().digits) for one in found) <= 60
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -170,19 +160,6 @@ def test_a_sweep_has_the_numbers_of_the_benchmark_and_a_column_for_every_setting
         assert row["latency_us"] == own.curve.rows[0]["latency_us"]
         assert own.curve.settings.items() <= row.items()
     assert [row[f"{LATENCY}_ns"] for row in found.rows] == [450, 900, 450, 900]
-
-
-def test_tables_say_the_same_in_every_form() -> None:
-    found = sweep("write_lat", [BED, "sur2005"], size="8,64", jobs=1, cache=False)
-    table = found.to_pandas()
-    assert list(table["testbed"]) == [BED, BED, "sur2005", "sur2005"]
-    pd.testing.assert_frame_equal(pd.read_parquet(BytesIO(found.to_parquet())), table)
-    assert [json.loads(line) for line in found.to_jsonl().splitlines()] == list(found.rows)
-    assert found.to_dict()["rows"] == list(found.rows)
-    array = found.to_xarray()
-    assert dict(array.sizes) == {"testbed": 2, "size": 2}
-    assert float(array.latency_us.sel(testbed=BED, size=64)) == found.rows[1]["latency_us"]
-    assert "<table>" in found._repr_html_()
 
 
 def test_a_setting_may_follow_from_others_and_leave_combinations_out() -> None:
@@ -268,12 +245,6 @@ def test_a_sweep_that_was_stopped_goes_on_without_repeating_a_point(counted: lis
     assert sorted(one for one in counted if one) == sizes
     assert len(done) == 2
     assert [row["size"] for row in found.rows] == sizes
-
-
-def test_processes_make_the_same_table() -> None:
-    asked = {"size": "8,64,256,1K", "overrides": {LATENCY: "x1,x2,x3"}, "cache": False}
-    one, two = (sweep("write_lat", BED, jobs=jobs, **asked) for jobs in (1, 2))
-    assert one == two
 
 
 def test_a_refused_point_has_a_row_that_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

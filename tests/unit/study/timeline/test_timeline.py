@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import hcasim as hc
 from hcasim.catalog import CatalogError
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
@@ -234,13 +233,6 @@ def test_a_file_says_how_much_behind_its_end_was_left_out(tmp_path: Path) -> Non
     (left,) = [one for one in events if one["ph"] == "i"]
     assert left["name"].endswith(" ps behind this were not simulated")
     assert left["args"] == {"start_ps": 50_000_000}
-
-
-def test_the_same_run_leaves_the_same_file(tmp_path: Path) -> None:
-    files = tmp_path / "a.json.gz", tmp_path / "b.json.gz"
-    for file in files:
-        hc.timeline("write_lat", "liu2004", file, size=8)
-    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_all_that_is_wrong_with_a_timeline_is_said(tmp_path: Path) -> None:
