@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -14,7 +15,7 @@ from hcasim.catalog.protocol import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
-from hcasim.ground.errors import CatalogError
+from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
 from hcasim.study.capture.ethernet import IwarpFrames, Rocev2Frames
 from hcasim.study.capture.frames import Frames, PcapFile, Way
@@ -23,6 +24,8 @@ from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")
 _LEAST: Final = 16
+_PLACE: Final = re.compile(r"(\d{1,9})(?::([1-9]\d{0,8}))?", re.ASCII)
+_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,30 +48,17 @@ def read_tap(link: str | None, snap: str | None, faults: list[str]) -> Tap:
         snap: bytes, or "all".
         faults: what is wrong is added, by the options of the command line.
     """
-    found = Tap()
-    node, port, kept = found.node, found.port, found.snap
-    if link is not None:
-        first, colon, last = link.partition(":")
-        numbers = [_number(first), _number(last) if colon else port]
-        if numbers[0] is None or not numbers[1]:
-            allowed = "allowed: the number of a node from 0, or NODE:PORT with ports from 1"
-            faults.append(f"--pcap-link: found {link!r}; {allowed}")
-        else:
-            node, port = numbers[0], numbers[1]
-    if snap is not None:
-        kept = _number(snap)
-        if snap == "all":
-            kept = None
-        elif kept is None or kept < _LEAST:
-            faults.append(
-                f"--pcap-snaplen: found {snap!r}; allowed: {_LEAST} bytes or more, or all"
-            )
-    return Tap(node, port, kept)
-
-
-def _number(text: str) -> int | None:
-    fits = text.isascii() and text.isdigit() and len(text) < 10
-    return int(text) if fits else None
+    place = _PLACE.fullmatch(link or "0")
+    if place is None:
+        allowed = "allowed: the number of a node from 0, or NODE:PORT with ports from 1"
+        faults.append(f"--pcap-link: found {link!r}; {allowed}")
+    kept = None
+    if snap is not None and snap != "all":
+        kept = int(snap) if _NUMBER.fullmatch(snap) else 0
+        if kept < _LEAST:
+            allowed = f"allowed: {_LEAST} bytes or more, or all"
+            faults.append(f"--pcap-snaplen: found {snap!r}; {allowed}")
+    return Tap(int(place[1]), int(place[2] or 1), kept) if place else Tap()
 
 
 class Capture(Onlooker):
@@ -101,27 +91,23 @@ class Capture(Onlooker):
         tap, machine = self._tap, what.machine
         for node in what.nodes:
             _, lid = machine.place(node.index)
-            for number in range(1, len(node.adapter.ports) + 1):
-                self._lids[f"{node.name}.hca.port{number}"] = lid + number - 1
+            for number in range(len(node.adapter.ports)):
+                self._lids[f"{node.name}.hca.port{number + 1}"] = lid + number
         if self._port not in self._lids:
             known = [name.replace(".hca.port", ":").removeprefix("node") for name in self._lids]
-            ends = f"{known[0]} to {known[-1]}" if len(known) > 1 else known[0]
-            raise CatalogError([f"--pcap-link: found {tap.node}:{tap.port}; allowed: {ends}"])
+            ends = " to ".join(dict.fromkeys((known[0], known[-1])))
+            refuse(f"--pcap-link: found {tap.node}:{tap.port}; allowed: {ends}")
         protocol = machine.place(tap.node)[0].hca.protocol
         if isinstance(protocol, IwarpProtocol):
-            if protocol.markers:
-                raise CatalogError(["--pcap: MPA with markers (protocol.markers) is not written"])
+            marked = "--pcap: MPA with markers (protocol.markers) is not written"
+            refuse(marked if protocol.markers else "")
             self._frames = IwarpFrames(tap.snap, protocol.timestamps)
         elif isinstance(protocol, Rocev2Protocol):
             self._frames = Rocev2Frames(tap.snap)
-        self._file = PcapFile(self._write, self._frames.link_type, tap.snap)
 
     def finish(self) -> None:
         """Write what is still on its way: the run is over."""
-        if self._file is None:
-            self._file = PcapFile(self._write, self._frames.link_type, self._tap.snap)
-        while self._coming:
-            self._write_first(self._file)
+        self._write_until(None)
 
     def event(
         self,
@@ -164,9 +150,14 @@ class Capture(Onlooker):
 
     def _take(self, time_ps: int, packet: Packet, sender: int) -> None:
         heappush(self._coming, (time_ps, next(self._told), packet, sender))
-        now, file = self.sim.now, self._file
-        while file is not None and self._coming and self._coming[0][0] <= now:
-            self._write_first(file)
+        self._write_until(self.sim.now)
+
+    def _write_until(self, end_ps: int | None) -> None:
+        """Write what has passed the port by a time; all of it without one."""
+        if self._file is None:
+            self._file = PcapFile(self._write, self._frames.link_type, self._tap.snap)
+        while self._coming and (end_ps is None or self._coming[0][0] <= end_ps):
+            self._write_first(self._file)
 
     def _write_first(self, file: PcapFile) -> None:
         time_ps, _, packet, sender = heappop(self._coming)

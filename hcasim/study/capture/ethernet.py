@@ -56,15 +56,10 @@ _REMOTE_OPERATION: Final = struct.pack(">BBH", 0x02, 0xFF, 0xC000)
 """RDMAP, remote operation error, unspecified; the length and header of the segment follow."""
 
 
-def _internet_address(lid: int) -> bytes:
-    """The address of a port."""
-    return struct.pack(">BBH", 10, 0, lid)
-
-
 def _internet(lid: int, to: int, protocol: int, size: int) -> bytes:
     """The header of an IP packet with so many bytes behind it."""
     parts = (0x45, 0, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
-    ends = _internet_address(lid), _internet_address(to)
+    ends = [struct.pack(">BBH", 10, 0, one) for one in (lid, to)]
     return _HEADER.pack(*parts, _checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
 
 
@@ -104,27 +99,16 @@ class Rocev2Frames(EthernetFrames):
         inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + base
         if self.keeps(packet.size):
             inside += carried
-            inside += infiniband.invariant_crc(_masked(inside))
+            # Type of service, hops, both checksums and a byte of the BTH are ones.
+            masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)
+            inside += infiniband.invariant_crc(inside, masks, b"\xff" * 8)
         return [self.around(inside, way.source_lid, way.lid, packet.size)]
 
 
-def _masked(inside: bytes) -> bytes:
-    """What the ICRC covers: type of service, hops, both checksums and a reserved byte are ones."""
-    found = bytearray(inside)
-    for place in (1, 8, 10, 11, IP + 6, IP + 7):
-        found[place] = 0xFF
-    return b"\xff" * 8 + infiniband.masked_bth(bytes(found), IP + UDP)
-
-
 class _Direction:
-    """One direction of a connection.
-
-    Attributes:
-        sent: number of the next byte.
-        steering, address: where the next tagged segment goes.
-        numbers: of the last message of each queue.
-        offset: of the next untagged segment in its message.
-    """
+    """One direction of a connection: the number of its next byte, where its next tagged segment
+    goes, the numbers of the last message of each queue, and the place of the next untagged segment
+    in its message."""
 
     def __init__(self) -> None:
         self.sent = _FIRST

@@ -7,6 +7,7 @@ extended headers 9.3, opcodes table 38, syndromes 9.7.5.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from functools import cache, reduce
 from operator import xor
 from typing import ClassVar, Final
@@ -120,14 +121,12 @@ def data(packet: Packet) -> bytes:
     return bytes(carried + -packet.payload % 4)
 
 
-def invariant_crc(masked: bytes) -> bytes:
-    """The ICRC of a packet whose fields that may change on the way are all ones."""
-    return struct.pack("<I", crc32(masked))
-
-
-def masked_bth(packet: bytes, start: int) -> bytes:
-    """A packet whose reserved byte in the BTH at a place is all ones."""
-    return packet[: start + 4] + b"\xff" + packet[start + 5 :]
+def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") -> bytes:
+    """The ICRC of a packet, of which bits that may change on the way count as ones."""
+    found = bytearray(packet)
+    for place, bits in masks.items():
+        found[place] |= bits
+    return struct.pack("<I", crc32(before + found))
 
 
 class InfinibandFrames(Frames):
@@ -143,9 +142,8 @@ class InfinibandFrames(Frames):
         if self.keeps(packet.size):
             carried = data(packet)
             found += carried
-            # The virtual lane may change on the way.
-            masked = masked_bth(bytes([found[0] | 0xF0]) + found[1:], LRH)
-            found += invariant_crc(masked)
+            # The virtual lane may change on the way, and a byte of the BTH is reserved.
+            found += invariant_crc(found, {0: 0xF0, LRH + 4: 0xFF})
             head = len(found) - len(carried) - ICRC
             crc = _after_zeros(_crc(0xFFFF, found[:head]), len(carried))
             found += struct.pack("<H", _crc(crc, found[-ICRC:]) ^ 0xFFFF)

@@ -40,6 +40,7 @@ def _prose(*titles: str) -> list[Column]:
     return [Column(one, prose=True) for one in titles]
 
 
+_PAPER = "paper or collection"
 _NUMBERS = _right("published", "simulated", "error")
 
 

@@ -1,9 +1,12 @@
 """Sweeps: what is written becomes points, and these one table, wherever they are simulated."""
 
+import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,6 +163,19 @@ def test_a_sweep_has_the_numbers_of_the_benchmark_and_a_column_for_every_setting
         assert row["latency_us"] == own.curve.rows[0]["latency_us"]
         assert own.curve.settings.items() <= row.items()
     assert [row[f"{LATENCY}_ns"] for row in found.rows] == [450, 900, 450, 900]
+
+
+def test_tables_say_the_same_in_every_form() -> None:
+    found = sweep("write_lat", [BED, "sur2005"], size="8,64", jobs=1, cache=False)
+    table = found.to_pandas()
+    assert list(table["testbed"]) == [BED, BED, "sur2005", "sur2005"]
+    pd.testing.assert_frame_equal(pd.read_parquet(BytesIO(found.to_parquet())), table)
+    assert [json.loads(line) for line in found.to_jsonl().splitlines()] == list(found.rows)
+    assert found.to_dict()["rows"] == list(found.rows)
+    array = found.to_xarray()
+    assert dict(array.sizes) == {"testbed": 2, "size": 2}
+    assert float(array.latency_us.sel(testbed=BED, size=64)) == found.rows[1]["latency_us"]
+    assert "<table>" in found._repr_html_()
 
 
 def test_a_setting_may_follow_from_others_and_leave_combinations_out() -> None:
