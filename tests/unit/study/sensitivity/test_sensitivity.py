@@ -295,6 +295,9 @@ def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None
         labels = [one.get_text() for one in figure.axes[0].get_yticklabels()]
         assert labels == [SEND, READ]
         assert READ in found._repr_html_()
+        meanings = {one["name"]: one["meaning"] for one in document["parameters"]}
+        assert meanings[SEND] == "delay of a packet through the pipeline"
+        assert all(one in found._repr_html_() for name, one in meanings.items() if name != WRITE)
 
 
 @pytest.mark.check
