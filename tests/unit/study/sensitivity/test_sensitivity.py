@@ -163,7 +163,7 @@ def test_ranges_follow_from_the_evidence_and_what_has_none_stays() -> None:
     factors = {one.name: one for one in found.factors.values()}
     send = factors[SEND]
     assert (send.origin, send.low, send.high) == ("interval", 761_000, 819_000)
-    assert "adapters.mt25208.receive.latency" in send.paths
+    assert "adapters.mt25208.receive.latency" in send.also
     ends = {name: (one.low, one.base, one.high) for name, one in factors.items()}
     assert factors[READ].origin == "spread"
     assert ends[READ] == (300_000, 450_000, 675_000)
