@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hcasim.study.comparison.why import why
     from hcasim.study.sensitivity.study import sensitivity
     from hcasim.study.sweep.sweep import sweep
-    from hcasim.study.timeline import timeline
+    from hcasim.study.timeline.recording import timeline
     from hcasim.traces import read_trace as load_trace
 
 __version__ = "0.1.0"

@@ -17,8 +17,8 @@ from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
     from hcasim.engine import Simulator
-    from hcasim.study.capture import Tap
-    from hcasim.study.timeline import Choice
+    from hcasim.study.capture.capture import Tap
+    from hcasim.study.timeline.tracks import Choice
 
 Listen = Callable[["Simulator"], None]
 
@@ -90,13 +90,13 @@ class Tracing:
 
     def outputs(self) -> list[Output]:
         """Its files."""
-        from hcasim.study.capture import ENDINGS
+        from hcasim.study.capture.capture import ENDINGS
 
         return [Output("--trace", self.trace), Output("--pcap", self.pcap, ENDINGS)]
 
     def faults(self) -> list[str]:
         """Say what is wrong with its options."""
-        from hcasim.study.timeline import ENDINGS, is_timeline
+        from hcasim.study.timeline.recording import ENDINGS, is_timeline
 
         faults: list[str] = []
         self._choice(faults)
@@ -117,13 +117,13 @@ class Tracing:
         return faults
 
     def _choice(self, faults: list[str]) -> Choice:
-        from hcasim.study.timeline import read_choice
+        from hcasim.study.timeline.recording import read_choice
 
         names = "--trace-time", "--trace-node"
         return read_choice(self.trace_time, self.trace_node, None, faults, names)
 
     def _tap(self, faults: list[str]) -> Tap:
-        from hcasim.study.capture import read_tap
+        from hcasim.study.capture.capture import read_tap
 
         return read_tap(self.pcap_link, self.pcap_snaplen, faults)
 
@@ -137,7 +137,7 @@ class Tracing:
         Yields:
             What is to be given the simulator before anything happens.
         """
-        from hcasim.study.timeline import is_timeline
+        from hcasim.study.timeline.recording import is_timeline
 
         with ExitStack() as files:
             listens: list[Listen] = []
@@ -158,7 +158,7 @@ class Tracing:
 
 @contextmanager
 def _packets(file: Path, tap: Tap) -> Iterator[Listen]:
-    from hcasim.study.capture import captured
+    from hcasim.study.capture.capture import captured
 
     with captured(file, tap) as capture:
         yield capture.follow
@@ -168,7 +168,7 @@ def _packets(file: Path, tap: Tap) -> Iterator[Listen]:
 @contextmanager
 def _timeline(file: Path, choice: Choice, run: str) -> Iterator[Listen]:
     from hcasim.ground.units import format_time
-    from hcasim.study.timeline import recorded
+    from hcasim.study.timeline.recording import recorded
 
     with recorded(file, choice, run) as timeline:
         yield timeline.follow

@@ -20,7 +20,8 @@ from hcasim.mpi import Comm, Job
 from hcasim.runs.benchmark import bench, run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.foreign import to_trace
-from hcasim.study.timeline import Choice, recorded
+from hcasim.study.timeline.recording import recorded
+from hcasim.study.timeline.tracks import Choice
 from hcasim.traces import render
 from tests.benchmarks.cases import CASES, EVENTS, WINDOW, heap_loop, measured, windows
 from tests.measured import with_noise

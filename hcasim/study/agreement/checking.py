@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hcasim.calibrate.gathering import gather
-from hcasim.calibrate.objective import Objective, runner
+from hcasim.calibrate.objective import Objective, Run, runner
 from hcasim.calibrate.request import find_base, is_mpi, mismatches, software
 from hcasim.catalog import Machine
 from hcasim.ground.errors import name_fault, refuse
@@ -18,7 +18,7 @@ from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.curve import Curve
 from hcasim.runs.executor import Progress
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.store import Store, usual_store
+from hcasim.runs.store import usual_store
 from hcasim.study.agreement.agreement import Agreement, Compared, share
 from hcasim.study.agreement.published import Published, opened, read_published
 from hcasim.traces import Trace
@@ -82,7 +82,10 @@ def check(
             name_fault("testbed", testbed),
         )
         assert isinstance(data, Trace)
-        return _repeated(data, Experiment("", testbed), within, settings, jobs, progress, store)
+        mismatch = settings.pop("allow_mismatch", False)
+        asked = Experiment.of("", testbed, **settings)
+        run = runner(jobs=jobs, progress=progress, store=store)
+        return _repeated(data, asked, within, mismatch, run)
     known = find_workload(workload)
     refuse("" if known else unknown_workload(workload))
     assert known is not None
@@ -95,21 +98,13 @@ def check(
 
 
 def _repeated(
-    trace: Trace,
-    asked: Experiment,
-    within: str | float | None,
-    settings: Mapping[str, Any],
-    jobs: int | None,
-    progress: Progress | None,
-    store: Store | None,
+    trace: Trace, asked: Experiment, within: str | float | None, mismatch: bool, run: Run
 ) -> Agreement:
     """Simulate each point of a trace as it was measured."""
-    chosen = {name: one for name, one in settings.items() if name != "allow_mismatch"}
-    base, machine = find_base(asked.with_(**chosen), any(map(is_mpi, trace.points)))
-    if not settings.get("allow_mismatch", False):
-        differ = [*mismatches(trace.header, machine)]
+    base, machine = find_base(asked, any(map(is_mpi, trace.points)))
+    if not mismatch and (differ := [*mismatches(trace.header, machine)]):
         hint = "the trace was taken on another machine; see also allow_mismatch=True"
-        refuse(*differ, hint if differ else "")
+        refuse(*differ, hint)
     gathered = gather({"published": trace}, base, machine)
     if not gathered.observations:
         refuse("published: no point of the trace can be simulated", *gathered.notes)
@@ -117,7 +112,6 @@ def _repeated(
         warnings.warn(f"hcasim: {note}", stacklevel=4)
     if device := software(trace.header):
         warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
-    run = runner(jobs=jobs, progress=progress, store=store)
     simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
     points = [
         Compared.of(one.id, float(one.published), value, one.unit, share(within, one.field))

@@ -46,11 +46,7 @@ class Published:
 
 
 def opened(published: object, folder: Path) -> object:
-    """Return what a file holds, rows or a trace, and anything else as it is.
-
-    Parameters:
-        published: anything; text and path objects name files.
-        folder: where those are looked for.
+    """Return the rows or the trace that a file of a folder holds, and anything else as it is.
 
     Raises:
         CatalogError: a file that cannot be read.

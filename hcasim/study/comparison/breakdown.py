@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any
 
 from pydantic import Field
@@ -20,8 +21,8 @@ _MAIN = 0.05
 _PS = 1e6
 """In a microsecond."""
 
-Spent = tuple[str, float]
-"""A stage and what it takes, in microseconds."""
+Spent = tuple[str, int]
+"""A stage and what it takes, in picoseconds, which add up exactly."""
 
 
 class Stage(Form):
@@ -56,8 +57,8 @@ class Breakdown(Form):
 
     @property
     def totals(self) -> Stage:
-        """The sum of the stages: exact, as each is a whole number of picoseconds."""
-        a, b = (_sum(getattr(one, side) or 0.0 for one in self.stages) for side in "ab")
+        """The sum of the stages."""
+        a, b = (sum(_ps(getattr(one, side) or 0.0) for one in self.stages) for side in "ab")
         return _stage("total", a, b)
 
     @property
@@ -89,8 +90,7 @@ def side_by_side(
     """Put the explanations of two machines side by side.
 
     Parameters:
-        a: what explaining the point has given on the first machine.
-        b: the same of the second.
+        a, b: what explaining the point has given on each machine.
         ends: both latencies in microseconds, to which the stages have to add up; None of another
             quantity.
     """
@@ -98,12 +98,10 @@ def side_by_side(
     if ends is not None and all(ways):
         for way, end in zip(ways, ends, strict=True):
             # What follows the time that is measured, as deregistering, is no part of it.
-            ended = [
-                _sum(us for _, us in way[: place + 1]) == _sum([end]) for place in range(len(way))
-            ]
-            if True in ended:
-                del way[ended.index(True) + 1 :]
-            if rest := _sum([end, *(-us for _, us in way)]):
+            reached = [*accumulate(ps for _, ps in way)]
+            if _ps(end) in reached:
+                del way[reached.index(_ps(end)) + 1 :]
+            elif rest := _ps(end) - reached[-1]:
                 way.append((MEAN, rest))
     blocks = []
     for key in ("busy", "waited"):
@@ -120,17 +118,18 @@ def side_by_side(
 def _stages(found: Mapping[str, Any]) -> list[Spent]:
     """Return the stages of a message; of MPI those of one name together, as there may be many."""
     if "stages" in found:
-        return [(one["stage"], one["us"]) for one in found["stages"]]
-    spent: dict[str, list[float]] = {}
+        return [(one["stage"], _ps(one["us"])) for one in found["stages"]]
+    spent: dict[str, int] = {}
     for step in (*found.get("steps", ()), *found.get("path", ())):
-        within = step.get("stages", ())
-        for stage in within:
-            spent.setdefault(f"{step['step']}: {stage['stage']}", []).append(stage["us"])
-        rest = _sum([step["us"], *(-stage["us"] for stage in within)])
+        parts = [
+            (f"{step['step']}: {one['stage']}", _ps(one["us"])) for one in step.get("stages", ())
+        ]
+        rest = _ps(step["us"]) - sum(ps for _, ps in parts)
         if rest:
-            name = f"{step['step']} on the way" if "to" in step else step["step"]
-            spent.setdefault(name, []).append(rest)
-    return [(name, _sum(every)) for name, every in spent.items()]
+            parts.append((f"{step['step']} on the way" if "to" in step else step["step"], rest))
+        for name, ps in parts:
+            spent[name] = spent.get(name, 0) + ps
+    return [*spent.items()]
 
 
 def _aligned(a: list[Spent], b: list[Spent]) -> Iterator[Stage]:
@@ -146,10 +145,10 @@ def _aligned(a: list[Spent], b: list[Spent]) -> Iterator[Stage]:
             yield from (_stage(name, None, us) for name, us in b[j:j_end])
 
 
-def _stage(name: str, a: float | None, b: float | None) -> Stage:
-    return Stage(name=name, a=a, b=b, difference=_sum([b or 0.0, -(a or 0.0)]))
+def _stage(name: str, a: int | None, b: int | None) -> Stage:
+    ours, theirs = (None if ps is None else ps / _PS for ps in (a, b))
+    return Stage(name=name, a=ours, b=theirs, difference=((b or 0) - (a or 0)) / _PS)
 
 
-def _sum(every: Iterable[float]) -> float:
-    """Return a sum of microseconds to the picosecond, as the simulator has them."""
-    return round(sum(round(us * _PS) for us in every)) / _PS
+def _ps(us: float) -> int:
+    return round(us * _PS)

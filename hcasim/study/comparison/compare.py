@@ -27,7 +27,6 @@ from hcasim.study.comparison.sides import (
     Side,
     differences,
     parts,
-    parts_of,
     read_sides,
 )
 from hcasim.study.sensitivity.subject import Run
@@ -143,16 +142,13 @@ class Comparison(Table):
     @property
     def labels(self) -> tuple[str, str]:
         """Names of the two sides, by what tells them apart."""
-        words: list[list[str]] = [[], []]
-        for own, place in zip(words, (0, 1), strict=True):
-            side = (self.a, self.b)[place]
-            if side.tool:
-                own += [side.tool]
-            elif self.a.tool or self.b.tool:
-                known = parts_of(side.machine) if side.machine else {}
-                own += [known[name] for name in ("testbed", "adapter") if name in known]
-            else:
-                own += [pair[place] for pair in self.parts.values() if pair[place]]
+        words = [[pair[side] for pair in self.parts.values() if pair[side]] for side in (0, 1)]
+        if self.a.tool or self.b.tool:
+            # A measurement is told from a machine by its tool.
+            words = [
+                [one.machine.id, one.machine.adapter.id] if one.machine else [one.tool]
+                for one in (self.a, self.b)
+            ]
         a, b = (f"{n}: {', '.join(own)}" if own else n for n, own in zip("AB", words, strict=True))
         return a, b
 

@@ -299,14 +299,15 @@ def _explained(mixed: Mixed, top: int) -> Why:
     none, full, *rest = mixed(
         [(), every, *(one.members for one in causes), *(without(one) for one in causes)]
     )
-    alone, last = rest[: len(causes)], rest[len(causes) :]
     spans = [abs(y - x) or abs(x) or 1.0 for x, y in zip(none, full, strict=True)]
-
-    def weight(place: int) -> float:
-        moved = zip(none, full, alone[place], last[place], spans, strict=True)
-        return max(max(abs(v - x), abs(y - w)) / span for x, y, v, w, span in moved)
-
-    order = sorted(range(len(causes)), key=lambda place: (-weight(place), causes[place].name))
+    weights = [
+        max(
+            max(abs(v - x), abs(y - w)) / span
+            for x, y, v, w, span in zip(none, full, alone, last, spans, strict=True)
+        )
+        for alone, last in zip(rest[: len(causes)], rest[len(causes) :], strict=True)
+    ]
+    order = sorted(range(len(causes)), key=lambda place: (-weights[place], causes[place].name))
     chosen = [causes[place] for place in order[:top]]
     others = [causes[place] for place in order[top:]]
     if len(others) == 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.catalog.provenance import EVIDENCE
@@ -56,7 +55,8 @@ class Provenance:
             f"parts with {len(self._values)} values. spec, datasheet and driver name a public "
             "document; fitted was determined from measurements, chosen is assumed with published "
             "numbers in view, and assumed is plausible without a public source. Of parts with a "
-            "number, another of the same name has other values."
+            "number, another of the same name has other values. Below a fitted value stands its "
+            "interval."
         )
         yield Counts([(kind, counts[kind], "") for kind in EVIDENCE])
         yield self._machines()
@@ -85,37 +85,16 @@ class Provenance:
         before = ""
         for part, one in self._values:
             name = Cell(one.path, place="" if part == before else _place(part))
-            value = replace(_value(one), below=_interval(one))
-            rows.append((name, part, value, one.evidence, one.origin))
+            ends = "" if one.ends is None else " to ".join(one.ends)
+            order = one.value if type(one.value) is int else None
+            value = Cell(one.text, order, below=ends)
+            rows.append((name, part, value, one.evidence, ", ".join(one.claims), one.origin))
             before = part
-        return Table(
-            "All values", ("parameter", _PART, _NUMBER, _KIND, _SOURCE), rows, filtered=True
+        columns = (
+            *("parameter", Column("part", chosen=True), Column("value", right=True)),
+            *(Column("evidence", chosen=True), "determined by", Column("source", prose=True)),
         )
-
-    def determined(self) -> Iterator[Block]:
-        """Yield the values that were fitted or chosen, with what determined them."""
-        rows: list[tuple[Content, ...]] = [
-            (
-                one.path,
-                part,
-                one.evidence,
-                _value(one),
-                _interval(one),
-                ", ".join(one.claims),
-                one.origin,
-            )
-            for part, one in self._values
-            if one.evidence in ("fitted", "chosen")
-        ]
-        columns = ("parameter", _PART, _KIND, _NUMBER, "interval", "determined by", _SOURCE)
-        if rows:
-            yield Table("Values that were fitted or chosen", columns, rows, filtered=True)
-        else:
-            yield Text("No value of these machines was fitted or chosen.")
-
-
-_PART, _KIND = Column("part", chosen=True), Column("evidence", chosen=True)
-_NUMBER, _SOURCE = Column("value", right=True), Column("source", prose=True)
+        return Table("All values", columns, rows, filtered=True)
 
 
 def _owner(machine: Machine, path: str) -> str:
@@ -142,13 +121,3 @@ def _lead(parts: list[str]) -> str | Cell:
 def _place(part: str) -> str:
     """Return the name of the first row of a part, to which others lead."""
     return f"part-{part.replace(' ', '-')}"
-
-
-def _value(parameter: Parameter[Value]) -> Cell:
-    value = parameter.value
-    order = value if isinstance(value, int) and not isinstance(value, bool) else None
-    return Cell(parameter.text, order)
-
-
-def _interval(parameter: Parameter[Value]) -> str:
-    return "" if parameter.ends is None else " to ".join(parameter.ends)

@@ -192,10 +192,7 @@ def document(report: Report, command: str = "", made: datetime | None = None) ->
         Section("Agreement", list(_agreement(report))),
         Section("Deviations", [missed]),
         Section("Figures", list(_figures(report))),
-        Section(
-            "Fitted, chosen and predicted",
-            [Text(_ROLES), by_role(report), *provenance.determined()],
-        ),
+        Section("Fitted, chosen and predicted", [Text(_ROLES), by_role(report)]),
         Section("Where each value comes from", list(provenance.blocks())),
     ]
     return Document(report.title, [*_summary(report, command, made), *sections])

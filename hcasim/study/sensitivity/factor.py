@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field
 
 from hcasim.calibrate.entries import leaf_at, prefixes, renamed
 from hcasim.calibrate.file.calibration import Calibration
@@ -18,6 +20,7 @@ from hcasim.catalog.link import MTUS
 from hcasim.catalog.provenance import UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
+from hcasim.runs.document import Form
 from hcasim.study.meaning import meaning_of
 
 Origin = Literal["interval", "spread", "range"]
@@ -30,41 +33,36 @@ Ends = tuple[int, int]
 Known = Mapping[str, Parameter[Value]]
 
 
-@dataclass(frozen=True)
-class Factor:
-    """A parameter with the ends between which it is varied, in base units.
+class Factor(Form):
+    """A parameter with the ends between which it is varied, in base units."""
 
-    Parameters:
-        path: of a fit, such as "adapters.mt25208.send.latency".
-        name: the path that `show` prints, if it means one parameter only; else `path`.
-        low, high: the ends; the base value if there is nothing below or above it.
-        base: the value of the machine.
-        leaf: its type and unit.
-        evidence: where the base value comes from.
-        origin: of the ends: the interval of a fit, the usual spread, or a range that was given.
-        paths: all that it sets: its own and those tied to it.
-        meaning: as its description has it; empty if that says nothing.
-    """
-
-    path: str
-    name: str
-    low: int
-    base: int
-    high: int
-    leaf: Leaf
+    path: str = Field(description="as a fit names it")
+    name: str = Field(description="as --set and --range take it")
+    also: tuple[str, ...] = Field(description="paths of those that follow it")
+    low: int = Field(description="in base units; the base if there is nothing below")
+    base: int = Field(description="in base units")
+    high: int = Field(description="in base units; the base if there is nothing above")
+    unit: str = Field(description="base unit; empty of a plain number")
     evidence: Evidence
-    origin: Origin
-    paths: tuple[str, ...] = ()
-    meaning: str = ""
+    origin: Origin = Field(description="of the ends")
+    meaning: str = Field(description="as its description has it; empty if that says nothing")
+    _leaf: Leaf
+
+    @classmethod
+    def of(cls, leaf: Leaf, **parts: Any) -> Factor:
+        """Return the factor of a leaf; the unit follows."""
+        found = cls(unit=leaf.unit.base if leaf.unit else "", **parts)
+        found._leaf = leaf
+        return found
 
     @property
     def continuous(self) -> bool:
         """Whether any value between the ends makes sense, as of times and rates."""
-        return self.leaf.unit not in (None, SIZE)
+        return self._leaf.unit not in (None, SIZE)
 
     def text(self, value: int) -> str:
         """Write a value with its unit."""
-        return self.leaf.format(value)
+        return self._leaf.format(value)
 
     def at(self, share: float) -> int:
         """Return the value at a share of the way from the lower to the upper end.
@@ -74,14 +72,14 @@ class Factor:
         if not self.continuous:
             levels = sorted({self.low, self.base, self.high})
             return levels[min(int(share * len(levels)), len(levels) - 1)]
-        step = self.leaf.step or 1
+        step = self._leaf.step or 1
         return step * round((self.low + share * (self.high - self.low)) / step)
 
     def within(self, fault: Callable[[int], str]) -> tuple[Factor, list[str]]:
         """Return it without the ends that have a fault, and these faults."""
         faults = {end: said for end in {self.low, self.high} - {self.base} if (said := fault(end))}
         low, high = (self.base if end in faults else end for end in (self.low, self.high))
-        return replace(self, low=low, high=high), [*faults.values()]
+        return self.model_copy(update={"low": low, "high": high}), [*faults.values()]
 
 
 @dataclass
@@ -101,7 +99,7 @@ def settings_of(
     return {
         name: factors[path].text(value)
         for path, value in values.items()
-        for own in factors[path].paths
+        for own in (path, *factors[path].also)
         for name in renamed(own, starts) or renamed(own, [(_own(machine), "")])
     }
 
@@ -158,15 +156,19 @@ def find_factors(
             found.fixed[path] = str(ends)
             continue
         name = parameter.path if names[parameter.path] == 1 else path
-        tied = (one for one, leader in ties.items() if leader == path and one not in given)
         origin: Origin = "interval" if parameter.interval is not None else "spread"
-        origin = "range" if path in given else origin
-        base = parameter.value
-        assert isinstance(base, int)
-        low, high = ends
-        about = (path, name, low, base, high, leaf, parameter.evidence, origin)
-        meaning = meaning_of(machines, parameter.path)
-        found.factors[path] = Factor(*about, (path, *tied), meaning)
+        found.factors[path] = Factor.of(
+            leaf,
+            path=path,
+            name=name,
+            also=tuple(n for n, leader in ties.items() if leader == path and n not in given),
+            low=ends[0],
+            base=parameter.value,
+            high=ends[1],
+            evidence=parameter.evidence,
+            origin="range" if path in given else origin,
+            meaning=meaning_of(machines, parameter.path),
+        )
     return found
 
 

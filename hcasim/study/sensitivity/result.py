@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from hcasim.catalog import Value
-from hcasim.catalog.provenance import Evidence
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import number
 from hcasim.ground.text import brief, html_table
@@ -17,7 +15,7 @@ from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
 from hcasim.study.meaning import Part, meanings
 from hcasim.study.sensitivity.effects import Effect
-from hcasim.study.sensitivity.factor import Factor, Origin
+from hcasim.study.sensitivity.factor import Factor
 from hcasim.study.sensitivity.subject import Asked, Reading
 
 if TYPE_CHECKING:
@@ -33,21 +31,6 @@ NAMED = 3
 BARS = 10
 """Most parameters of a chart."""
 _HELD = {None: "", True: ", which meets the claim", False: ", which misses the claim"}
-
-
-class VariedParameter(Form):
-    """A parameter with the ends between which it was varied."""
-
-    path: str = Field(description="as a fit names it")
-    name: str = Field(description="as --set and --range take it")
-    also: tuple[str, ...] = Field(description="paths of those that follow it")
-    low: Value = Field(description="in base units")
-    base: Value = Field(description="in base units")
-    high: Value = Field(description="in base units")
-    unit: str = Field(description="base unit; empty of a plain number")
-    evidence: Evidence
-    origin: Origin = Field(description="of the ends")
-    meaning: str = Field(description="as its description has it; empty if that says nothing")
 
 
 class Output(Form):
@@ -86,7 +69,7 @@ class SensitivityDocument(Head):
     title: str
     method: Method
     samples: int = Field(description="machines that were drawn; 0 of a tornado")
-    parameters: tuple[VariedParameter, ...]
+    parameters: tuple[Factor, ...]
     outputs: tuple[Output, ...]
     effects: tuple[Effect, ...]
     fixed: dict[str, str] = Field(description="what was not varied, by path, and why")
@@ -163,7 +146,7 @@ class Sensitivity(Table):
             title=self.title,
             method=self.method,
             samples=self.samples,
-            parameters=tuple(map(_parameter, self.factors.values())),
+            parameters=tuple(self.factors.values()),
             outputs=self.outputs,
             effects=self.effects,
             fixed=dict(self.fixed),
@@ -273,12 +256,6 @@ class Sensitivity(Table):
         names = (*self.axes, *self.fields)
         moving = (row for row in self.rows if row["swing"])
         return [names, *(tuple(_cell(row[name]) for name in names) for row in moving)]
-
-
-def _parameter(one: Factor) -> VariedParameter:
-    own = {name: part for name, part in vars(one).items() if name in VariedParameter.model_fields}
-    unit = one.leaf.unit.base if one.leaf.unit else ""
-    return VariedParameter(**own, also=one.paths[1:], unit=unit)
 
 
 def _cell(value: object) -> str:

@@ -24,13 +24,7 @@ from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
-from hcasim.study.sensitivity.effects import (
-    Effect,
-    Evaluator,
-    sampled,
-    tornado,
-    usable,
-)
+from hcasim.study.sensitivity.effects import Effect, Evaluator, sampled, tornado, usable
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Method, Output, Sensitivity
 from hcasim.study.sensitivity.subject import BenchmarkSubject, Reading, ScenarioSubject, Subject

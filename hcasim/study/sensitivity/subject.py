@@ -53,16 +53,7 @@ class Case(NamedTuple):
 
 
 class BenchmarkSubject:
-    """A benchmark: one number for each of its points.
-
-    Parameters:
-        workload: its name.
-        quantity: a field of its rows; its first without it.
-        given: arguments of `hcasim.bench`.
-
-    Raises:
-        CatalogError: every fault of the request.
-    """
+    """A benchmark, with arguments of `hcasim.bench`: one quantity of each of its points."""
 
     def __init__(self, workload: str, quantity: str | None, given: Mapping[str, Any]) -> None:
         self._asked = Experiment.of(workload, **given)
@@ -86,16 +77,8 @@ class BenchmarkSubject:
 
 
 class ScenarioSubject:
-    """A scenario: its claims, or each point of its curves if it has none.
-
-    Parameters:
-        scenario: which.
-        x: values of its x axis instead of all.
-        overrides: what-if settings.
-
-    Raises:
-        CatalogError: every fault of the request.
-    """
+    """A scenario, at some values of its x axis or all, with what-if settings: its claims, or each
+    point of its curves if it has none."""
 
     def __init__(
         self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None

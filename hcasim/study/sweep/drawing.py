@@ -30,15 +30,8 @@ def draw(
     fields: Sequence[str],
     chosen: Mapping[str, str | None],
 ) -> Figure:
-    """Draw a table on a figure that belongs to no window system.
-
-    Parameters:
-        table: rows; those without the result that is shown are left out.
-        axes: columns of what varies.
-        fields: columns of what was measured.
-        chosen: what shows which column: "x" what lines run over, "y" what was measured, "series"
-            what has a line for each value, as has all without a place, "columns" and "rows" what
-            has panels for each value; what is not chosen is found.
+    """Draw a table on a figure that belongs to no window system, as `Sweep.plot` says; rows without
+    the result that is shown are left out.
 
     Raises:
         CatalogError: every fault of what was chosen, or nothing to draw.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
@@ -248,7 +249,7 @@ def _unknown(name: str, what: str) -> str:
 
 def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]) -> list[str]:
     faults = []
-    seen: set[str] = set()
+    times = Counter(name for group in groups for name in group)
     for group in groups:
         label = f"zip {','.join(group)}"
         if len(group) < 2:
@@ -257,11 +258,10 @@ def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]
             if name not in values:
                 hint = nearest(name, values)
                 faults.append(f"{label}: found {name!r}, which has no values here{hint}")
-            elif name in seen:
+            elif times[name] > 1:
                 faults.append(f"{label}: found {name!r} twice; allowed: once")
-            seen.add(name)
         counts = {name: len(values[name]) for name in group if name in values}
-        if len(set(counts.values())) > 1:
+        if len({*counts.values()}) > 1:
             found = ", ".join(f"{count} of {name}" for name, count in counts.items())
             faults.append(f"{label}: found {found} values; allowed: as many of each")
     return faults

@@ -16,15 +16,8 @@ from json.encoder import encode_basestring_ascii as quoted
 
 
 class ChromeFile:
-    """Writes records of a trace one after the other; it is whole when `finish` has been called.
-
-    Parameters:
-        write: takes pieces of the file.
-        run: what is shown, in words.
-
-    Attributes:
-        add: adds a record, to be written by `flush`.
-    """
+    """Writes records of a trace one after the other: `add` takes one, `flush` writes them, and the
+    file is whole when `finish` has been called."""
 
     def __init__(self, write: Callable[[bytes], object], run: str) -> None:
         self._write = write

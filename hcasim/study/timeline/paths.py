@@ -35,17 +35,8 @@ _MOST: Final = 1000
 
 
 class Path:
-    """Steps that follow each other without a gap.
-
-    Parameters:
-        block: the processor at which it begins.
-        what: it is; of an operation once that is known.
-        begin_ps: when it begins.
-
-    Attributes:
-        steps: so far; what takes no time is left out.
-        end: of the last of them, in ps.
-    """
+    """Steps that follow each other without a gap, from the processor at which it begins; those that
+    take no time are left out. `end` is that of the last of them, in ps."""
 
     __slots__ = ("block", "end", "steps", "what")
 
@@ -61,13 +52,7 @@ class Path:
 
 
 class Operation(Path):
-    """A work request on its way.
-
-    Attributes:
-        number: by which it is told of.
-        queue: its queue pair.
-        marks: what was done for it, in any order.
-    """
+    """A work request of a queue pair on its way, with marks of what was done for it."""
 
     __slots__ = ("marks", "number", "queue")
 
@@ -83,13 +68,8 @@ class Operation(Path):
 
 
 class Message(Path):
-    """A message up to now, as a process knows it.
-
-    Attributes:
-        number: which it is.
-        at: processor that has come so far.
-        goes_on: whether another process has been told to go on.
-    """
+    """A message up to now, as the processor knows it that has come so far, and whether another has
+    been told to go on."""
 
     __slots__ = ("at", "goes_on", "number")
 
@@ -128,12 +108,8 @@ class Messages:
         details: str,
         marks: Iterable[Mark],
     ) -> Message | None:
-        """Note what a processor has done; return the message that was over when it began.
-
-        Parameters:
-            operation: that it posts or notices, or 0.
-            marks: what blocks have done for that.
-        """
+        """Note what a processor has done, for an operation that it posts or notices if there is
+        one, with the marks of that; return the message that was over when it began."""
         known, over = self._under_way.get(block), None
         if what in (_SEND, _COMPUTE):
             over = self._end(block, start_ps)

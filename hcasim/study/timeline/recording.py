@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
@@ -105,14 +106,12 @@ def _span(time: str) -> tuple[int, int | None]:
 
 
 def _numbers(nodes: str, count: int | None, faults: list[str], name: str) -> set[int]:
-    found = set()
     most = "" if count is None else f" to {count - 1}"
+    allowed = f"numbers of nodes from 0{most}, with commas between them"
+    found = set()
     for text in nodes.split(","):
-        number = text.strip()
-        fits = number.isascii() and number.isdigit() and len(number) < 10
-        if fits and (count is None or int(number) < count):
-            found.add(int(number))
-        else:
-            allowed = f"numbers of nodes from 0{most}, with commas between them"
+        number = int(text) if re.fullmatch(r"\s*\d{1,9}\s*", text, re.ASCII) else -1
+        if number < 0 or (count is not None and number >= count):
             faults.append(f"{name}: found {text!r}; allowed: {allowed}")
+        found.add(number)
     return found

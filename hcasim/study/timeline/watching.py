@@ -34,14 +34,10 @@ _Told = tuple[str, str, int, int, Any, int] | list[Any]
 
 
 class Timeline(Onlooker):
-    """Watches a simulator, and writes what it sees as a trace of Chrome's.
+    """Watches a simulator, and writes the chosen part of what it sees as a trace of Chrome's, which
+    says in words what run it is of.
 
     Nothing is kept but what is under way. While it watches, the run leaves nothing out.
-
-    Parameters:
-        write: takes pieces of the file.
-        choice: the part of the run that is shown.
-        run: what is shown, in words.
     """
 
     def __init__(

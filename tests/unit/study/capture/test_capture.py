@@ -13,7 +13,7 @@ from hcasim.catalog import CatalogError
 from hcasim.fabric.packet import Opcode, Packet, Route
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
-from hcasim.study.capture import Tap, captured, read_tap
+from hcasim.study.capture.capture import Tap, captured, read_tap
 from hcasim.study.capture.frames import Way
 from hcasim.study.capture.infiniband import InfinibandFrames, _after_zeros, _crc, pause
 from tests.programs import program

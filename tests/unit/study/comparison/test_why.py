@@ -73,6 +73,16 @@ def test_equal_machines_have_nothing_to_explain() -> None:
     assert "on both" in answer.words
 
 
+def test_what_a_parameter_means_is_told() -> None:
+    found = hc.why(
+        "liu2004", "liu2004", "write_lat", with_b={"adapter.send.latency": "1 us"}, size=8, jobs=1
+    )
+    shares = {one["cause"]: one["meaning"] for one in found.to_dict()["answers"][0]["shares"]}
+    said = "delay of a packet through the pipeline"
+    assert shares == {"adapter.send.latency": said, "structure": ""}
+    assert said in found.to_html()
+
+
 def test_what_no_parameter_says_is_the_structure() -> None:
     found = hc.why("liu2004", "liu2004", "write_lat", with_b={"adapter": "mt23108"}, size=8, jobs=1)
     assert found.together["adapter.bus.lanes"] == "only one of both has it"

@@ -163,7 +163,7 @@ def test_ranges_follow_from_the_evidence_and_what_has_none_stays() -> None:
     factors = {one.name: one for one in found.factors.values()}
     send = factors[SEND]
     assert (send.origin, send.low, send.high) == ("interval", 761_000, 819_000)
-    assert "adapters.mt25208.receive.latency" in send.paths
+    assert "adapters.mt25208.receive.latency" in send.also
     ends = {name: (one.low, one.base, one.high) for name, one in factors.items()}
     assert factors[READ].origin == "spread"
     assert ends[READ] == (300_000, 450_000, 675_000)
@@ -295,6 +295,9 @@ def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None
         labels = [one.get_text() for one in figure.axes[0].get_yticklabels()]
         assert labels == [SEND, READ]
         assert READ in found._repr_html_()
+        meanings = {one["name"]: one["meaning"] for one in document["parameters"]}
+        assert meanings[SEND] == "delay of a packet through the pipeline"
+        assert all(one in found._repr_html_() for name, one in meanings.items() if name != WRITE)
 
 
 @pytest.mark.check

@@ -12,7 +12,9 @@ import pytest
 from hcasim.catalog import CatalogError
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
-from hcasim.study.timeline import Choice, Timeline, timeline
+from hcasim.study.timeline.recording import timeline
+from hcasim.study.timeline.tracks import Choice
+from hcasim.study.timeline.watching import Timeline
 from tests.rig import WRITE, Rig
 from tests.trace_processor import queried
 
