@@ -83,7 +83,7 @@ _ROOMS = {
     "reproduce": "papers.report:reproduce",
     "run": "papers.replay:replay",
     "schema": "schemas.making:schema",
-    "timeline": "study.timeline:timeline",
+    "timeline": "study.timeline.recording:timeline",
     "sensitivity": "study.sensitivity.study:sensitivity",
     "sweep": "study.sweep.sweep:sweep",
     "why": "study.comparison.why:why",

@@ -83,7 +83,7 @@ class _Freed:
             )
             leaf = f"not a quantity; allowed: parameters inside it, such as {inside}"
         if isinstance(leaf, str):
-            raise UnitError(leaf)
+            raise UnitError(path, said=leaf)
         value = known[path].value
         assert isinstance(value, int)
         self.machine, self.settings, self.path = machine, settings, path
@@ -97,7 +97,7 @@ class _Freed:
         if not low < high:
             found = f"found {leaf.format(low)} to {leaf.format(high)}"
             multiples = f", multiples of {step}" if step > (leaf.step or 1) else ""
-            raise UnitError(f"{found}; allowed: a lower and a higher value{multiples}")
+            raise UnitError(found, f"a lower and a higher value{multiples}", said=found)
         start = self.value if low <= self.value <= high else step * ((low + high) // (2 * step))
         return FittedValue(
             value=leaf.raw(start),
@@ -111,7 +111,7 @@ class _Freed:
         low, dots, high = text.partition("..")
         if not (dots and low.strip() and high.strip()):
             usual = "..".join(map(leaf.format, (self.value, FACTOR * (self.value or step))))
-            raise UnitError(f"found {text!r}; allowed: LOW..HIGH, such as {usual}")
+            raise UnitError(text, f"LOW..HIGH, such as {usual}")
         return int(leaf.read_argument(low.strip())), int(leaf.read_argument(high.strip()))
 
     def _usual(self) -> tuple[int, int]:
@@ -123,7 +123,8 @@ class _Freed:
             high = min(high, leaf.high)
         low, high = self._allowed(low), self._allowed(high)
         if not low < high:
-            raise UnitError(f"has the value {leaf.format(value)}; bounds are needed: =LOW..HIGH")
+            said = f"has the value {leaf.format(value)}; bounds are needed: =LOW..HIGH"
+            raise UnitError(value, said=said)
         return low, high
 
     def _allowed(self, end: int) -> int:

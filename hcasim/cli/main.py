@@ -38,7 +38,7 @@ COMMANDS = {
     ),
     "import": "Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured.",
     "check": "Check whether the model agrees with what was measured.",
-    "calibrate": "Fit parameters to the claims of a paper, or to traces of a machine.",
+    "calibrate": "Fit parameters to the claims of a paper, or to measurements of a machine.",
 }
 """Each command, whose module in this package has its name, and the first line of its help."""
 

@@ -93,15 +93,15 @@ def read_choice(
 
 
 def _span(time: str) -> tuple[int, int | None]:
-    allowed = "allowed: BEGIN..END, such as 10us..50us"
+    allowed = "BEGIN..END, such as 10us..50us"
     first, dots, last = (part.strip() for part in time.partition(".."))
     if not dots or not (first or last):
-        raise UnitError(f"found {time!r}; {allowed}")
+        raise UnitError(time, allowed)
     begin_ps = parse_time(first) if first else 0
     end_ps = parse_time(last) if last else None
     if end_ps is not None and end_ps <= begin_ps:
         span = f"{format_time(begin_ps)}..{format_time(end_ps)}"
-        raise UnitError(f"found {span}, which ends before it begins; {allowed}")
+        raise UnitError(time, allowed, text=f"{span}, which ends before it begins")
     return begin_ps, end_ps
 
 
