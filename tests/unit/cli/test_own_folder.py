@@ -84,7 +84,7 @@ def test_every_command_and_python_take_their_values(hcasim_: Hcasim, own: Path) 
     assert not any("BROKEN" in row["title"] for row in rows.values())
     shown = hcasim_("show", "lab").output
     assert "from mt25208" in shown
-    assert re.search(r"adapter.doorbell.latency +1.1 us", shown)
+    assert re.search(r"adapter.doorbell.latency +1100 ns", shown)
     # What they have is what is theirs, and of their own a microsecond in each message.
     theirs = hc.bench("write_lat", "liu2004", size=[8, 64], iters=10, warmup=2).curve.latency_us
     slower = pytest.approx([one + 1 for one in theirs], rel=1e-9)
