@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrate_traces import Asked, of_traces
-from hcasim.cli.command import Command, Faults, jobs_option, no_cache_option, settings_option
+from hcasim.cli.command import Command, jobs_option, no_cache_option, settings_option
 from hcasim.cli.naming import ADAPTER, FITTED, HOST, STACK, TESTBED, Setting, Workload
 from hcasim.cli.output import note, print_json, print_line, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import CatalogError as Faults
 
 if TYPE_CHECKING:
     from hcasim.runs.store import Store

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.cli.command import Faults, read_settings
+from hcasim.cli.command import read_settings
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output, output_faults
+from hcasim.ground.errors import CatalogError as Faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
