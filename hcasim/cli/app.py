@@ -162,8 +162,8 @@ def _print(found: Application, timing: bool) -> None:
     show(title, ("What", "ms", "%"), parts(critical))
     # What has a fraction is a time in s.
     rows = [
-        [f"{1e3 * one:.4f}" if isinstance(one, float) else str(one) for one in rank.row().values()]
-        for rank in outcome.ranks[:_FEW]
+        [f"{1e3 * one:.4f}" if isinstance(one, float) else str(one) for one in row.values()]
+        for row in found.rows[:_FEW]
     ]
     names = ("Rank", "Node", "Run ms", "Compute ms", "MPI ms", "Wait ms", "Messages", "Bytes")
     print_table("Processes", names, rows, names, below=True)

@@ -117,7 +117,9 @@ def _of_benchmark(one: Option) -> Decorated:
 
 
 _BENCHMARK = options(*map(_of_benchmark, OPTIONS.values()))
-_TESTBED = "The machine: id, such as liu2004, or file."
+_PERTURBATION = option(
+    "--perturbation BYTES", "Also NetPIPE's sizes so many bytes above and below (default: 3)."
+)
 _MACHINE = options(
     option("--adapter", "In every node instead of its own: id or file.", type=ADAPTER),
     option("--host", "Of every node instead of its own: id or file.", type=HOST),
@@ -146,15 +148,14 @@ def machine_options(*, testbed: bool | None = True) -> Decorated:
     Parameters:
         testbed: whether one must be named; None if arguments of the command name it.
     """
-    named = option("--testbed", _TESTBED, required=testbed, type=TESTBED)
+    text = "The machine: id, such as liu2004, or file."
+    named = option("--testbed", text, required=testbed, type=TESTBED)
     return _MACHINE if testbed is None else options(named, _MACHINE)
 
 
 def experiment_options(*, testbed: bool | None = True) -> Decorated:
     """Return what gives a command the options of a benchmark beside those of a machine."""
-    perturbed = "Also NetPIPE's sizes so many bytes above and below (default: 3)."
-    more = option("--perturbation BYTES", perturbed)
-    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, more)
+    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, _PERTURBATION)
 
 
 def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
@@ -198,12 +199,7 @@ side_options = options(
 
 
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
-    """Return arguments of `hcasim.compare` and `hcasim.why` from what `side_options` gave.
-
-    Parameters:
-        given: the options by name.
-        faults: gets a line for each that is wrong.
-    """
+    """Return arguments of `hcasim.compare` and `hcasim.why`, as `read_experiment` does."""
     found = read_experiment(given, faults) | {"jobs": given["jobs"], "cache": not given["no_cache"]}
     for letter in ("a", "b"):
         own: dict[str, Any] = {**read_pairs(f"--{letter}", given[f"with_{letter}"], faults)}
@@ -235,13 +231,7 @@ def read_samples(text: str | None, faults: list[str]) -> int | None:
 
 
 def tell_bands(samples: int, asked: int | None, values: int) -> None:
-    """Say what bands are made of, if they were asked for.
-
-    Parameters:
-        samples: how many took part.
-        asked: how many were drawn.
-        values: how many were drawn at random in each.
-    """
+    """Say of how many samples of how many values bands are made, if `asked` were asked for."""
     if asked:
         of = "" if samples == asked else f" ({asked} were drawn, and the others can be no machine)"
         over = f"{samples} samples{of} of {values} values that nobody has published"

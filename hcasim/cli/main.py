@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from keyword import iskeyword
-from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -225,8 +224,6 @@ def _unexpected(error: BaseException, chain: list[BaseException], debug: bool) -
     if number in _DISK_FULL:
         abandon(sys.stdout)
         return _refused(f"Error: standard output: cannot be written: {os.strerror(number or 0)}")
-    if isinstance(error, FileNotFoundError) and not _has_folder():
-        return _refused("Error: the current folder has been removed; allowed: one that is there")
     # What pathlib makes of it before Python 3.13.
     before, _, circle = str(error).partition("Symlink loop from ")
     if isinstance(error, OSError) and number == errno.ELOOP:
@@ -237,14 +234,6 @@ def _unexpected(error: BaseException, chain: list[BaseException], debug: bool) -
     how = "the command, its files and what it prints with --debug"
     said = f"hcasim has failed: {words_of(error)}; please report it to its developers: {how}"
     return _refused(f"Error: {said}", code=UNEXPECTED)
-
-
-def _has_folder() -> bool:
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -62,11 +62,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Show a progress bar, with the time to go, while standard error is a terminal.
-
-    Yields:
-        A function that takes the points done and all points, or None without a terminal.
-    """
+    """Show a progress bar with the time to go on a terminal; without one yield None."""
     if not sys.stderr.isatty():
         yield None
         return

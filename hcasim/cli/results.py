@@ -48,7 +48,7 @@ def result_options(
     Parameters:
         forms: those in which it prints.
         folder: what --output does, if it may name a folder.
-        more: which endings of --output there are beside those of all results.
+        more: endings of --output beside those of all results.
         plot: whether it can be drawn.
     """
     drawn = option("--plot", "Also draw the result: .png, .svg, .pdf.", type=FILE)

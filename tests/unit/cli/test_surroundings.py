@@ -74,20 +74,6 @@ def test_figures_are_drawn_whatever_display_the_environment_names(
     assert file.stat().st_size > 1000
 
 
-def test_a_current_folder_that_was_removed_is_said(root: Path, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    words = f"{sys.executable} -m hcasim bench write_lat --testbed liu2004 -o x.json"
-    done = subprocess.run(
-        ["sh", "-c", f"cd {gone} && rmdir {gone} && exec {words}"],
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert "Error: the current folder has been removed" in done.stderr
-
-
 @pytest.mark.parametrize(
     "files", [5, *(pytest.param(one, marks=pytest.mark.check) for one in (8, 12))]
 )
