@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command, measured_options, option, read_settings, settings_option
-from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
+from hcasim.cli.command import Command, measured_options, option, settings_option
+from hcasim.cli.experiment import machine_options, read_experiment
+from hcasim.cli.naming import SCENARIO, TESTBED
 from hcasim.cli.output import note, progress_bar
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, in_folder, result_options
@@ -31,36 +32,37 @@ _FOLDER = (
 @click.command("run", cls=Command)
 @click.argument("scenarios", metavar="SCENARIO...", type=SCENARIO, nargs=-1, required=True)
 @option("--testbed ID", "Another than the authors had: id or file.", type=TESTBED)
-@option("--adapter ID", "In all series instead of their own: id or file.", type=ADAPTER)
+@machine_options(testbed=None)
 @result_options(folder=_FOLDER)
 @settings_option
 @measured_options
 def command(
     scenarios: tuple[str, ...],
     testbed: str | None,
-    adapter: str | None,
     profile: bool,
     timing: bool,
     **given: Any,
 ) -> None:
     """Simulate the curves of scenarios, or of a whole paper or collection.
 
-    With --testbed, --adapter or --set they are those of another machine than the authors had.
+    With --testbed, --adapter, another option of the machine or --set they are those of another
+    machine than the authors had, as all titles say.
     """
     from hcasim.papers.loader import load_scenarios
     from hcasim.papers.plan import plan_all
     from hcasim.papers.replay import Replays, replay_all
 
     wanted, faults = Wanted(given, folder=True), list[str]()
-    loaded = [one.moved(testbed, adapter) for one in load_scenarios(scenarios)]
+    choices = read_experiment(given, faults)
+    overrides, adapter = choices.pop("overrides"), choices.pop("adapter", None)
+    loaded = [one.moved(testbed, adapter, choices) for one in load_scenarios(scenarios)]
     for name, file in (("--plot", wanted.plot), ("--output", wanted.output)):
         if len(loaded) > 1 and file is not None:
             faults.append(f"{name}: found {str(file)!r} for several scenarios; use -o FOLDER")
-    overrides = read_settings(given["settings"], faults)
     refuse(*faults, *wanted.faults(extra={"--profile": profile}))
     wanted.prepare_folder(loaded, _ENDINGS)
     with progress_bar("Simulating") as progress:
-        plans = plan_all(loaded, overrides)
+        plans = plan_all(loaded, overrides, choices=choices)
         replays = replay_all(plans, given["jobs"], progress, not given["no_cache"], profile)
     if not timing:
         replays = [replace(one, wall_seconds=None) for one in replays]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import hcasim as hc
 from hcasim.papers.verdict import judge
 
 Hcasim = Callable[..., Any]
@@ -123,6 +124,27 @@ def test_run_prints_csv_and_json_for_programs(hcasim_: Hcasim) -> None:
     data = json.loads(hcasim_(*words, "--json").output)
     assert [one["scenario"] for one in data["scenarios"]] == ["liu2004/fig03", "liu2004/fig05"]
     assert len(data["scenarios"][0]["series"][0]["rows"]) == 11
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "what"),
+    [
+        (("--host", "opteron-8131"), {"host": "opteron-8131"}, "host opteron-8131"),
+        (("--mtu", "512"), {"mtu": 512}, "mtu 512"),
+        (("--no-switch",), {"switch": False}, "switch none"),
+        (("--stack", "thca", "--switch"), {"stack": "thca", "switch": True}, "stack thca"),
+    ],
+)
+def test_run_takes_the_choices_of_a_machine_and_says_so(
+    hcasim_: Hcasim, words: tuple[str, ...], settings: dict[str, Any], what: str
+) -> None:
+    found = json.loads(hcasim_("run", "liu2004/fig05", *words, "-j", "1", "--json").output)
+    assert f" ({what}" in found["title"]
+    kept = {"switch": "infiniscale"} if settings.get("switch") else {}
+    assert {**settings, **kept}.items() <= found["series"][0]["options"].items()
+    assert hc.run("liu2004/fig05", jobs=1, **settings).to_dict()["series"] == found["series"]
+    usage = hcasim_("reproduce", "liu2004/fig05", *words)
+    assert (usage.code, "`hcasim run` has it" in usage.messages) == (2, True)
 
 
 def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
