@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from hcasim.cli.command import option, read_pairs, running_options
+from hcasim.cli.calibrated import calibrated, read_known
+from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
     experiment_options,
@@ -42,6 +43,7 @@ from hcasim.ground.errors import CatalogError, refuse
     multiple=True,
 )
 @option("--where EXPRESSION", "Only combinations like this, such as 'qps <= window'.")
+@calibration_option
 @uncertainty_option
 @option("--x COLUMN", "What lines of --plot run over.")
 @option("--y COLUMN", "What --plot shows of what was measured.")
@@ -56,6 +58,7 @@ def command(
     zipped: tuple[str, ...],
     let: tuple[str, ...],
     where: str | None,
+    calibration: Path | None,
     uncertainty: str | None,
     **given: Any,
 ) -> None:
@@ -98,6 +101,10 @@ def command(
     if not faults and "testbed" not in asked:
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
+    if calibration is not None and not faults:
+        overrides = {**_fitted(calibration, asked, overrides, faults), **overrides}
+        if samples:
+            faults.append("--uncertainty: found with --calibration; allowed: one of them, or bench")
     refuse(*faults, *wanted.faults())
     asked["let"] = {**asked.get("let", {}), **lets}
     groups = ([part.strip() for part in one.split(",")] for one in zipped)
@@ -119,3 +126,26 @@ def command(
     tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:
         note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
+
+
+def _fitted(
+    file: Path, asked: dict[str, Any], overrides: dict[str, Any], faults: list[str]
+) -> dict[str, str]:
+    """Return the values of a calibration; what is asked for takes on its MTU and missing switch."""
+    names = ("workload", "testbed", "adapter", "host", "stack")
+    given = {name: asked.get(name) for name in (*names, "mtu")}
+    several = [one for one in names if "," in (given[one] or "") or isinstance(given[one], list)]
+    if several:
+        found = f"found with several of {', '.join(several)}"
+        faults.append(f"--calibration: {found}; allowed: one workload on one machine")
+        return {}
+    given["settings"] = [f"{path}=" for path in overrides]
+    given["no_switch"] = False if "switch" in asked else None
+    known, more = read_known(file, given)
+    base, _ = calibrated(known, None, given, more)
+    faults += more
+    if given["mtu"] is not None:
+        asked["mtu"] = given["mtu"]
+    if given["no_switch"]:
+        asked["switch"] = False
+    return base
