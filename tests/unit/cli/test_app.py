@@ -151,16 +151,12 @@ def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Hcasim, tmp_path: Pa
     assert "rate: found '0 op/s'; allowed: 1 op/s to 1000000 Top/s" in fault
 
 
-@pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
-def test_a_rate_is_refused_where_nothing_is_counted(
-    hcasim_: Hcasim, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("one.goal").write_text(SCHEDULE)
-    Path("steps.py").write_text(PROGRAM)
-    done = hcasim_("app", program, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
-    assert done.code == 2
-    assert f"rate: has no meaning for {program}; allowed: with a trace" in done.messages
+def test_a_rate_is_refused_where_nothing_is_counted(hcasim_: Hcasim, program: Path) -> None:
+    (program.parent / "one.goal").write_text(SCHEDULE)
+    for name in ("is.S", str(program.parent / "one.goal"), str(program), "allreduce"):
+        done = hcasim_("app", name, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
+        assert done.code == 2
+        assert f"rate: has no meaning for {Path(name).name}; allowed: with a" in done.messages
 
 
 @pytest.mark.parametrize(("text", "what"), [(SCHEDULE, "schedule of GOAL"), (TRACE, "SimGrid")])

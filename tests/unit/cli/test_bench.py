@@ -98,9 +98,6 @@ def test_a_saved_file_leaves_the_timing_out_too(hcasim_: Hcasim, tmp_path: Path)
     words = ("bench", "write_lat", *LIU, "--size", "8", "--no-timing")
     hcasim_(*words, "-o", str(tmp_path / "lat.json"))
     assert "wall_seconds" not in json.loads((tmp_path / "lat.json").read_text())
-    words = ("reproduce", "liu2004/fig02", "-j", "1", "--no-timing", "-o", str(tmp_path))
-    hcasim_(*words)
-    assert "wall_seconds" not in json.loads((tmp_path / "reproduce.json").read_text())
 
 
 @invented
@@ -136,7 +133,8 @@ def test_a_saved_file_leaves_the_timing_out_too(hcasim_: Hcasim, tmp_path: Path)
 def test_numbers_are_in_the_columns_and_units_of_the_tool(
     hcasim_: Hcasim, words: tuple[str, ...], head: str, rows: list[str]
 ) -> None:
-    lines = [" ".join(line.split()) for line in hcasim_("bench", *words, *LIU).output.splitlines()]
+    output = hcasim_("bench", *words, *LIU, "-j", "1").output
+    lines = [" ".join(line.split()) for line in output.splitlines()]
     (start,) = (place for place, line in enumerate(lines, 1) if line.startswith(head))
     assert [line for line in lines[start:] if line.strip("-")] == rows
 
