@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ import click
 
 from hcasim.cli.command import (
     Command,
+    flag,
+    option,
     profile_option,
     read_pairs,
     settings_option,
@@ -21,7 +23,7 @@ from hcasim.cli.command import (
 from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.naming import FILE
 from hcasim.cli.output import note, print_line, print_notes, progress_bar
-from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.outputs import Output
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
@@ -39,43 +41,36 @@ _FEW = 32
 @click.argument("program", metavar="PROGRAM")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
 @machine_options()
-@click.option(
-    "-n", "--ranks", metavar="N", type=click.IntRange(min=1), required=True, help="Processes."
-)
-@click.option(
-    "--ppn",
-    metavar="N",
+@option("-n --ranks N", "Processes.", type=click.IntRange(min=1), required=True)
+@option(
+    "--ppn N",
+    "Most processes on a node, each on a processor of its own.",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Most processes on a node, each on a processor of its own.",
 )
-@click.option(
-    "--map-by",
-    metavar="WORD",
+@option(
+    "--map-by WORD",
+    "block fills a node before the next, cyclic deals processes out in turn.",
     default="block",
     show_default=True,
-    help="block fills a node before the next, cyclic deals processes out in turn.",
 )
-@click.option(
-    "--algorithm",
-    "algorithms",
-    metavar="COLLECTIVE=NAME",
+@option(
+    "--algorithm algorithms COLLECTIVE=NAME",
+    "Of a collective, instead of what the stack's rules choose. Repeatable.",
     multiple=True,
-    help="Of a collective, instead of what the stack's rules choose. Repeatable.",
 )
-@click.option(
-    "--rate",
-    metavar="RATE",
-    help="At which a trace computes that counts operations, as 2 Gop/s (default: 1 Gop/s).",
+@option(
+    "--rate RATE",
+    "At which a trace computes that counts operations, as 2 Gop/s (default: 1 Gop/s).",
 )
-@click.option("--exact", is_flag=True, help="Leave out nothing that repeats itself.")
+@flag("--exact", "Leave out nothing that repeats itself.")
 @settings_option
 @result_options()
-@click.option(
+@option(
     "--goal",
+    "Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
     type=FILE,
-    help="Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
 )
 @trace_options
 @profile_option
@@ -102,15 +97,12 @@ def command(
     """
     from hcasim.runs.program import app
 
-    tracing = Tracing.take(given)
-    wanted = Wanted.take(given)
-    faults = [*wanted.faults(), *tracing.faults()]
+    tracing, wanted, faults = Tracing(given), Wanted(given), list[str]()
     own = {name: given.pop(name) for name in ("ppn", "map_by", "rate", "exact", "profile")}
-    choices = read_experiment(given, faults)
-    algorithms = read_pairs("--algorithm", given.pop("algorithms"), faults, "COLLECTIVE=NAME")
-    outputs = [*wanted.outputs(), Output("--goal", goal, (".goal",)), *tracing.outputs()]
-    faults += output_faults(outputs)
-    refuse(*faults)
+    own |= read_experiment(given, faults)
+    own["algorithms"] = read_pairs("--algorithm", given["algorithms"], faults, "COLLECTIVE=NAME")
+    faults += tracing.faults
+    refuse(*faults, *wanted.faults(Output("--goal", goal, (".goal",)), *tracing.outputs))
     with (
         progress_bar("Simulating") as progress,
         tracing.listening(f"{program} on {given['testbed']}") as listen,
@@ -121,12 +113,10 @@ def command(
             given["testbed"],
             given["ranks"],
             arguments=arguments,
-            algorithms=algorithms,
             progress=progress,
             record=goal is not None,
-            listen=listen if tracing.wanted else None,
+            listen=listen,
             **own,
-            **choices,
         )
     found = found if timing else replace(found, wall_seconds=None)
     if goal is not None:
@@ -144,54 +134,43 @@ def _print(found: Application, timing: bool) -> None:
     )
     _print_returned(outcome.ranks[0].returned)
 
-    def print_parts(title: str, parts: Iterable[tuple[str, float]]) -> None:
-        rows = [(what, f"{1e3 * seconds:.4f}", _share(seconds, run_s)) for what, seconds in parts]
-        print_table(title, ("What", "ms", "%"), rows, ("ms", "%"), below=True)
+    def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        print_table(title, columns, rows, columns[1:], below=True)
 
-    parts = {
+    def parts(seconds: Iterable[tuple[str, float]]) -> Iterator[tuple[str, str, str]]:
+        return ((what, f"{1e3 * one:.4f}", share(one)) for what, one in seconds)
+
+    def share(seconds: float) -> str:
+        return f"{100 * seconds / run_s:.2f}" if run_s else ""
+
+    means = {
         "run time": run_s,
         "computing": found.compute_seconds,
         "in calls": found.mpi_seconds,
         "of that waiting": found.wait_seconds,
     }
-    print_parts("Time, means over processes", parts.items())
-    if outcome.calls:
-        columns = ("Calls", "ms", "Most", "%")
-        print_table(
-            "Calls, by mean time of a process",
-            ("Call", *columns),
-            [
-                (
-                    name,
-                    str(use.calls),
-                    f"{1e3 * use.seconds / found.ranks:.4f}",
-                    f"{1e3 * use.most_seconds:.4f}",
-                    _share(use.seconds / found.ranks, run_s),
-                )
-                for name, use in outcome.calls.items()
-            ],
-            columns,
-            below=True,
-        )
+    show("Time, means over processes", ("What", "ms", "%"), parts(means.items()))
+    calls = []
+    for name, use in outcome.calls.items():
+        mean_s = use.seconds / found.ranks
+        times = f"{1e3 * mean_s:.4f}", f"{1e3 * use.most_seconds:.4f}", share(mean_s)
+        calls.append((name, str(use.calls), *times))
+    if calls:
+        show("Calls, by mean time of a process", ("Call", "Calls", "ms", "Most", "%"), calls)
     critical = sorted(outcome.critical.items(), key=lambda item: -item[1])
-    print_parts(f"Critical path, with {outcome.critical_messages} messages", critical)
-    rows = [[_cell(cell) for cell in one.row().values()] for one in outcome.ranks[:_FEW]]
+    title = f"Critical path, with {outcome.critical_messages} messages"
+    show(title, ("What", "ms", "%"), parts(critical))
+    # What has a fraction is a time in s.
+    rows = [
+        [f"{1e3 * one:.4f}" if isinstance(one, float) else str(one) for one in row.values()]
+        for row in found.rows[:_FEW]
+    ]
     names = ("Rank", "Node", "Run ms", "Compute ms", "MPI ms", "Wait ms", "Messages", "Bytes")
     print_table("Processes", names, rows, names, below=True)
     if found.ranks > _FEW:
         print_line(f"... and {found.ranks - _FEW} more; --json and -o have all")
     print_notes(found.notes)
-    if found.cost is not None:
-        print_profile([found.cost], timing=timing)
-
-
-def _cell(value: int | float) -> str:
-    """A number of a process; what has a fraction is a time in s."""
-    return f"{1e3 * value:.4f}" if isinstance(value, float) else str(value)
-
-
-def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.2f}" if whole else ""
+    print_profile([found.cost] if found.cost else [], timing=timing)
 
 
 def _print_returned(returned: Any) -> None:

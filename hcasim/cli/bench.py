@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,30 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli import experiment
 from hcasim.cli.calibrated import blamed, calibrated, read_known
-from hcasim.cli.command import (
-    calibration_option,
-    jobs_option,
-    no_cache_option,
-    profile_option,
-    timing_option,
-)
-from hcasim.cli.experiment import (
-    INVALIDATE,
-    ExperimentCommand,
-    counterparts,
-    experiment_options,
-    read_experiment,
-    switch_faults,
-)
+from hcasim.cli.command import calibration_option, measured_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
-from hcasim.cli.outputs import output_faults
 from hcasim.cli.printing import print_text
-from hcasim.cli.results import FORMS, TEXT, Wanted, result_options
+from hcasim.cli.results import FORMS, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
-from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
-from hcasim.ground.errors import one_of, refuse
+from hcasim.ground.errors import CatalogError, one_of, refuse
 
 if TYPE_CHECKING:
     from hcasim.runs.benchmark import Benchmark
@@ -46,17 +31,14 @@ _UNBANDED = {".jsonl": "a trace", ".out": "NetPIPE's np.out"}
 
 
 # Values are taken as text, so that all that is wrong can be said at once.
-@click.command("bench", cls=ExperimentCommand)
+@click.command("bench", cls=experiment.ExperimentCommand)
 @click.argument("workload", type=Workload())
-@experiment_options()
+@experiment.experiment_options()
 @calibration_option
-@uncertainty_option
+@experiment.uncertainty_option
 @trace_options
 @result_options(forms=_FORMS, more=", .out as NetPIPE's np.out; .jsonl is a trace")
-@no_cache_option
-@profile_option
-@timing_option
-@jobs_option
+@measured_options
 def command(
     profile: bool,
     timing: bool,
@@ -81,59 +63,54 @@ def command(
     from hcasim.runs.benchmark import run_benchmark
     from hcasim.runs.point import long_wait
     from hcasim.runs.store import usual_store
-    from hcasim.workloads import find_workload
 
-    tracing, wanted = Tracing.take(given), Wanted.take(given, _FORMS)
+    tracing, wanted = Tracing(given), Wanted(given, _FORMS)
     known, faults = read_known(calibration, given)
-    faults += wanted.faults()
-    faults += switch_faults(given)
+    faults += experiment.switch_faults(given)
     base, samples = calibrated(known, uncertainty, given, faults)
-    prepared, more = _prepare(given, base)
-    faults += blamed(more, known, given)
-    drawn: list[list[Point]] = []
-    for one in samples if not faults else ():
-        points, more = _prepare(given, one)
-        drawn.append(points)
-        faults += blamed(more, known, given)
-    count = read_samples(uncertainty, faults) if known is None else None
+
+    def prepare(settings: dict[str, str]) -> list[Point]:
+        found: list[str] = []
+        try:
+            return _asked(given, settings, found).benchmark()
+        except CatalogError as error:
+            found += error.faults
+        finally:
+            faults.extend(blamed(found, known, given))
+        return []
+
+    prepared = prepare(base)
+    drawn = [] if faults else [*map(prepare, samples)]
+    count = experiment.read_samples(uncertainty, faults) if known is None else None
     if count and not faults:
         from hcasim.study.bands import draw
 
         found = draw([_asked(given, base, faults)], count)
         drawn = [points for (points,) in found.points]
-        tell_bands(len(drawn), count, len(found.factors))
-    workload = find_workload(given["workload"])
-    if given["invalidate"] and workload and "invalidate" not in workload.options:
-        faults.append(INVALIDATE)
-    faults += _form_faults(wanted.form, given["workload"], given["explain"], profile)
-    faults += _untold(wanted.form, prepared)
-    faults += tracing.faults()
-    if len(prepared) > 1:
-        faults += _one_point_only(tracing.wanted, prepared)
-    outputs = [*tracing.outputs(), *wanted.outputs(_endings(wanted, given["workload"]))]
-    read = [("--calibration", calibration)] if calibration is not None else []
-    faults += output_faults(outputs, read)
-    if wanted.output is not None and wanted.output.name.isdigit():
-        faults += counterparts(["-o"])
+        experiment.tell_bands(len(drawn), count, len(found.factors))
+    faults += [*_form_faults(wanted.form, given, prepared), *tracing.faults]
+    for option in tracing.wanted if len(prepared) > 1 else ():
+        sizes = {one.options.size for one in prepared}
+        what = "size" if len(sizes) == len(prepared) else "point"
+        faults.append(f"{option}: records one {what}, found {len(prepared)}")
     if tracing.wanted and uncertainty is not None:
         first = tracing.wanted[0]
         faults.append(f"--uncertainty: found with {first}, which records one run; leave one out")
-    refuse(*faults)
+    if wanted.output is not None and wanted.output.name.isdigit():
+        faults += experiment.counterparts(["-o"])
+    endings = _endings(given["workload"]) if wanted.output is not None else []
+    extra = {"--explain": given["explain"], "--profile": profile}
+    refuse(*faults, *wanted.faults(*tracing.outputs, endings=endings, extra=extra))
     for text in _lost_bands(wanted) if drawn else ():
         note(text)
-    wait = long_wait([*prepared, *(point for one in drawn for point in one)], jobs)
-    if wait:
+    if wait := long_wait([*prepared, *(point for one in drawn for point in one)], jobs):
         note(wait)
-    if tracing.wanted:
-        point = prepared[0]
-        with tracing.listening(f"{point.workload} on {point.machine.id}") as listen:
-            result = run_benchmark(prepared, listen=listen, profile=profile)
-    else:
-        with progress_bar("Simulating") as progress:
-            store = None if no_cache else usual_store()
-            result = run_benchmark(
-                prepared, jobs=jobs, progress=progress, profile=profile, store=store
-            )
+    store = None if no_cache else usual_store()
+    run = f"{prepared[0].workload} on {prepared[0].machine.id}"
+    with progress_bar("Simulating") as progress, tracing.listening(run) as listen:
+        result = run_benchmark(
+            prepared, jobs=jobs, progress=progress, listen=listen, profile=profile, store=store
+        )
     if drawn:
         from hcasim.study.bands import with_bands
 
@@ -142,6 +119,13 @@ def command(
     result = result if timing else replace(result, wall_seconds=None)
     special = {one: partial(_foreign, result, one) for one in (*_TOOLS, *_UNBANDED)}
     wanted.deliver(result, lambda: print_text(result), special=special)
+
+
+def _asked(given: dict[str, Any], base: dict[str, str], faults: list[str]) -> Experiment:
+    from hcasim.runs.experiment import Experiment
+
+    settings = experiment.read_experiment(given, faults)
+    return Experiment.of(given["workload"], given["testbed"], **settings).under(base)
 
 
 def _foreign(result: Benchmark, form: str) -> str:
@@ -154,44 +138,30 @@ def _foreign(result: Benchmark, form: str) -> str:
     return np_out(result) if form == ".out" else printed(result, form)
 
 
-def _form_faults(form: str, workload: str, explain: bool, profile: bool) -> Iterator[str]:
-    """Say why a result cannot be printed in a form, before anything is simulated."""
+def _form_faults(form: str, given: dict[str, Any], points: list[Point]) -> Iterator[str]:
+    """Say why a result cannot be printed in the form of a tool, before anything is simulated."""
+    from hcasim.runs.foreign import has_test
+    from hcasim.traces.perftest.text import TOLD
     from hcasim.workloads import find_workload
 
-    for option, asked in (("--explain", explain), ("--profile", profile)):
-        if asked and form in _FORMS and form not in (TEXT, "json"):
-            yield f"{option}: found with format {form}; allowed: text or json"
-    known = find_workload(workload)
-    if known is None or form not in _TOOLS:
+    known = find_workload(given["workload"])
+    if known is None:
         return
-    from hcasim.runs.foreign import has_test
-
-    if not has_test(form, known):
-        what = f"test like {workload}" if known.rdma else "test of the bus alone"
+    if given["invalidate"] and "invalidate" not in known.options:
+        yield experiment.INVALIDATE
+    if form in _TOOLS and not has_test(form, known):
+        what = f"test like {known.name}" if known.rdma else "test of the bus alone"
         fitting = one_of([*FORMS, *(one for one in _TOOLS if has_test(one, known))])
         yield f"format: {form} has no {what}; allowed: {fitting}"
+    if form == "perftest":
+        # What it does not say would be that of another experiment.
+        untold = {name for one in points for name in known.changed(one.options)} - TOLD
+        why = "found with format perftest, which does not say it; allowed: text, json or csv"
+        yield from (f"--{name.replace('_', '-')}: {why}" for name in sorted(untold))
 
 
-def _untold(form: str, points: Iterable[Point]) -> Iterator[str]:
-    """Say which options perftest's output does not: it would be that of another experiment."""
-    from hcasim.traces.perftest.text import TOLD
-    from hcasim.workloads import WORKLOADS
-
-    if form != "perftest":
-        return
-    found = (WORKLOADS[one.workload].changed(one.options) for one in points)
-    for name in sorted({name for one in found for name in one} - TOLD):
-        option = name.replace("_", "-")
-        yield (
-            f"--{option}: found with format perftest, which does not say it; "
-            "allowed: text, json or csv"
-        )
-
-
-def _endings(wanted: Wanted, workload: str) -> list[str]:
-    """The endings of files that can hold what a workload measures, if one is to be written."""
-    if wanted.output is None:
-        return []
+def _endings(workload: str) -> list[str]:
+    """The endings of files that can hold what a workload measures."""
     from hcasim.runs.foreign import has_trace
     from hcasim.runs.table import ENDINGS
     from hcasim.workloads import find_workload
@@ -203,34 +173,11 @@ def _endings(wanted: Wanted, workload: str) -> list[str]:
 
 def _lost_bands(wanted: Wanted) -> Iterator[str]:
     """Say where the quantiles of --uncertainty will not be, before anything is simulated."""
-    others = "; --json, CSV and tables have"
+    others = "has no bands; --json, CSV and tables have"
     ending = "" if wanted.output is None else wanted.output.suffix.lower()
     if ending in _UNBANDED:
-        yield f"{wanted.output}: {_UNBANDED[ending]} has no bands{others}"
+        yield f"{wanted.output}: {_UNBANDED[ending]} {others}"
     if wanted.plot is not None:
-        yield f"{wanted.plot}: a figure has no bands{others}"
+        yield f"{wanted.plot}: a figure {others}"
     if wanted.form not in FORMS:
-        yield f"--format {wanted.form}: has no bands{others}"
-
-
-def _one_point_only(options: Iterable[str], prepared: list[Point]) -> list[str]:
-    what = "size" if len({job.options.size for job in prepared}) == len(prepared) else "point"
-    return [f"{option}: records one {what}, found {len(prepared)}" for option in options]
-
-
-def _prepare(given: dict[str, Any], base: dict[str, str]) -> tuple[list[Point], list[str]]:
-    """Turn the arguments into points, or find every fault."""
-    from hcasim.catalog import CatalogError
-
-    faults: list[str] = []
-    try:
-        return _asked(given, base, faults).benchmark(), faults
-    except CatalogError as error:
-        return [], faults + error.faults
-
-
-def _asked(given: dict[str, Any], base: dict[str, str], faults: list[str]) -> Experiment:
-    from hcasim.runs.experiment import Experiment
-
-    settings = read_experiment(given, faults)
-    return Experiment.of(given["workload"], given["testbed"], **settings).under(base)
+        yield f"--format {wanted.form}: {others}"

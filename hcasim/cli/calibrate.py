@@ -11,7 +11,6 @@ import click
 
 from hcasim.cli.command import (
     Command,
-    Faults,
     jobs_option,
     no_cache_option,
     options,
@@ -22,6 +21,7 @@ from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setti
 from hcasim.cli.output import note, print_json, print_line, progress_bar
 from hcasim.cli.outputs import Output, output_faults
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import CatalogError as Faults
 
 if TYPE_CHECKING:
     from hcasim.calibrate.objective import Run

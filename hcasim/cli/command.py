@@ -1,4 +1,4 @@
-"""What all commands share: how they report faults, and how they are interrupted."""
+"""What all commands share: options that many have, what is refused, what libraries warn of."""
 
 from __future__ import annotations
 
@@ -11,32 +11,12 @@ from typing import Any
 import click
 
 from hcasim.cli.naming import Setting
-from hcasim.cli.output import note
+from hcasim.cli.output import WIDE, note
 from hcasim.cli.outputs import guarded
-from hcasim.cli.tables import WIDE
+from hcasim.ground.errors import refuse
 
 WORDS = "hcasim.words"
 """What `click.Context.meta` has of a command: the words that it was given."""
-
-
-class Faults(click.ClickException):
-    """Bad input, with every fault on a line of its own.
-
-    Parameters:
-        faults: one line each.
-    """
-
-    exit_code = 2
-
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = list(faults)
-        super().__init__("\n".join(self.faults))
-
-    @property
-    def lines(self) -> list[str]:
-        """What is printed of them."""
-        return [f"Error: {fault}" for fault in self.faults]
-
 
 Decorated = Callable[..., Any]
 
@@ -52,11 +32,26 @@ def options(*given: Decorated) -> Decorated:
     return give
 
 
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    help="Print the traceback of an error that nobody expected.",
+def option(words: str, text: str, **settings: Any) -> Decorated:
+    """Return what gives a command an option.
+
+    Parameters:
+        words: how it is written, such as "-j --jobs N"; and what it is called, if not like that.
+        text: what help says of it.
+        settings: as click takes them.
+    """
+    names = [one for one in words.split() if one.startswith("-") or one.islower()]
+    metavar = next(iter(words.split()[len(names) :]), None)
+    return click.option(*names, help=text, **{"metavar": metavar, **settings})
+
+
+def flag(words: str, text: str, **settings: Any) -> Decorated:
+    """Return an option that is on or off; the parameters are those of `option`."""
+    return option(words, text, is_flag=True, **settings)
+
+
+debug_option = flag(
+    "--debug", "Print the traceback of an error that nobody expected.", expose_value=False
 )
 
 
@@ -64,12 +59,11 @@ def _keep(ctx: click.Context, param: click.Parameter, wide: bool) -> None:
     ctx.meta[WIDE] = wide
 
 
-_wide_option = click.option(
+_wide_option = flag(
     "--wide",
-    is_flag=True,
+    "Print each table in one piece, however wide it is; a pipe always gets that.",
     expose_value=False,
     callback=_keep,
-    help="Print each table in one piece, however wide it is; a pipe always gets that.",
 )
 
 
@@ -93,7 +87,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 class Command(click.Command):
-    """A command whose bad input becomes a message instead of a traceback.
+    """A command that refuses empty words, and does not write over what it reads.
 
     Parameters:
         tables: whether it prints any.
@@ -107,29 +101,24 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse what was left empty, such as --adapter "$NAME" without a name."""
-        if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)
-        ctx.meta[WORDS] = [*args]
-        given, _, order = self.make_parser(ctx).parse_args([*args])
-        faults = []
-        for one in dict.fromkeys(order):
-            found = given.get(one.name)
-            if "" in (found if isinstance(found, list | tuple) else [found]):
-                name = one.human_readable_name if isinstance(one, click.Argument) else one.opts[-1]
-                faults.append(f"{name}: found ''; allowed: one that is not empty")
-        if faults:
-            raise Faults(faults)
+        if not ctx.resilient_parsing:
+            ctx.meta[WORDS] = [*args]
+            given, _, order = self.make_parser(ctx).parse_args([*args])
+            refuse(*(_empty(one, given.get(one.name)) for one in order))
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from hcasim.catalog import CatalogError
         from hcasim.catalog.loader import each_file_once
 
-        try:
-            with _warnings_as_notes(), guarded(), each_file_once():
-                return super().invoke(ctx)
-        except CatalogError as error:
-            raise Faults(error.faults) from None
+        with _warnings_as_notes(), guarded(), each_file_once():
+            return super().invoke(ctx)
+
+
+def _empty(param: click.Parameter, found: Any) -> str:
+    if "" not in (found if isinstance(found, list | tuple) else [found]):
+        return ""
+    name = param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name
+    return f"{name}: found ''; allowed: one that is not empty"
 
 
 def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
@@ -140,64 +129,51 @@ def _use_scheduler(ctx: click.Context, param: click.Parameter, address: str | No
 
 
 jobs_option = options(
-    click.option(
-        "-j",
-        "--jobs",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Processes to use (default: all processors).",
+    option(
+        "-j --jobs N", "Processes to use (default: all processors).", type=click.IntRange(min=1)
     ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
+    option(
+        "--scheduler ADDRESS",
+        "Use the workers of a Dask scheduler: tcp://HOST:PORT, or the file it has written.",
         expose_value=False,
         callback=_use_scheduler,
-        help="Use the workers of a Dask scheduler: tcp://HOST:PORT, or the file it has written.",
     ),
 )
 """Give a command the options that say where it simulates."""
 
-no_cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    help="Simulate all, also what an earlier run has simulated, and keep nothing of it.",
+no_cache_option = flag(
+    "--no-cache", "Simulate all, also what an earlier run has simulated, and keep nothing of it."
 )
 
-timing_option = click.option(
-    "--no-timing",
-    "timing",
-    is_flag=True,
+timing_option = flag(
+    "--no-timing timing",
+    "Leave times out of JSON and of --profile, which are then the same each time.",
     flag_value=False,
     default=True,
-    help="Leave times out of JSON and of --profile, which are then the same each time.",
 )
 
-profile_option = click.option(
+profile_option = flag(
     "--profile",
-    is_flag=True,
-    help="Also what simulating cost: events, packets and time, by block.",
+    "Also what simulating cost: events, packets and time, by block; all is then simulated.",
 )
 
-profile_of_all_option = click.option(
-    "--profile",
-    is_flag=True,
-    help="Also what simulating cost: events, packets and time, by block; with --no-cache.",
-)
+running_options = options(no_cache_option, jobs_option)
+"""Give a command the options of how it simulates."""
 
-settings_option = click.option(
-    "--set",
-    "settings",
-    metavar="PATH=VALUE",
+measured_options = options(no_cache_option, profile_option, timing_option, jobs_option)
+"""Give a command the options of how it simulates, and of what that costs."""
+
+settings_option = option(
+    "--set settings PATH=VALUE",
+    "What if: a parameter by the path that show prints. Repeatable.",
     type=Setting(),
     multiple=True,
-    help="What if: a parameter by the path that show prints. Repeatable.",
 )
 
-calibration_option = click.option(
-    "--calibration",
+calibration_option = option(
+    "--calibration FILE",
+    "Take the values that calibrate has written to this file.",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Take the values that calibrate has written to this file.",
 )
 
 

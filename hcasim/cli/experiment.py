@@ -10,14 +10,16 @@ import click
 from hcasim.cli.command import (
     Command,
     Decorated,
-    jobs_option,
-    no_cache_option,
+    flag,
+    option,
     options,
     read_pairs,
     read_settings,
+    running_options,
     settings_option,
 )
 from hcasim.cli.naming import ADAPTER, HOST, STACK, SWITCH, TESTBED
+from hcasim.cli.output import note
 from hcasim.ground.errors import one_of
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import OPTIONS
@@ -65,9 +67,8 @@ _PERFTEST = {
 
 def counterparts(words: Iterable[str]) -> list[str]:
     """Say of words what they would be here, if they are options of perftest."""
-    known = {"-I": INVALIDATE}
-    for names, told in _PERFTEST.items():
-        known |= {name: f"perftest's {name} {told}" for name in names}
+    known = {one: f"perftest's {one} {told}" for names, told in _PERFTEST.items() for one in names}
+    known["-I"] = INVALIDATE
     written = (word.partition("=")[0] if word[:2] == "--" else word[:2] for word in words)
     return list(dict.fromkeys(known[name] for name in written if name in known))
 
@@ -87,10 +88,9 @@ class _OfWorkload(click.Option):
             return record
         default = getattr(workload.defaults, option.name)
         text = option.label(default) if option.is_size else str(default)
-        if workload.ladder and option.name == "size":
-            text = "NetPIPE's sizes"
-        elif workload.table and option.name == "size":
-            text += f"; all of the tool's: {workload.table}"
+        if option.name == "size":
+            text += f"; all of the tool's: {workload.table}" if workload.table else ""
+            text = "NetPIPE's sizes" if workload.ladder else text
         return record[0], record[1].replace(_varying(option), f"default: {text}")
 
 
@@ -98,69 +98,46 @@ def _varying(option: Option) -> str:
     return f"default: {option.varies}, by workload"
 
 
-def _default(option: Option) -> str:
-    if option.is_flag or option.is_name:
-        return ""
-    words = f"{one_of(option.words)}; " if option.words else ""
-    if option.varies:
-        return f" ({words}{_varying(option)})"
-    default = option.label(option.usual) if option.is_size else option.usual
-    return f" ({words}default: {default})"
+def _of_benchmark(one: Option) -> Decorated:
+    name = f"--{one.name.replace('_', '-')}"
+    if one.is_flag:
+        return flag(f"{one.short} {name}/--no-{name[2:]}", f"{one.help}.", default=None)
+    metavar = "WORD" if one.words else "GROUP" if one.is_name else "N"
+    if one.title:
+        metavar = "N,N..M" if one.doubling else "N,N"
+    elif one.is_size:
+        metavar = "BYTES"
+    default = _varying(one)
+    if not one.varies:
+        default = f"default: {one.label(one.usual) if one.is_size else one.usual}"
+    words = f"{one_of(one.words)}; " if one.words else ""
+    text = one.help + ("." if one.is_name else f" ({words}{default}).")
+    cls = _OfWorkload if one.varies else click.Option
+    return option(f"{one.short} {name} {metavar}", text, cls=cls)
 
 
-def _words(option: Option) -> str:
-    name = option.name.replace("_", "-")
-    return f"--{name}/--no-{name}" if option.is_flag else f"--{name}"
-
-
-def _metavar(option: Option) -> str | None:
-    if option.is_flag:
-        return None
-    unit = "BYTES" if option.is_size else "N"
-    if option.title:
-        return "N,N..M" if option.doubling else "N,N"
-    return "WORD" if option.words else "GROUP" if option.is_name else unit
-
-
-_BENCHMARK = options(
-    *(
-        click.option(
-            *filter(None, (option.short, _words(option))),
-            cls=_OfWorkload if option.varies else click.Option,
-            default=None,
-            metavar=_metavar(option),
-            help=f"{option.help}{_default(option)}.",
-        )
-        for option in OPTIONS.values()
-    )
+_BENCHMARK = options(*map(_of_benchmark, OPTIONS.values()))
+_PERTURBATION = option(
+    "--perturbation BYTES", "Also NetPIPE's sizes so many bytes above and below (default: 3)."
 )
-_TESTBED = "The machine: id, such as liu2004, or file."
 _MACHINE = options(
-    click.option("--adapter", type=ADAPTER, help="In every node instead of its own: id or file."),
-    click.option("--host", type=HOST, help="Of every node instead of its own: id or file."),
-    click.option(
-        "--stack", type=STACK, help="Software in every node instead of its own: id or file."
+    option("--adapter", "In every node instead of its own: id or file.", type=ADAPTER),
+    option("--host", "Of every node instead of its own: id or file.", type=HOST),
+    option("--stack", "Software in every node instead of its own: id or file.", type=STACK),
+    option(
+        "--firmware-mode MODE", "Of the adapter: tavor, mem or memfree (default: the adapter's)."
     ),
-    click.option(
-        "--firmware-mode",
-        metavar="MODE",
-        help="Of the adapter: tavor, mem or memfree (default: the adapter's).",
+    option(
+        "--mtu BYTES",
+        "InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
     ),
-    click.option(
-        "--mtu",
-        metavar="BYTES",
-        help="InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
-    ),
-    click.option(
-        "--no-switch", is_flag=True, default=None, help="Two hosts back to back, without a switch."
-    ),
-    click.option(
-        "--switch",
+    flag("--no-switch", "Two hosts back to back, without a switch.", default=None),
+    option(
+        "--switch [ID]",
+        "Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
         is_flag=False,
         flag_value="",
-        metavar="[ID]",
         type=SWITCH,
-        help="Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
     ),
 )
 
@@ -171,15 +148,14 @@ def machine_options(*, testbed: bool | None = True) -> Decorated:
     Parameters:
         testbed: whether one must be named; None if arguments of the command name it.
     """
-    named = click.option("--testbed", required=testbed, type=TESTBED, help=_TESTBED)
+    text = "The machine: id, such as liu2004, or file."
+    named = option("--testbed", text, required=testbed, type=TESTBED)
     return _MACHINE if testbed is None else options(named, _MACHINE)
 
 
 def experiment_options(*, testbed: bool | None = True) -> Decorated:
     """Return what gives a command the options of a benchmark beside those of a machine."""
-    perturbed = "Also NetPIPE's sizes so many bytes above and below (default: 3)."
-    more = click.option("--perturbation", metavar="BYTES", help=perturbed)
-    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, more)
+    return options(machine_options(testbed=testbed), _BENCHMARK, settings_option, _PERTURBATION)
 
 
 def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
@@ -208,16 +184,13 @@ def switch_faults(given: dict[str, Any]) -> list[str]:
 side_options = options(
     # The machines are arguments.
     experiment_options(testbed=None),
-    no_cache_option,
-    jobs_option,
+    running_options,
     *(
-        click.option(
-            f"--{letter}",
-            f"with_{letter}",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help=f"Of {letter.upper()} only: an option such as adapter=mt23108, or a path of --set."
+        option(
+            f"--{letter} with_{letter} NAME=VALUE",
+            f"Of {letter.upper()} only: an option such as adapter=mt23108, or a path of --set."
             " Repeatable.",
+            multiple=True,
         )
         for letter in ("a", "b")
     ),
@@ -226,16 +199,40 @@ side_options = options(
 
 
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
-    """Return arguments of `hcasim.compare` and `hcasim.why` from what `side_options` gave.
-
-    Parameters:
-        given: the options by name.
-        faults: gets a line for each that is wrong.
-    """
-    found = read_experiment(given, faults)
+    """Return arguments of `hcasim.compare` and `hcasim.why`, as `read_experiment` does."""
+    found = read_experiment(given, faults) | {"jobs": given["jobs"], "cache": not given["no_cache"]}
     for letter in ("a", "b"):
         own: dict[str, Any] = {**read_pairs(f"--{letter}", given[f"with_{letter}"], faults)}
         if own.get("switch") in ("no", "off", "false", "none"):
             own["switch"] = False
         found[f"with_{letter}"] = own
-    return found | {"jobs": given["jobs"], "cache": not given["no_cache"]}
+    return found
+
+
+uncertainty_option = option(
+    "--uncertainty [N]",
+    "Also the 5 and 95 % quantiles over N samples (50 without a number): of a calibration, or "
+    "else of all that nobody has published.",
+    is_flag=False,
+    flag_value="",
+)
+
+
+def read_samples(text: str | None, faults: list[str]) -> int | None:
+    """Return how many samples `uncertainty_option` asks for, if it does."""
+    from hcasim.study.bands import USUAL, samples_fault
+
+    if not text:
+        return None if text is None else USUAL
+    if fault := samples_fault(int(text) if text.isdecimal() else text):
+        faults.append(f"--{fault}")
+        return None
+    return int(text)
+
+
+def tell_bands(samples: int, asked: int | None, values: int) -> None:
+    """Say of how many samples of how many values bands are made, if `asked` were asked for."""
+    if asked:
+        of = "" if samples == asked else f" ({asked} were drawn, and the others can be no machine)"
+        over = f"{samples} samples{of} of {values} values that nobody has published"
+        note(f"Bands: 5 to 95 % over {over}")

@@ -9,7 +9,6 @@ import click
 
 from hcasim.cli.command import Command
 from hcasim.cli.naming import ids
-from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
@@ -19,14 +18,14 @@ SECTIONS = ("models", "scenarios", "calibrations", "workloads")
 
 @click.command("list", cls=Command)
 @click.argument("what", type=click.Choice(SECTIONS), required=False)
-@result_options(figures=False)
+@result_options(plot=False)
 def command(what: str | None, **given: Any) -> None:
     """List models, scenarios, calibrations and workloads."""
     from hcasim.cli.listing import FORMS, Listing
     from hcasim.schemas.documents import ListDocument
 
-    wanted = Wanted.take(given)
-    refuse(*wanted.faults(), *output_faults(wanted.outputs(FORMS)))
+    wanted = Wanted(given)
+    refuse(*wanted.faults(endings=FORMS))
     found = {name: _rows(name) for name in ([what] if what else SECTIONS)}
     rows = [{"section": name, **row} for name, section in found.items() for row in section]
     listing = Listing("What hcasim has", rows, {**ListDocument.head(), **found})

@@ -10,16 +10,16 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from keyword import iskeyword
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from hcasim import __version__
-from hcasim.cli.command import Faults, debug_option
+from hcasim.cli.command import debug_option
 from hcasim.cli.output import abandon, note
+from hcasim.ground.errors import CatalogError, nearest, words_of
 from hcasim.ground.process import build
 
 COMMANDS = {
@@ -27,7 +27,7 @@ COMMANDS = {
     "show": "Show a model, testbed or scenario: each value with its evidence and source.",
     "new": "Write a file that a description of your own begins with.",
     "run": "Simulate the curves of scenarios, or of a whole paper or collection.",
-    "reproduce": ("Replay papers, collections or scenarios, and judge each published statement."),
+    "reproduce": "Replay papers, collections or scenarios, and judge each published statement.",
     "app": "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
     "bench": "Run a benchmark, such as write_lat, and print what it measures.",
     "sweep": "Measure over any settings, each with each, and print one table.",
@@ -45,14 +45,11 @@ COMMANDS = {
 BAD_INPUT = 2
 UNEXPECTED = 70
 NO_ROOM = 71
-HUNG_UP = 129
-INTERRUPTED = 130
-TERMINATED = 143
 BROKEN_PIPE = 141
 _ENDED = {
-    signal.SIGHUP: (HUNG_UP, "Hung up."),
-    signal.SIGINT: (INTERRUPTED, "Interrupted."),
-    signal.SIGTERM: (TERMINATED, "Terminated."),
+    signal.SIGHUP: (129, "Hung up."),
+    signal.SIGINT: (130, "Interrupted."),
+    signal.SIGTERM: (143, "Terminated."),
 }
 """Signals that end a command, with its exit code and what it says."""
 _DISK_FULL = (
@@ -73,8 +70,7 @@ class LazyGroup(click.Group):
             return None
         # A module cannot be called as a word of Python.
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        module = importlib.import_module(f"hcasim.cli.{name}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"hcasim.cli.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -86,8 +82,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = args and not args[0].startswith("-") and args[0] not in COMMANDS
         if unknown and not ctx.resilient_parsing:
-            from hcasim.ground.errors import nearest
-
             allowed = f"{', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}"
             raise click.UsageError(f"found no command {args[0]!r}; allowed: {allowed}", ctx)
         return super().resolve_command(ctx, args)
@@ -119,8 +113,7 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
         prog_name: the program's name in messages.
     """
     _prepare_process()
-    words = sys.argv[1:] if args is None else list(args)
-    code = _run(words, prog_name)
+    code = _run(sys.argv[1:] if args is None else list(args), prog_name)
     if executor := sys.modules.get("hcasim.runs.executor"):
         # The interpreter would wait for those that are still starting.
         executor.end_workers()
@@ -132,18 +125,9 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     sys.exit(code)
 
 
-_STREAMS = ("stdin", "stdout", "stderr")
-_FIXED = {
-    # Jupyter and desktops name one that needs them.
-    "MPLBACKEND": "agg",
-}
-_USUAL = {
-    # Workers are as many as processors, and the matrices of a fit are small. Each thread would take
-    # its share of the address space, and with too little of it wait for ever.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-}
+# Workers are as many as processors, and the matrices of a fit are small. Each thread would take its
+# share of the address space, and with too little of it wait for ever.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _prepare_process() -> None:
@@ -152,7 +136,7 @@ def _prepare_process() -> None:
     What is printed to a stream that was closed goes nowhere, and not into a file that is opened
     later under its number.
     """
-    for number, name in enumerate(_STREAMS):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
             # The standard streams come first, in this order, and so get their numbers back.
@@ -164,9 +148,10 @@ def _prepare_process() -> None:
         elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
             # Names of files may hold bytes that are no text; terminals may not know all letters.
             stream.reconfigure(errors="backslashreplace")
-    os.environ |= _FIXED
-    for name, value in _USUAL.items():
-        os.environ.setdefault(name, value)
+    for name in _ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    # Jupyter and desktops name one that needs them.
+    os.environ["MPLBACKEND"] = "agg"
 
 
 def _run(words: list[str], prog_name: str) -> int:
@@ -175,10 +160,12 @@ def _run(words: list[str], prog_name: str) -> int:
             code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
             sys.stdout.flush()
     except click.ClickException as error:
-        _show(error)
-        return BAD_INPUT
-    except (click.Abort, KeyboardInterrupt) as error:
-        return _ended(error)
+        # It may quote the words of the command line.
+        text = io.StringIO()
+        error.show(text)
+        return _refused(*text.getvalue().splitlines())
+    except CatalogError as error:
+        return _refused(*(f"Error: {fault}" for fault in error.faults))
     except BrokenPipeError:
         abandon(sys.stdout)
         return BROKEN_PIPE
@@ -190,112 +177,82 @@ def _run(words: list[str], prog_name: str) -> int:
             raise
         # It completes what it was not asked for.
         name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
-        found = os.environ.get(name)
-        note(f"Error: {name}: found {found!r}; allowed: bash_source, zsh_source or fish_source")
-        return BAD_INPUT
-    except Exception as error:  # noqa: BLE001
-        # A terminal that has gone takes nothing any more.
-        if _is_of(error, lambda one: isinstance(one, KeyboardInterrupt)):
-            return _ended(error)
+        found = f"found {os.environ.get(name)!r}"
+        return _refused(f"Error: {name}: {found}; allowed: bash_source, zsh_source or fish_source")
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+        # An interruption may have led to other errors.
+        chain = [*_chain(error)]
+        if any(isinstance(one, KeyboardInterrupt | click.Abort) for one in chain):
+            return _ended(chain)
         # Left to the interpreter, it would look like a missed claim.
-        return _unexpected(error, "--debug" in words)
+        return _unexpected(error, chain, "--debug" in words)
     return code if isinstance(code, int) else 0
 
 
-def _ended(error: BaseException) -> int:
+def _refused(*lines: str, code: int = BAD_INPUT) -> int:
+    """Say why nothing was done, and return the exit code."""
+    for line in lines:
+        note(line)
+    return code
+
+
+def _ended(chain: list[BaseException]) -> int:
     """Say which signal has ended the command, and return its exit code."""
     # Handlers go before the interpreter does; this stays.
     for number in _ENDED:
         signal.signal(number, signal.SIG_IGN)
-    by = signal.SIGINT
-    for one in _chain(error):
-        by = one.by if isinstance(one, _Ended) else by
-    code, said = _ENDED[by]
-    note(said)
-    return code
+    by = [signal.SIGINT, *(one.by for one in chain if isinstance(one, _Ended))]
+    code, said = _ENDED[by[-1]]
+    return _refused(said, code=code)
 
 
-def _show(error: click.ClickException) -> None:
-    """Print what click says, which may quote the words of the command line."""
-    text = io.StringIO()
-    error.show(text)
-    lines = text.getvalue().splitlines()
-    for line in error.lines if isinstance(error, Faults) else lines:
-        note(line)
-
-
-def _unexpected(error: Exception, debug: bool) -> int:
+def _unexpected(error: BaseException, chain: list[BaseException], debug: bool) -> int:
     """Say in a line how the command ended, and return its exit code."""
     if debug:
         import traceback
 
-        for line in "".join(traceback.format_exception(error)).splitlines():
-            note(line)
+        _refused(*"".join(traceback.format_exception(error)).splitlines())
+    number = error.errno if isinstance(error, OSError) else None
     if type(error).__name__ == "WorkerDied":
-        note(f"Error: {error}")
-        return NO_ROOM
-    if _is_of(error, _is_of_memory):
-        note("Error: memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)")
-        return NO_ROOM
-    if _is_of(error, _is_of_files):
-        most = os.sysconf("SC_OPEN_MAX")
-        note(f"Error: too many files would be open; allowed: {most}; `ulimit -n` allows more")
-        return NO_ROOM
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
+        return _refused(f"Error: {error}", code=NO_ROOM)
+    if any(map(_is_of_memory, chain)):
+        said = "memory ran out; allowed: smaller or fewer points, or fewer at once (-j 1)"
+        return _refused(f"Error: {said}", code=NO_ROOM)
+    if any(map(_is_of_files, chain)):
+        allowed = f"allowed: {os.sysconf('SC_OPEN_MAX')}; `ulimit -n` allows more"
+        return _refused(f"Error: too many files would be open; {allowed}", code=NO_ROOM)
+    if number in _DISK_FULL:
         abandon(sys.stdout)
-        note(f"Error: standard output: cannot be written: {error.strerror}")
-        return BAD_INPUT
-    if isinstance(error, FileNotFoundError) and not _has_folder():
-        note("Error: the current folder has been removed; allowed: one that is there")
-        return BAD_INPUT
-    if (circle := _circle(error)) is not None:
-        found = "found links that lead in a circle"
-        note(f"Error: {circle}: {found}; allowed: a path that leads somewhere")
-        return BAD_INPUT
-    from hcasim.ground.errors import words_of
-
-    what = words_of(error)
-    how = "the command, its files and what it prints with --debug"
-    note(f"Error: hcasim has failed: {what}; please report it to its developers: {how}")
-    return UNEXPECTED
-
-
-def _has_folder() -> bool:
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _circle(error: Exception) -> str | None:
-    """The path that a library could not follow, if links lead in a circle there."""
-    if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return str(error.filename)
+        return _refused(f"Error: standard output: cannot be written: {os.strerror(number or 0)}")
     # What pathlib makes of it before Python 3.13.
-    before, found, path = str(error).partition("Symlink loop from ")
-    return path.strip("'") if isinstance(error, RuntimeError) and found and not before else None
-
-
-def _is_of(error: BaseException | None, is_it: Callable[[BaseException], bool]) -> bool:
-    """Whether what went wrong, or what it came from, is something."""
-    return any(map(is_it, _chain(error)))
+    before, _, circle = str(error).partition("Symlink loop from ")
+    if isinstance(error, OSError) and number == errno.ELOOP:
+        before, circle = "", str(error.filename)
+    if circle and not before:
+        found = "found links that lead in a circle; allowed: a path that leads somewhere"
+        return _refused(f"Error: {circle.strip(chr(39))}: {found}")
+    how = "the command, its files and what it prints with --debug"
+    said = f"hcasim has failed: {words_of(error)}; please report it to its developers: {how}"
+    return _refused(f"Error: {said}", code=UNEXPECTED)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield what went wrong, and what it came from."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
+_NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
+
+
 def _is_of_memory(error: BaseException) -> bool:
     # A library that finds no room is an import that fails; a worker that does may be ended.
     names = {one.__name__ for one in type(error).__mro__}
-    if names & {"MemoryError", "BrokenProcessPool"}:
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    return isinstance(error, ImportError) and bool(_NO_SPACE.search(str(error)))
+    if isinstance(error, ImportError):
+        return bool(_NO_SPACE.search(str(error)))
+    out = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return out or not names.isdisjoint(("MemoryError", "BrokenProcessPool"))
 
 
 def _is_of_files(error: BaseException) -> bool:
@@ -304,15 +261,8 @@ def _is_of_files(error: BaseException) -> bool:
     return isinstance(error, ImportError) and "Too many open files" in str(error)
 
 
-_NO_SPACE = re.compile("cannot allocate memory|failed to map segment", re.IGNORECASE)
-
-
 class _Ended(KeyboardInterrupt):
-    """A signal that ends workers and removes files that are half written, as Ctrl-C does.
-
-    Parameters:
-        by: the signal.
-    """
+    """A signal, `by`, that ends workers and removes files half written, as Ctrl-C does."""
 
     def __init__(self, by: signal.Signals) -> None:
         super().__init__()
@@ -327,13 +277,13 @@ def _one_interruption() -> Iterator[None]:
         # At once: the next may come before anybody has caught the first. One that has come already
         # would be complained of if it were to be ignored.
         for one in ours:
-            signal.signal(one, _nothing)
+            signal.signal(one, lambda number, frame: None)
         raise _Ended(signal.Signals(number))
 
     # Whoever had it ignored, or answers it himself, goes before.
+    usual = (signal.SIG_DFL, signal.default_int_handler)
     before = {number: signal.getsignal(number) for number in _ENDED}
-    usual = dict.fromkeys(_ENDED, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
-    ours = [number for number in _ENDED if before[number] is usual[number]]
+    ours = [number for number, answer in before.items() if answer in usual]
     try:
         for number in ours:
             signal.signal(number, end)
@@ -347,7 +297,3 @@ def _one_interruption() -> Iterator[None]:
         for number in ours:
             if signal.getsignal(number) is end:
                 signal.signal(number, before[number])
-
-
-def _nothing(number: int, frame: object) -> None:
-    """Answer a signal that comes too late."""

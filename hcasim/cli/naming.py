@@ -8,6 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from hcasim.ground.errors import CatalogError, one_of
+
 
 class Named(click.types.StringParamType):
     """The id of something that there is, or the path of a file; which it is, the command checks.
@@ -27,23 +29,19 @@ class Named(click.types.StringParamType):
         return [name for kind in self._kinds for name in ids(kind)]
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        from hcasim.ground.errors import one_of
-
-        known = self._known()
-        return f"Allowed: {one_of([*known, 'the path of a file'] if self._path else known)}."
+        more = ["the path of a file"] if self._path else []
+        return f"Allowed: {one_of([*self._known(), *more])}."
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from hcasim.ground.errors import CatalogError
-
         try:
             found = [name for name in self._known() if name.startswith(incomplete)]
         except CatalogError:
             # A message would stand in the middle of what is being written.
             found = []
         if found or not self._path:
-            return [CompletionItem(name) for name in found]
+            return [*map(CompletionItem, found)]
         return [CompletionItem(incomplete, type="file")]
 
 
@@ -76,11 +74,9 @@ class Setting(click.types.StringParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         from hcasim.catalog import resolve
-        from hcasim.ground.errors import CatalogError
         from hcasim.papers.loader import load_scenario
 
-        testbed, adapter = ctx.params.get("testbed"), ctx.params.get("adapter")
-        host = ctx.params.get("host")
+        testbed, adapter, host = (ctx.params.get(name) for name in ("testbed", "adapter", "host"))
         try:
             # They are not yet taken for what they are while a word is being written.
             for name in ctx.args if "scenarios" in ctx.params else ():

@@ -15,6 +15,9 @@ from hcasim.ground.text import printable, printable_lines
 if TYPE_CHECKING:
     from hcasim.runs.executor import Progress
 
+WIDE = "hcasim.wide"
+"""What `click.Context.meta` says: whether tables are printed in one piece on a terminal, too."""
+
 
 def print_line(text: str, *, err: bool = False) -> None:
     """Print a line that may quote what others have named; one of messages may be lost."""
@@ -33,7 +36,7 @@ def print_lines(text: str) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print below a result what it leaves out."""
+    """Print below a result what it leaves out, a line each."""
     for text in notes:
         print_line(text)
 
@@ -59,43 +62,27 @@ def note(text: str) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Show a progress bar, with the time to go, while standard error is a terminal.
-
-    Parameters:
-        label: what is being done.
-
-    Yields:
-        A function that takes the points done and all points, or None without a terminal.
-    """
+    """Show a progress bar with the time to go on a terminal; without one yield None."""
     if not sys.stderr.isatty():
         yield None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     # Rich shortens what does not fit, and first the times; each has the width that it needs.
     shown = (
-        (38, TextColumn(label)),
-        (60, BarColumn()),
-        (0, MofNCompleteColumn()),
-        (46, TimeElapsedColumn()),
-        (0, TextColumn("to go")),
-        (0, TimeRemainingColumn()),
+        (38, progress.TextColumn(label)),
+        (60, progress.BarColumn()),
+        (0, progress.MofNCompleteColumn()),
+        (46, progress.TimeElapsedColumn()),
+        (0, progress.TextColumn("to go")),
+        (0, progress.TimeRemainingColumn()),
     )
     columns = [column for width, column in shown if console.width >= width]
     # A point may take minutes: speed is that of the last hour.
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=3600) as bar:
+    with progress.Progress(
+        *columns, console=console, transient=True, speed_estimate_period=3600
+    ) as bar:
         task = bar.add_task(label, total=None)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield show
+        yield lambda done, total: bar.update(task, completed=done, total=total)

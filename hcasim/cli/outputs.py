@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-_Identity = tuple[int, int]
-"""Device and number of a file, whatever it is called."""
+_Identity = tuple[int, int] | None
+"""Device and number of a regular file, whatever it is called."""
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """A file that an option names.
 
     Parameters:
@@ -27,22 +25,7 @@ class Output:
 
     option: str
     file: Path | None
-    endings: Sequence[str] = ()
-
-    def faults(self) -> Iterator[str]:
-        """Say why it cannot be written."""
-        from hcasim.ground.errors import one_of
-        from hcasim.ground.writing import is_device, writing_fault
-
-        if self.file is None:
-            return
-        name = self.file.name.lower()
-        fits = not self.endings or (name not in self.endings and name.endswith((*self.endings,)))
-        if not fits and not is_device(self.file):
-            found = f"{self.option}: found {str(self.file)!r}"
-            yield f"{found}; allowed endings: {one_of(self.endings)}"
-        if fault := writing_fault(self.file):
-            yield f"{self.option} {fault}"
+    endings: Iterable[str] = ()
 
 
 class Guard:
@@ -54,36 +37,32 @@ class Guard:
 
     def __call__(self, event: str, given: tuple[Any, ...]) -> None:
         """Refuse to open an output for reading, and to replace what has been read."""
-        from hcasim.ground.errors import CatalogError
+        from hcasim.ground.errors import refuse
         from hcasim.ground.process import file_read
 
-        fault = ""
         if event == "os.rename":
             identity = _identity(given[1])
             fault = self._fault(identity)
             # Another file may get its number.
             self._outputs.pop(identity, None)
+            refuse(fault)
         elif name := file_read(event, given):
             identity = _identity(name)
             self._read.setdefault(identity, name)
-            fault = self._fault(identity)
-        if fault:
-            raise CatalogError([fault])
+            refuse(self._fault(identity))
 
-    def add(self, output: Output) -> str:
+    def add(self, name: str, file: Path) -> str:
         """Say that a file will be written, or return why it must not be."""
-        assert output.file is not None
-        identity = _identity(output.file)
-        self._outputs.setdefault(identity, f"{output.option} {output.file}")
+        identity = _identity(file)
+        self._outputs.setdefault(identity, name)
         return self._fault(identity)
 
     def _fault(self, identity: _Identity) -> str:
-        if identity not in self._outputs or identity not in self._read or identity == _NONE:
+        if identity is None or identity not in self._outputs or identity not in self._read:
             return ""
         from hcasim.ground.errors import display
 
-        read = display(Path(self._read[identity]))
-        output = self._outputs[identity]
+        read, output = display(Path(self._read[identity])), self._outputs[identity]
         return f"{output}: found the same file as {read}, which is read; allowed: one of its own"
 
 
@@ -113,34 +92,28 @@ def output_faults(
         outputs: of all options of a command.
         others: files that must stay what they are, each with what it is called.
     """
-    from hcasim.ground.writing import is_device
+    from hcasim.ground.errors import one_of
+    from hcasim.ground.writing import is_device, writing_fault
 
     seen = list(others)
     guard = _guard.get()
-    for output in outputs:
-        if output.file is None:
+    for option, file, endings in outputs:
+        if file is None:
             continue
-        name = f"{output.option} {output.file}"
-        same = next((known for known, other in seen if _is_same(output.file, other)), None)
-        if same is not None and not is_device(output.file):
-            yield f"{name}: found the same file as {same}; allowed: one of its own"
-        elif guard and (fault := guard.add(output)):
+        name, device = f"{option} {file}", is_device(file)
+        same = [known for known, other in seen if _is_same(file, other)]
+        seen.append((name, file))
+        if same and not device:
+            yield f"{name}: found the same file as {same[0]}; allowed: one of its own"
+        elif guard and (fault := guard.add(name, file)):
             yield fault
         else:
-            yield from output.faults()
-        seen.append((name, output.file))
-
-
-def prepare_folder(folder: Path, files: Iterable[Path]) -> list[str]:
-    """Make the folder that --output names; say which of its files could not be written.
-
-    Raises:
-        CatalogError: it cannot be made.
-    """
-    from hcasim.ground.writing import make_folder
-
-    make_folder(folder)
-    return list(output_faults(Output("--output", file) for file in files))
+            ending = file.name.lower()
+            fits = ending not in endings and ending.endswith((*endings,))
+            if endings and not fits and not device:
+                yield f"{option}: found {str(file)!r}; allowed endings: {one_of([*endings])}"
+            if fault := writing_fault(file):
+                yield f"{option} {fault}"
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -151,13 +124,9 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-_NONE = (0, 0)
-
-
 def _identity(name: str | bytes | os.PathLike[str]) -> _Identity:
-    """Return what tells a regular file from all others; `_NONE` if there is none."""
     try:
         status = Path(os.fsdecode(name)).stat()
     except (OSError, ValueError, TypeError):
-        return _NONE
-    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else _NONE
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,74 +10,57 @@ import click
 from hcasim.cli.breakdowns import print_breakdown
 from hcasim.cli.output import print_notes
 from hcasim.cli.tables import print_table
+from hcasim.ground.quantities import heading
+from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from hcasim.runs.benchmark import Benchmark
     from hcasim.workloads.result import Cost
-
-    Row = Mapping[str, Any]
-
-
-def print_text(result: Benchmark) -> None:
-    """Print a benchmark as a table, with what it explains and what it cost."""
-    from hcasim.ground.quantities import heading, written
-    from hcasim.workloads import WORKLOADS
-    from hcasim.workloads.options import AXES
-
-    machine, axes, fields = result.machine, result.axes, result.fields
-    what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
-    ends = (name for name in result.curve.rows[-1] if "_min_" in name or "_max_" in name)
-    fields = tuple(dict.fromkeys((*fields, *ends)))
-    columns = (*(AXES[name].title for name in axes), *(heading(name) for name in fields))
-    rows = (
-        (
-            *(AXES[name].label(row[name]) for name in axes),
-            *(written(row[name], name) if name in row else "" for name in fields),
-        )
-        for row in result.curve.rows
-    )
-    modes = [p for p in machine.parameters if p.path.endswith("adapter.firmware_mode")]
-    loud = {mode.value for mode in modes if mode.value != "tavor" or mode.evidence == "assumed"}
-    taking = WORKLOADS[result.workload].nodes(machine, result.options)
-    groups = [machine.place(node)[0] for node in taking]
-    adapter = " and ".join(
-        dict.fromkeys(
-            one.adapter.id + (f" ({one.firmware_mode})" if one.firmware_mode in loud else "")
-            for one in groups
-        )
-    )
-    machine_in_words = f"{result.workload} on {machine.id}, {adapter}{what_if}"
-    print_table(machine_in_words, columns, rows, right=columns)
-    _print_error(result)
-    print_notes(result.notes)
-    for point, breakdown in zip(result.points, result.breakdowns, strict=False):
-        click.echo()
-        print_breakdown(_named(point), breakdown)
-    named = [_named(point) for point in result.points]
-    print_profile(result.costs, named, timing=result.wall_seconds is not None)
-
 
 WORTH_SAYING = 0.5
 """Percent of error from which on a table says it."""
 
 
-def _print_error(result: Benchmark) -> None:
+def print_text(result: Benchmark) -> None:
+    """Print a benchmark as a table, with what it explains and what it cost."""
+    from hcasim.runs.table import cell
+    from hcasim.workloads import WORKLOADS
+
+    machine, rows = result.machine, result.curve.rows
+    ends = [name for name in rows[-1] if "_min_" in name or "_max_" in name]
+    fields = dict.fromkeys((*result.fields, *ends))
+    columns = (*(AXES[name].title for name in result.axes), *map(heading, fields))
+    names = (*result.axes, *fields)
+    lines = [[cell(row.get(name), name) for name in names] for row in rows]
+    modes = [p for p in machine.parameters if p.path.endswith("adapter.firmware_mode")]
+    loud = {mode.value for mode in modes if mode.value != "tavor" or mode.evidence == "assumed"}
+    adapters: dict[str, None] = {}
+    for node in WORKLOADS[result.workload].nodes(machine, result.options):
+        one, _ = machine.place(node)
+        mode = f" ({one.firmware_mode})" if one.firmware_mode in loud else ""
+        adapters[one.adapter.id + mode] = None
+    what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
+    title = f"{result.workload} on {machine.id}, {' and '.join(adapters)}{what_if}"
+    print_table(title, columns, lines, right=columns)
+    points = [_named(point) for point in result.points]
+    _print_error([row.get("error_percent", 0.0) for row in rows], points, result.options.exact)
+    print_notes(result.notes)
+    for point, breakdown in zip(points, result.breakdowns, strict=False):
+        click.echo()
+        print_breakdown(point, breakdown)
+    print_profile(result.costs, points, timing=result.wall_seconds is not None)
+
+
+def _print_error(errors: Sequence[float], names: Sequence[str], exact: bool) -> None:
     """Say how well the row is known that is known worst, if that is not well."""
-    errors = [row.get("error_percent", 0.0) for row in result.curve.rows]
     worst = max(errors)
-    if worst < WORTH_SAYING:
-        return
-    where = ""
-    if len(errors) > 1:
-        where = f" at {_named(result.points[errors.index(worst)])}, better elsewhere"
-    hint = "" if result.options.exact else "; --exact runs it all"
-    click.echo(f"Averaged, and known to ± {worst:.1f} %{where}{hint}.")
+    if worst >= WORTH_SAYING:
+        where = f" at {names[errors.index(worst)]}, better elsewhere" if len(errors) > 1 else ""
+        hint = "" if exact else "; --exact runs it all"
+        click.echo(f"Averaged, and known to ± {worst:.1f} %{where}{hint}.")
 
 
-_SEVERAL = {"nodes": "node", "clients": "client", "processes": "process"}
-"""What is counted, and what one of it is called."""
+_ONE = {"nodes": "node", "clients": "client", "processes": "process"}
 
 
 def _named(point: Mapping[str, int]) -> str:
@@ -85,11 +69,12 @@ def _named(point: Mapping[str, int]) -> str:
 
     def words(name: str, value: int) -> str:
         if name in ("size", "window_bytes"):
-            return format_size(value) if name == "size" else f"window of {format_size(value)}"
+            return f"{'' if name == 'size' else 'window of '}{format_size(value)}"
         if name == "reuse":
             return f"{value} % reuse"
-        several = name if name in _SEVERAL else "QPs"
-        return f"{value} {several if value != 1 else _SEVERAL.get(name, 'QP')}"
+        if value == 1:
+            return f"1 {_ONE.get(name, 'QP')}"
+        return f"{value} {name if name in _ONE else 'QPs'}"
 
     return ", ".join(words(name, value) for name, value in point.items())
 
@@ -100,30 +85,35 @@ def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing
     Parameters:
         costs: what each point cost.
         points: each in words, if each is to have a line.
-        timing: whether to say times.
+        timing: whether to say times, which are in the last two columns.
     """
     from hcasim.workloads.result import total
 
     if not costs:
         return
+
+    def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        shown = slice(None if timing else -2)
+        cells = [[*map(str, row[shown])] for row in rows]
+        print_table(title, columns[shown], cells, right=columns[1:], below=True)
+
     cost = total(costs)
     lines = [*zip(points, costs, strict=True)] if len(points) > 1 else []
     lines.append(("all" if lines or not points else points[0], cost))
-    columns = ("Events", "Packets", "Left out", *(("Seconds", "Packets/s") if timing else ()))
-    rows: list[tuple[str, ...]] = []
-    for name, one in lines:
-        counts = map(str, (one.events, one.packets, one.left_out))
-        times = (f"{one.wall_s:.3f}", f"{one.packets_per_s:.0f}") if timing else ()
-        rows.append((name, *counts, *times))
-    print_table("What simulating cost", ("Of", *columns), rows, right=columns, below=True)
+    columns = ("Of", "Events", "Packets", "Left out", "Seconds", "Packets/s")
+    rows = [
+        (
+            *(name, one.events, one.packets, one.left_out),
+            *(f"{one.wall_s:.3f}", f"{one.packets_per_s:.0f}"),
+        )
+        for name, one in lines
+    ]
+    show("What simulating cost", columns, rows)
     order = cost.dearest if timing else cost.busiest
-    spent = [(name, str(cost.calls[name]), cost.seconds[name]) for name in order]
+    spent: list[tuple[str, Any, float]]
+    spent = [(name, cost.calls[name], cost.seconds[name]) for name in order]
     if timing:
         spent += [("queue of events", "", cost.queue_s), ("set-up", "", cost.setup_s)]
-    rows = [
-        (name, calls, *((f"{took:.3f}", f"{100 * took / cost.wall_s:.1f} %") if timing else ()))
-        for name, calls, took in spent
-    ]
-    columns = ("Events", *(("Seconds", "Share") if timing else ()))
+    shares = [(*one, f"{took:.3f}", f"{100 * took / cost.wall_s:.1f} %") for *one, took in spent]
     title = "By block, with what it has others do at once"
-    print_table(title, ("Block", *columns), rows, right=columns, below=True)
+    show(title, ("Block", "Events", "Seconds", "Share"), shares)

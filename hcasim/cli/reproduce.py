@@ -5,24 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import (
-    Command,
-    Faults,
-    jobs_option,
-    no_cache_option,
-    profile_of_all_option,
-    timing_option,
-)
+from hcasim.cli.command import Command, measured_options, option
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_json, print_line, progress_bar
-from hcasim.cli.outputs import output_faults, prepare_folder
+from hcasim.cli.output import note, print_notes, progress_bar
 from hcasim.cli.printing import print_profile
-from hcasim.cli.results import in_folder, report_option, report_output, told, write_page
+from hcasim.cli.results import FORMS, Wanted, in_folder, report_option, result_options, told
 from hcasim.cli.tables import print_table
+from hcasim.ground.errors import refuse
+from hcasim.ground.text import plain_table, printable
+from hcasim.ground.writing import write_atomically
 
 if TYPE_CHECKING:
     from hcasim.pages import Document
@@ -30,52 +25,43 @@ if TYPE_CHECKING:
 
 _FIGURES = (".png", ".svg")
 _REPORT = ("index.html", "reproduce.json", "reproduce.txt")
+_FOLDER = (
+    "Also write the claims, in the form that the ending says, as .json or .csv; or a page, figures,"
+    " reproduce.json and the table into this folder, and print a summary."
+)
 _WHERE = (
     "Look at {folder}/index.html: figures, agreement, why claims are missed, where values come "
     "from. The table of all claims is in {folder}/reproduce.txt, for programs in reproduce.json."
 )
+_OF_RUN = ("--host", "--stack", "--firmware-mode", "--mtu", "--switch", "--no-switch", "--set")
 _RIGHT = ("published", "simulated", "error")
 
 
-@click.command("reproduce", cls=Command)
+class _Judging(Command):
+    """Claims are judged on a testbed and with an adapter; of other choices it says who has them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _OF_RUN:
+                raise
+            hint = "allowed: --testbed or --adapter; `hcasim run` has it, and judges nothing"
+            raise click.UsageError(f"{error.option_name}: is not for claims; {hint}", ctx) from None
+
+
+@click.command("reproduce", cls=_Judging)
 @click.argument("names", metavar="[PAPER|COLLECTION|SCENARIO]...", type=SCENARIO, nargs=-1)
-@click.option(
-    "--testbed",
-    metavar="ID",
-    type=TESTBED,
-    help="Judge on another than the authors had: id or file.",
+@option("--testbed ID", "Judge on another than the authors had: id or file.", type=TESTBED)
+@option(
+    "--adapter ID", "Judge with one in all series instead of their own: id or file.", type=ADAPTER
 )
-@click.option(
-    "--adapter",
-    metavar="ID",
-    type=ADAPTER,
-    help="Judge with one in all series instead of their own: id or file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the statements of context.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Write a page, figures, reproduce.json and the table into this folder; print a summary.",
-)
+@result_options(folder=_FOLDER, plot=False)
 @report_option
-@no_cache_option
-@profile_of_all_option
-@timing_option
-@jobs_option
+@measured_options
 @click.pass_context
 def command(
-    ctx: click.Context,
-    names: tuple[str, ...],
-    testbed: str | None,
-    adapter: str | None,
-    as_json: bool,
-    output: Path | None,
-    page: Path | None,
-    no_cache: bool,
-    profile: bool,
-    timing: bool,
-    jobs: int | None,
+    ctx: click.Context, /, names: tuple[str, ...], no_cache: bool, timing: bool, **given: Any
 ) -> None:
     """Replay papers, collections or scenarios, and judge each published statement.
 
@@ -88,53 +74,37 @@ def command(
     authors had, such as a variant of your own; all that is printed and written says so.
     """
     from hcasim.papers.loader import list_papers, load_scenarios
-    from hcasim.papers.report import COLUMNS, reproduce
+    from hcasim.papers.report import reproduce
 
-    if faults := list(output_faults([report_output(page)])):
-        raise Faults(faults)
-    if output is not None:
-        asked = load_scenarios(names or list_papers())
-        files = [in_folder(output, one, ending) for one in asked for ending in _FIGURES]
-        if faults := prepare_folder(output, [*files, *(output / name for name in _REPORT)]):
-            raise Faults(faults)
+    wanted = Wanted(given, folder=True)
+    # A report has no figure of its own.
+    endings = [*FORMS.values(), ".parquet"]
+    refuse(*wanted.faults(endings=endings, extra={"--profile": given["profile"]}))
+    if wanted.folder is not None:
+        wanted.prepare_folder(load_scenarios(names or list_papers()), _FIGURES, *_REPORT)
     with progress_bar("Simulating") as progress:
-        report = reproduce(
-            names,
-            testbed=testbed,
-            adapter=adapter,
-            jobs=jobs,
-            progress=progress,
-            cache=not no_cache,
-            profile=profile,
-        )
+        report = reproduce(names, progress=progress, cache=not no_cache, **given)
     report = report if timing else replace(report, wall_seconds=None)
-    instead = [("--testbed", testbed), ("--adapter", adapter)]
-    chosen = [word for one in instead if one[1] is not None for word in one]
-    words = told(["reproduce", *names, *map(str, chosen)])
-    try:
-        if output is not None:
-            _write(report, output, words)
-        if page is not None:
-            write_page(_page(report, words), page)
-    finally:
-        # What took long to simulate is shown even if a disk is full.
-        if as_json:
-            print_json(report.to_dict())
-        elif output is not None:
-            for line in report.overview():
-                print_line(line)
-            print_line(_WHERE.format(folder=output))
-        else:
-            print_table(
-                report.title, COLUMNS, report.lines()[1:], right=_RIGHT, aside=("scenario", "role")
-            )
-            click.echo()
-            for line in report.closing_lines():
-                print_line(line)
-        if not as_json:
-            print_profile(report.costs.values(), timing=timing)
+    instead = {f"--{one}": given[one] for one in ("testbed", "adapter") if given[one] is not None}
+    words = told(["reproduce", *names, *(word for pair in instead.items() for word in pair)])
+    wanted.deliver(
+        report,
+        lambda: _show(report, wanted.folder),
+        write=lambda folder: _write(report, folder, words),
+        document=lambda: _page(report, words),
+    )
     if not report.ok:
         ctx.exit(1)
+
+
+def _show(report: Report, folder: Path | None) -> None:
+    if folder is not None:
+        print_notes([*report.overview(), _WHERE.format(folder=folder)])
+    else:
+        head, *lines = report.lines()
+        print_table(report.title, head, lines, right=_RIGHT, aside=("scenario", "role"))
+        print_notes(["", *report.closing_lines()])
+    print_profile(report.costs.values(), timing=report.wall_seconds is not None)
 
 
 def _page(report: Report, words: str) -> Document:
@@ -144,10 +114,7 @@ def _page(report: Report, words: str) -> Document:
 
 
 def _write(report: Report, folder: Path, words: str) -> None:
-    from hcasim.ground.text import plain_table, printable
-    from hcasim.ground.writing import write_atomically
     from hcasim.pages.writing import write
-    from hcasim.papers.report import COLUMNS
 
     for replay in report.replays:
         for one in _FIGURES:
@@ -155,8 +122,8 @@ def _write(report: Report, folder: Path, words: str) -> None:
     page, data, text = (folder / name for name in _REPORT)
     write_atomically(page, write(_page(report, words), page.suffix))
     write_atomically(data, report.to_json())
-    table = plain_table(report.title, COLUMNS, report.lines()[1:], right=_RIGHT)
+    head, *lines = report.lines()
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())
-    write_atomically(text, f"{table}\n{closing}")
+    write_atomically(text, f"{plain_table(report.title, head, lines, right=_RIGHT)}\n{closing}")
     what = f"{len(report.replays)} figures, {', '.join(_REPORT[:-1])} and {_REPORT[-1]}"
     note(f"Wrote {what} into {folder}")

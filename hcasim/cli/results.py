@@ -1,19 +1,19 @@
-"""What every command does with its result: print it in a form, write it into a file, draw it."""
+"""What every command does with its result: print it in a form, write it into files, draw it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from hcasim.cli.command import Decorated, options
+from hcasim.cli.command import Decorated, flag, option, options
 from hcasim.cli.naming import FILE
 from hcasim.cli.output import note, print_lines
-from hcasim.cli.outputs import Output
+from hcasim.cli.outputs import Output, output_faults
+from hcasim.cli.tables import print_result
+from hcasim.ground.errors import nearest, one_of, refuse
+from hcasim.ground.text import command_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hcasim.papers.scenario import Scenario
     from hcasim.runs.table import Table
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 TEXT = "text"
 FORMS = {
     TEXT: ".txt",
@@ -33,113 +34,154 @@ FORMS = {
     "html": ".html",
 }
 """Forms in which a result is printed, and the endings of files in these forms."""
+_FILE = (
+    "Also write the result, in the form that the ending says: .json, .jsonl, .csv, .parquet, .md,"
+    " .tex, .html, .txt{}"
+)
 
 
 def result_options(
-    *, forms: Collection[str] = FORMS, folder: str = "", more: str = "", figures: bool = True
+    *, forms: Collection[str] = FORMS, folder: str = "", more: str = "", plot: bool = True
 ) -> Decorated:
     """Return what gives a command the options that say what becomes of its result.
 
     Parameters:
         forms: those in which it prints.
-        folder: what --output writes into a folder, if it names one.
-        more: which endings of --output there are beside those of all results.
-        figures: the result can be drawn.
+        folder: what --output does, if it may name a folder.
+        more: endings of --output beside those of all results.
+        plot: whether it can be drawn.
     """
-    drawn = [click.option("--plot", type=FILE, help="Also draw the result: .png, .svg, .pdf.")]
+    drawn = option("--plot", "Also draw the result: .png, .svg, .pdf.", type=FILE)
     return options(
-        click.option(
-            "-o",
-            "--output",
+        option(
+            "-o --output",
+            folder or _FILE.format(f"{more}, or a figure." if plot else f"{more}."),
             type=FILE,
-            help=folder
-            or "Also write the result, in the form that the ending says: .json, .jsonl,"
-            f" .csv, .parquet, .md, .tex, .html, .txt{more}{', or a figure' if figures else ''}.",
         ),
-        *(drawn if figures else []),
-        click.option(
-            "--format",
-            "form",
-            metavar="FORMAT",
-            default=TEXT,
-            help=f"{', '.join(forms)} (default: {TEXT}).",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
-        click.option("--csv", "as_csv", is_flag=True, help="The same as --format csv."),
+        *([drawn] if plot else []),
+        option("--format form FORMAT", f"{', '.join(forms)} (default: {TEXT}).", default=TEXT),
+        flag("--json as_json", "The same as --format json."),
+        flag("--csv as_csv", "The same as --format csv."),
     )
 
 
-@dataclass
+report_option = option(
+    "--report page",
+    "Write a page of all of it with its figures, .html, or its tables, .md.",
+    type=FILE,
+)
+
+
 class Wanted:
-    """What becomes of a result.
+    """What becomes of a result: taken from arguments of a command, which are removed there.
 
     Parameters:
-        form: in which it is printed.
-        output: file that it is written into, if any.
-        plot: file that it is drawn into, if any.
-        shorthands: --json and --csv, if they were given.
+        given: the arguments that `result_options` and `report_option` gave.
         forms: those that the command has.
+        folder: whether an output with an ending of no result is a folder.
+
+    Attributes:
+        form: in which it is printed.
+        output: file that it is written into, if any; `folder` if it is one.
+        plot: file that it is drawn into, if any.
+        page: file of a report, if any.
     """
 
-    form: str
-    output: Path | None
-    plot: Path | None
-    shorthands: Sequence[str]
-    forms: Collection[str]
+    def __init__(
+        self, given: dict[str, Any], forms: Collection[str] = FORMS, *, folder: bool = False
+    ) -> None:
+        self.form: str = given.pop("form")
+        self.output, self.plot, self.page = (
+            given.pop(name, None) for name in ("output", "plot", "page")
+        )
+        short = [one for one in ("json", "csv") if given.pop(f"as_{one}")]
+        self._faults = ["--csv: contradicts --json; choose one"] if len(short) > 1 else []
+        if short and self.form not in (TEXT, *short):
+            self._faults.append(f"--{short[0]}: contradicts --format {self.form}; leave one out")
+        self.form = short[0] if short else self.form
+        self._forms = forms
+        if self.form not in forms:
+            allowed = f"{one_of([*forms])}{nearest(self.form, forms)}"
+            self._faults.append(f"format: found {self.form!r}; allowed: {allowed}")
+        self.folder: Path | None = None
+        if folder and self.output is not None:
+            from hcasim.runs.table import ENDINGS
 
-    @classmethod
-    def take(cls, given: dict[str, Any], forms: Collection[str] = FORMS) -> Wanted:
-        """Take from the arguments of a command what `result_options` gave it."""
-        shorthands = [one for one in ("json", "csv") if given.pop(f"as_{one}")]
-        form = given.pop("form")
-        return cls(form, given.pop("output"), given.pop("plot", None), shorthands, forms)
+            if self.output.suffix.lower() not in ENDINGS:
+                self.folder, self.output = self.output, None
 
-    def faults(self) -> Iterator[str]:
-        """Say what is wrong with the forms; the shorthand that was given becomes the form."""
-        from hcasim.ground.errors import nearest, one_of
-
-        if len(self.shorthands) > 1:
-            yield "--csv: contradicts --json; choose one"
-        for one in self.shorthands:
-            if self.form not in (TEXT, one, *self.shorthands):
-                yield f"--{one}: contradicts --format {self.form}; leave one out"
-            self.form = one
-        if self.form not in self.forms:
-            hint = nearest(self.form, self.forms)
-            yield f"format: found {self.form!r}; allowed: {one_of([*self.forms])}{hint}"
-
-    def outputs(self, endings: Sequence[str] = ()) -> list[Output]:
-        """Return the files that will be written.
+    def faults(
+        self, *more: Output, endings: Sequence[str] = (), extra: Mapping[str, bool] = _NONE
+    ) -> list[str]:
+        """Say what is wrong with the form, and with the files that will be written.
 
         Parameters:
+            more: files of other options.
             endings: of --output; those of any result without them.
+            extra: options whose answer only text and JSON hold, and whether they were given.
         """
         from hcasim.runs.table import ENDINGS, FIGURES
 
-        return [
+        found = [*self._faults]
+        if self.form in self._forms and self.form not in (TEXT, "json"):
+            told = f"found with format {self.form}; allowed: text or json"
+            found += [f"{name}: {told}" for name, there in extra.items() if there]
+        own = [
             Output("--output", self.output, endings or ENDINGS),
             Output("--plot", self.plot, FIGURES),
         ]
+        if self.page is not None:
+            from hcasim.pages.writing import ENDINGS as PAGES
+
+            own.append(Output("--report", self.page, PAGES))
+        return [*found, *output_faults((*more, *own))]
+
+    def prepare_folder(
+        self, scenarios: Iterable[Scenario], endings: Sequence[str], *more: str
+    ) -> None:
+        """Make the folder, if one is wanted.
+
+        Parameters:
+            scenarios: of which there will be a file of each of `endings`.
+            more: names of further files.
+
+        Raises:
+            CatalogError: it cannot be made, or one of its files cannot be written.
+        """
+        from hcasim.ground.writing import make_folder
+
+        if self.folder is not None:
+            make_folder(self.folder)
+            files = [in_folder(self.folder, one, ending) for one in scenarios for ending in endings]
+            files += [self.folder / name for name in more]
+            refuse(*output_faults(Output("--output", file) for file in files))
 
     def deliver(
         self,
         found: Table,
-        show: Callable[[], None],
+        show: Callable[[], None] | None = None,
+        *,
+        write: Callable[[Path], None] | None = None,
+        document: Callable[[], Document] | None = None,
         draw: Callable[[], Figure] | None = None,
-        special: Mapping[str, Callable[[], str]] = MappingProxyType({}),
+        special: Mapping[str, Callable[[], str]] = _NONE,
     ) -> None:
         """Write, draw and print a result.
 
         Parameters:
             found: the result.
-            show: prints it as text.
+            show: prints it as text, if it is more than its table.
+            write: writes it into a folder.
+            document: makes its report.
             draw: draws it, if not as the result does.
-            special: what files and forms hold that others do not have, by ending or form.
+            special: what files and forms of this command alone hold, by ending or form.
         """
         from hcasim.ground.writing import write_atomically
         from hcasim.runs.table import figure
 
         try:
+            if self.folder is not None and write is not None:
+                write(self.folder)
             if self.output is not None:
                 ending = self.output.suffix.lower()
                 if ending in special:
@@ -148,52 +190,30 @@ class Wanted:
                     found.save(self.output)
                 note(f"Wrote {self.output}")
             if self.plot is not None:
-                drawn = found.plot() if draw is None else draw()
+                drawn = (draw or found.plot)()
                 write_atomically(self.plot, figure(drawn, self.plot.suffix.lower()))
                 note(f"Wrote {self.plot}")
+            if self.page is not None and document is not None:
+                from hcasim.pages.writing import write as in_form
+
+                write_atomically(self.page, in_form(document(), self.page.suffix))
+                note(f"Wrote {self.page}")
         finally:
             # What took long to simulate is shown even if a disk is full.
-            if self.form == TEXT:
+            ending = FORMS.get(self.form, self.form)
+            if ending in special:
+                print_lines(special[ending]())
+            elif self.form != TEXT:
+                print_lines(str(found.render(ending)))
+            elif show is not None:
                 show()
             else:
-                ending = FORMS.get(self.form, self.form)
-                text = special[ending]() if ending in special else found.render(ending)
-                assert isinstance(text, str)
-                if self.form == "json":
-                    click.echo(text, nl=False)
-                else:
-                    print_lines(text)
+                print_result(found)
 
 
-report_option: Decorated = click.option(
-    "--report",
-    "page",
-    type=FILE,
-    help="Write a page of all of it with its figures, .html, or its tables, .md.",
-)
-
-
-def report_output(file: Path | None) -> Output:
-    """Return what --report names."""
-    from hcasim.pages.writing import ENDINGS
-
-    return Output("--report", file, ENDINGS)
-
-
-def told(words: Sequence[str]) -> str:
+def told(words: Iterable[str]) -> str:
     """Return words of hcasim as a line that can be typed again."""
-    from hcasim.ground.text import command_line
-
     return command_line(["hcasim", *words])
-
-
-def write_page(document: Document, file: Path) -> None:
-    """Write a document in the form that the ending of a file says."""
-    from hcasim.ground.writing import write_atomically
-    from hcasim.pages.writing import write
-
-    write_atomically(file, write(document, file.suffix))
-    note(f"Wrote {file}")
 
 
 def in_folder(folder: Path, scenario: Scenario, ending: str) -> Path:

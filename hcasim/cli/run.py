@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import (
-    Command,
-    Faults,
-    jobs_option,
-    no_cache_option,
-    profile_of_all_option,
-    read_settings,
-    settings_option,
-    timing_option,
-)
-from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_notes, progress_bar
-from hcasim.cli.outputs import output_faults, prepare_folder
+from hcasim.cli.command import Command, measured_options, option, settings_option
+from hcasim.cli.experiment import machine_options, read_experiment
+from hcasim.cli.naming import SCENARIO, TESTBED
+from hcasim.cli.output import note, progress_bar
 from hcasim.cli.printing import print_profile
-from hcasim.cli.results import TEXT, Wanted, in_folder, result_options
-from hcasim.cli.tables import print_table
+from hcasim.cli.results import Wanted, in_folder, result_options
+from hcasim.cli.tables import print_result
+from hcasim.ground.errors import refuse
+from hcasim.ground.quantities import title
 
 if TYPE_CHECKING:
     from hcasim.papers.replay import Replay
-
 
 _ENDINGS = (".csv", ".json", ".png", ".svg")
 _FOLDER = (
@@ -37,100 +31,55 @@ _FOLDER = (
 
 @click.command("run", cls=Command)
 @click.argument("scenarios", metavar="SCENARIO...", type=SCENARIO, nargs=-1, required=True)
-@click.option(
-    "--testbed",
-    metavar="ID",
-    type=TESTBED,
-    help="Another than the authors had: id or file.",
-)
-@click.option(
-    "--adapter",
-    metavar="ID",
-    type=ADAPTER,
-    help="In all series instead of their own: id or file.",
-)
+@option("--testbed ID", "Another than the authors had: id or file.", type=TESTBED)
+@machine_options(testbed=None)
 @result_options(folder=_FOLDER)
 @settings_option
-@no_cache_option
-@profile_of_all_option
-@timing_option
-@jobs_option
+@measured_options
 def command(
     scenarios: tuple[str, ...],
     testbed: str | None,
-    adapter: str | None,
-    settings: tuple[str, ...],
-    no_cache: bool,
     profile: bool,
     timing: bool,
-    jobs: int | None,
     **given: Any,
 ) -> None:
     """Simulate the curves of scenarios, or of a whole paper or collection.
 
-    With --testbed, --adapter or --set they are those of another machine than the authors had.
+    With --testbed, --adapter, another option of the machine or --set they are those of another
+    machine than the authors had, as all titles say.
     """
     from hcasim.papers.loader import load_scenarios
     from hcasim.papers.plan import plan_all
     from hcasim.papers.replay import Replays, replay_all
-    from hcasim.runs.table import ENDINGS
 
-    wanted = Wanted.take(given)
-    loaded = [one.moved(testbed, adapter) for one in load_scenarios(scenarios)]
-    faults = [*wanted.faults()]
-    several, folder = len(loaded) > 1, None
-    if wanted.output is not None and wanted.output.suffix.lower() not in ENDINGS:
-        folder, wanted.output = wanted.output, None
-    for option, file in (("--plot", wanted.plot), ("--output", wanted.output)):
-        if several and file is not None:
-            faults.append(f"{option}: found {str(file)!r} for several scenarios; use -o FOLDER")
-    if profile and wanted.form not in (TEXT, "json"):
-        faults.append(f"--profile: found with --format {wanted.form}; allowed: with text or json")
-    faults += output_faults(wanted.outputs())
-    overrides = read_settings(settings, faults)
-    if faults:
-        raise Faults(faults)
-    if folder is not None:
-        files = [in_folder(folder, one, ending) for one in loaded for ending in _ENDINGS]
-        if faults := prepare_folder(folder, files):
-            raise Faults(faults)
+    wanted, faults = Wanted(given, folder=True), list[str]()
+    choices = read_experiment(given, faults)
+    overrides, adapter = choices.pop("overrides"), choices.pop("adapter", None)
+    loaded = [one.moved(testbed, adapter, choices) for one in load_scenarios(scenarios)]
+    for name, file in (("--plot", wanted.plot), ("--output", wanted.output)):
+        if len(loaded) > 1 and file is not None:
+            faults.append(f"{name}: found {str(file)!r} for several scenarios; use -o FOLDER")
+    refuse(*faults, *wanted.faults(extra={"--profile": profile}))
+    wanted.prepare_folder(loaded, _ENDINGS)
     with progress_bar("Simulating") as progress:
-        plans = plan_all(loaded, overrides)
-        replays = replay_all(plans, jobs, progress, not no_cache, profile)
+        plans = plan_all(loaded, overrides, choices=choices)
+        replays = replay_all(plans, given["jobs"], progress, not given["no_cache"], profile)
     if not timing:
         replays = [replace(one, wall_seconds=None) for one in replays]
-    every = Replays(tuple(replays))
-    wanted.deliver(replays[0] if len(replays) == 1 else every, lambda: _show(replays, timing))
-    if folder is not None:
+    every = replays[0] if len(replays) == 1 else Replays(tuple(replays))
+
+    def write(folder: Path) -> None:
         for one in replays:
             for ending in _ENDINGS:
                 one.save(in_folder(folder, one.scenario, ending))
         note(f"Wrote {len(replays)} scenario{'s' * (len(replays) != 1)} into {folder}")
 
+    wanted.deliver(every, lambda: _show(replays, timing), write=write)
 
-def _show(replays: list[Replay], timing: bool) -> None:
-    _print_tables(replays)
+
+def _show(replays: Sequence[Replay], timing: bool) -> None:
+    for number, one in enumerate(replays):
+        field = title(one.scenario.axes.field)
+        print_result(one, f"{one.scenario.id}: {one.title}, {field}", below=number > 0)
     costs = {job: cost for one in replays for job, cost in one.costs.items()}
     print_profile(costs.values(), timing=timing)
-
-
-def _print_tables(replays: list[Replay]) -> None:
-    from hcasim.ground.quantities import heading, written
-
-    for number, replay in enumerate(replays):
-        if number:
-            click.echo()
-        axis, field = replay.scenario.options.axis, replay.scenario.axes.field
-        curves = list(replay.curves.values())
-        names = [f"{curve.label} {curve.group}".strip() for curve in curves]
-        points = dict.fromkeys(row[axis.name] for curve in curves for row in curve.rows)
-        print_table(
-            f"{replay.scenario.id}: {replay.title}, {heading(field)}",
-            (axis.title, *names),
-            (
-                (axis.label(x), *(written(curve.at(x)[field], field) for curve in curves))
-                for x in points
-            ),
-            right=(axis.title, *names),
-        )
-        print_notes(replay.notes)

@@ -8,88 +8,62 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrated import blamed, calibrated, read_known
-from hcasim.cli.command import (
-    calibration_option,
-    jobs_option,
-    no_cache_option,
-    read_pairs,
-)
+from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
     experiment_options,
     read_experiment,
     switch_faults,
 )
-from hcasim.cli.output import print_line, progress_bar
-from hcasim.cli.outputs import output_faults
+from hcasim.cli.output import print_notes, progress_bar
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
-from hcasim.ground.errors import refuse
+from hcasim.ground.errors import CatalogError, refuse
 
 if TYPE_CHECKING:
     from hcasim.study.sensitivity.effects import Effect
     from hcasim.study.sensitivity.result import Output, Sensitivity
 
-_PASSED_ON = ("method", "only", "quantity", "samples", "sampling_seed", "jobs")
+_PASSED_ON = ("testbed", "method", "only", "quantity", "samples", "sampling_seed", "jobs")
 
 
 @click.command("sensitivity", cls=ExperimentCommand)
 @click.argument("subject", metavar="WORKLOAD|SCENARIO")
 @experiment_options(testbed=False)
 @calibration_option
-@click.option(
-    "--method",
-    metavar="WORD",
+@option(
+    "--method WORD",
+    "tornado varies one at a time; sobol all that matter at once.",
     default="tornado",
-    help="tornado varies one at a time; sobol all that matter at once.",
 )
-@click.option(
-    "--range",
-    "ranges",
-    metavar="PATH=LOW..HIGH",
+@option(
+    "--range ranges PATH=LOW..HIGH",
+    "Vary a parameter between these ends, also one that is published. Repeatable.",
     multiple=True,
-    help="Vary a parameter between these ends, also one that is published. Repeatable.",
 )
-@click.option(
-    "--spread",
-    metavar="X",
-    default="1.5",
-    help="Divide and multiply by this what has no interval (default: 1.5).",
+@option(
+    "--spread X", "Divide and multiply by this what has no interval (default: 1.5).", default="1.5"
 )
-@click.option(
-    "--only",
-    metavar="PATTERN",
+@option(
+    "--only PATTERN",
+    "Vary only parameters whose path is like this, such as 'host.*'. Repeatable.",
     multiple=True,
-    help="Vary only parameters whose path is like this, such as 'host.*'. Repeatable.",
 )
-@click.option(
-    "--quantity",
-    metavar="FIELD",
-    help="Ask about this of what the workload measures (default: its first).",
-)
-@click.option(
-    "--samples",
-    metavar="N",
+@option("--quantity FIELD", "Ask about this of what the workload measures (default: its first).")
+@option(
+    "--samples N",
+    "Samples of sobol (default: 64).",
     type=click.IntRange(min=1),
-    help="Samples of sobol (default: 64).",
 )
-@click.option(
-    "--sampling-seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=1,
-    help="Of the samples (default: 1).",
-)
-@click.option(
-    "--top",
-    metavar="N",
+@option("--sampling-seed N", "Of the samples (default: 1).", type=click.IntRange(min=0), default=1)
+@option(
+    "--top N",
+    "Print so many parameters, those that move the result most (default: 10).",
     type=click.IntRange(min=1),
     default=10,
-    help="Print so many parameters, those that move the result most (default: 10).",
 )
 @result_options()
-@no_cache_option
-@jobs_option
+@running_options
 def command(
     subject: str,
     calibration: Path | None,
@@ -107,34 +81,29 @@ def command(
     With sobol those parameters enter that move a result by half a percent or more by
     themselves, 12 at most, or those that --only names.
     """
-    from hcasim.catalog import CatalogError
     from hcasim.study.sensitivity.study import sensitivity
 
-    wanted = Wanted.take(given)
+    wanted = Wanted(given)
     given["workload"] = subject
     known, faults = read_known(calibration, given)
     faults += switch_faults(given)
     base, _ = calibrated(known, None, given, faults)
-    settings = read_experiment(given, faults)
-    settings["overrides"] = {**base, **settings["overrides"]} or None
-    faults += wanted.faults()
-    faults += output_faults(wanted.outputs())
+    asked = read_experiment(given, faults)
+    asked["overrides"] = {**base, **asked["overrides"]} or None
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
     wrong = [f"{path}={one}" for path, one in ends.items() if ".." not in one]
     faults += [f"--range: found {one!r}; allowed: PATH=LOW..HIGH" for one in wrong]
-    refuse(*faults)
+    refuse(*faults, *wanted.faults())
+    asked |= {name: given[name] for name in _PASSED_ON} | {"spread": _number(spread)}
     try:
         with progress_bar("Simulating") as progress:
             found = sensitivity(
                 subject,
-                given["testbed"],
                 ranges=ends,
-                spread=_number(spread),
                 calibration=known,
                 progress=progress,
                 cache=not no_cache,
-                **{name: given[name] for name in _PASSED_ON},
-                **settings,
+                **asked,
             )
     except CatalogError as error:
         raise CatalogError(blamed(error.faults, known, given)) from None
@@ -158,10 +127,8 @@ def _print(found: Sensitivity, top: int) -> None:
     for title, head, lines in found.meanings(seen):
         print_table(title, head, lines)
         click.echo()
-    for line in found.words():
-        print_line(line)
     varied = f"Parameters varied: {len(found.factors)}; left as they are: {len(found.fixed)}"
-    print_line(f"{varied}; points: {found.simulated}.")
+    print_notes([*found.words(), f"{varied}; points: {found.simulated}."])
 
 
 def _is_seen(one: Effect, output: Output) -> bool:
@@ -175,7 +142,9 @@ def _print_table(found: Sensitivity, output: Output, moving: list[Effect]) -> No
     from hcasim.ground.quantities import number
 
     names = list(dict.fromkeys(name for one in moving for name in one.indices or ()))
-    head = ("Parameter", "Evidence", "From", "To", "Low", "High", "Elasticity", *map(_title, names))
+    titles = (name.replace("_confidence", " ±").replace("_", " ") for name in names)
+    head = ["Parameter", "Evidence", "From", "To", "Low", "High", "Elasticity"]
+    head += (title[:1].upper() + title[1:] for title in titles)
     rows = []
     for one in moving:
         factor, index = found.factors[one.parameter], one.indices or {}
@@ -190,8 +159,3 @@ def _print_table(found: Sensitivity, output: Output, moving: list[Effect]) -> No
     said = f": {output.statement}" if output.statement else ""
     base = number(output.base, output.unit)
     print_table(f"{output.name}{said}, {base}", head, rows, right=head[2:])
-
-
-def _title(name: str) -> str:
-    words = name.replace("_confidence", " ±").replace("_", " ")
-    return words[:1].upper() + words[1:]

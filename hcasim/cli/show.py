@@ -12,7 +12,6 @@ from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
 from hcasim.cli.output import note
-from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table, word
 from hcasim.ground.errors import Fault, nearest, refuse
@@ -41,7 +40,7 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.option(
     "--grep", metavar="WORD", help="Of a model or testbed: only lines that have this word."
 )
-@result_options(figures=False)
+@result_options(plot=False)
 def command(identifier: str, **asked: Any) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
 
@@ -54,8 +53,8 @@ def command(identifier: str, **asked: Any) -> None:
     from hcasim.cli.listing import FORMS
     from hcasim.workloads import find_workload
 
-    wanted = Wanted.take(asked)
-    refuse(*wanted.faults(), *output_faults(wanted.outputs(FORMS)))
+    wanted = Wanted(asked)
+    refuse(*wanted.faults(endings=FORMS))
     workload = find_workload(identifier)
     is_scenario = "/" in identifier
     if is_path(identifier, "scenarios"):

@@ -3,68 +3,63 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from hcasim.cli.command import jobs_option, no_cache_option, read_pairs
-from hcasim.cli.experiment import ExperimentCommand, experiment_options, read_experiment
-from hcasim.cli.output import note, print_notes, progress_bar
-from hcasim.cli.outputs import output_faults
+from hcasim.cli.calibrated import calibrated, read_known
+from hcasim.cli.command import calibration_option, option, read_pairs, running_options
+from hcasim.cli.experiment import (
+    ExperimentCommand,
+    experiment_options,
+    read_experiment,
+    read_samples,
+    tell_bands,
+    uncertainty_option,
+)
+from hcasim.cli.output import note, progress_bar
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
-from hcasim.cli.uncertain import read_samples, tell_bands, uncertainty_option
-from hcasim.ground.errors import refuse
-
-if TYPE_CHECKING:
-    from hcasim.study.sweep.table import Sweep
+from hcasim.ground.errors import CatalogError, refuse
 
 
 @click.command("sweep", cls=ExperimentCommand)
 @click.argument("workload", metavar="WORKLOAD|FILE.toml")
 @experiment_options(testbed=False)
-@click.option("--ranks", metavar="N,N..M", help="Processes of a program of MPI.")
-@click.option("--ppn", metavar="N,N..M", help="Most of them on a node (default: 1).")
-@click.option(
-    "--over",
-    metavar="NAME=VALUES",
+@option("--ranks N,N..M", "Processes of a program of MPI.")
+@option("--ppn N,N..M", "Most of them on a node (default: 1).")
+@option(
+    "--over NAME=VALUES",
+    "Any other setting over several values, such as loopback=on,off. Repeatable.",
     multiple=True,
-    help="Any other setting over several values, such as loopback=on,off. Repeatable.",
 )
-@click.option(
-    "--zip",
-    "zipped",
-    metavar="NAME,NAME",
+@option(
+    "--zip zipped NAME,NAME",
+    "Take the values of these in step, instead of each with each. Repeatable.",
     multiple=True,
-    help="Take the values of these in step, instead of each with each. Repeatable.",
 )
-@click.option(
-    "--let",
-    metavar="NAME=EXPRESSION",
+@option(
+    "--let NAME=EXPRESSION",
+    "A setting that follows from others, such as 'window=64*qps'. Repeatable.",
     multiple=True,
-    help="A setting that follows from others, such as 'window=64*qps'. Repeatable.",
 )
-@click.option(
-    "--where", metavar="EXPRESSION", help="Only combinations like this, such as 'qps <= window'."
-)
+@option("--where EXPRESSION", "Only combinations like this, such as 'qps <= window'.")
+@calibration_option
 @uncertainty_option
-@click.option("--x", metavar="COLUMN", help="What lines of --plot run over.")
-@click.option("--y", metavar="COLUMN", help="What --plot shows of what was measured.")
-@click.option("--series", metavar="COLUMN", help="What has a line for each value.")
-@click.option("--columns", metavar="COLUMN", help="What has a column of panels for each value.")
-@click.option("--rows", metavar="COLUMN", help="What has a row of panels for each value.")
+@option("--x COLUMN", "What lines of --plot run over.")
+@option("--y COLUMN", "What --plot shows of what was measured.")
+@option("--series COLUMN", "What has a line for each value.")
+@option("--columns COLUMN", "What has a column of panels for each value.")
+@option("--rows COLUMN", "What has a row of panels for each value.")
 @result_options()
-@no_cache_option
-@jobs_option
+@running_options
 def command(
     workload: str,
     over: tuple[str, ...],
     zipped: tuple[str, ...],
     let: tuple[str, ...],
     where: str | None,
+    calibration: Path | None,
     uncertainty: str | None,
-    no_cache: bool,
-    jobs: int | None,
     **given: Any,
 ) -> None:
     """Measure over any settings, each with each, and print one table.
@@ -80,62 +75,77 @@ def command(
     """
     from hcasim.study.sweep.sweep import ENDING, read_study, sweep
 
-    wanted = Wanted.take(given)
-    faults = [*wanted.faults()]
+    wanted, faults = Wanted(given), list[str]()
     facets = {name: given.pop(name) for name in ("x", "y", "series", "columns", "rows")}
     if wanted.plot is None:
         drawn = "says how to draw; allowed: with --plot"
         faults += [f"--{name}: {drawn}" for name in facets if facets[name]]
     chosen = read_experiment(given, faults)
-    overrides = chosen.pop("overrides")
-    for name in ("testbed", "ranks", "ppn"):
-        if given[name] is not None:
-            chosen[name] = given[name]
+    names = ("testbed", "ranks", "ppn")
+    chosen |= {name: given[name] for name in names if given[name] is not None}
     more = read_pairs("--over", over, faults, "NAME=VALUES")
     faults += [f"--over: found {name} also as --{name}" for name in more if name in chosen]
     lets = read_pairs("--let", let, faults, "NAME=EXPRESSION")
-    groups = [[part.strip() for part in one.split(",")] for one in zipped]
-    read: list[tuple[str, Path]] = []
     study: dict[str, Any] = {}
     if workload.endswith(ENDING):
-        from hcasim.catalog import CatalogError
-
-        read.append(("the study", Path(workload)))
         try:
             study = read_study(Path(workload))
         except CatalogError as error:
             faults += error.faults
     else:
         chosen["workload"] = workload
-    if not faults and "testbed" not in {**study, **chosen, **more}:
+    overrides = {**study.pop("overrides", {}), **chosen.pop("overrides")}
+    for name, values in more.items():
+        (overrides if "." in name else chosen)[name] = values
+    asked = {**study, **chosen}
+    if not faults and "testbed" not in asked:
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
-    faults += output_faults(wanted.outputs(), read)
-    refuse(*faults)
-    merged = {**study, **chosen, **{name: one for name, one in more.items() if "." not in name}}
-    paths = {name: one for name, one in more.items() if "." in name}
+    if calibration is not None and not faults:
+        overrides = {**_fitted(calibration, asked, overrides, faults), **overrides}
+        if samples:
+            faults.append("--uncertainty: found with --calibration; allowed: one of them, or bench")
+    refuse(*faults, *wanted.faults())
+    asked["let"] = {**asked.get("let", {}), **lets}
+    groups = ([part.strip() for part in one.split(",")] for one in zipped)
+    asked["zipped"] = [*asked.get("zipped", ()), *groups]
+    if where is not None:
+        asked["where"] = where
     with progress_bar("Simulating") as progress:
         found = sweep(
-            merged.pop("workload", ""),
-            merged.pop("testbed", ()),
-            overrides={**merged.pop("overrides", {}), **overrides, **paths} or None,
-            zipped=[*merged.pop("zipped", ()), *groups],
-            let={**merged.pop("let", {}), **lets},
-            where=where if where is not None else merged.pop("where", None),
+            asked.pop("workload", ""),
+            asked.pop("testbed", ()),
+            overrides=overrides or None,
             uncertainty=samples,
-            jobs=jobs,
+            jobs=given["jobs"],
             progress=progress,
-            cache=not no_cache,
-            **{name: one for name, one in merged.items() if name != "where"},
+            cache=not given["no_cache"],
+            **asked,
         )
-    wanted.deliver(found, lambda: _show(found), lambda: found.plot(**facets))
-    if samples:
-        tell_bands(found.samples, samples, len(found.drawn))
+    wanted.deliver(found, draw=lambda: found.plot(**facets))
+    tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:
         note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
 
 
-def _show(found: Sweep) -> None:
-    head, *lines = found.lines()
-    print_table(found.title, head, lines, right=head)
-    print_notes(found.notes)
+def _fitted(
+    file: Path, asked: dict[str, Any], overrides: dict[str, Any], faults: list[str]
+) -> dict[str, str]:
+    """Return the values of a calibration; what is asked for takes on its MTU and missing switch."""
+    names = ("workload", "testbed", "adapter", "host", "stack")
+    given = {name: asked.get(name) for name in (*names, "mtu")}
+    several = [one for one in names if "," in (given[one] or "") or isinstance(given[one], list)]
+    if several:
+        found = f"found with several of {', '.join(several)}"
+        faults.append(f"--calibration: {found}; allowed: one workload on one machine")
+        return {}
+    given["settings"] = [f"{path}=" for path in overrides]
+    given["no_switch"] = False if "switch" in asked else None
+    known, more = read_known(file, given)
+    base, _ = calibrated(known, None, given, more)
+    faults += more
+    if given["mtu"] is not None:
+        asked["mtu"] = given["mtu"]
+    if given["no_switch"]:
+        asked["switch"] = False
+    return base

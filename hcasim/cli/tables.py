@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from hcasim.cli.output import WIDE, print_notes
+from hcasim.ground.text import plain_table, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-WIDE = "hcasim.wide"
-"""What `click.Context.meta` says: whether tables are printed in one piece on a terminal, too."""
+    from hcasim.runs.table import Table
+
 _STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
 _PROSE = 20
 """A column of text whose cells are longer, and have blanks, may take several lines."""
@@ -47,18 +50,23 @@ def print_table(
         aside: columns that are the first to go to a further table.
         below: whether an empty line comes first.
     """
-    from hcasim.ground.text import plain_table, printable
-
     if below:
         click.echo()
-    columns, right, aside = ([printable(one) for one in names] for names in (columns, right, aside))
+    columns, right, aside = ([*map(printable, names)] for names in (columns, right, aside))
     context = click.get_current_context(silent=True)
     wide = context is not None and context.meta.get(WIDE, False)
     if sys.stdout.isatty() and not wide:
-        shown = [[printable(cell) for cell in row] for row in rows]
-        _print_drawn(printable(title), columns, shown, right, aside)
+        cells = [[*map(printable, column)] for column in zip(columns, *rows, strict=True)]
+        _print_drawn(printable(title), cells, right, aside)
     else:
         click.echo(plain_table(title, columns, rows, right), nl=False)
+
+
+def print_result(found: Table, title: str = "", *, below: bool = False) -> None:
+    """Print the lines of a result and its notes; its title is its own unless another is given."""
+    head, *lines = found.lines()
+    print_table(title or found.title, head, lines, right=head, below=below)
+    print_notes(getattr(found, "notes", ()))
 
 
 def word(value: object) -> str:
@@ -69,22 +77,18 @@ def word(value: object) -> str:
 
 
 def _print_drawn(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Collection[str],
-    aside: Collection[str],
+    title: str, cells: Sequence[Sequence[str]], right: Collection[str], aside: Collection[str]
 ) -> None:
+    """Draw a table, given by its columns, whose first cells are their names."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    cells = [[name, *(row[n] for row in rows)] for n, name in enumerate(columns)]
     natural = [max(map(cell_len, column)) for column in cells]
     least = list(natural)
     for n, column in enumerate(cells):
-        if columns[n] not in right and natural[n] > _PROSE and any(" " in one for one in column):
+        if column[0] not in right and natural[n] > _PROSE and any(" " in one for one in column):
             words = max(cell_len(word) for one in column for word in one.split())
             least[n] = min(natural[n], max(_LINE, words))
     width = console.width - 1
@@ -93,17 +97,16 @@ def _print_drawn(
     least[0] = min(least[0], max(width // 2, room))
     least[1:] = [min(one, width - _GAP - least[0]) for one in least[1:]]
     fits = _span(least) <= width
-    order = sorted(range(len(columns)), key=lambda n: not fits and columns[n] in aside)
+    order = sorted(range(len(cells)), key=lambda n: not fits and cells[n][0] in aside)
     if title:
         console.print(Text(title, style="bold"))
     for number, block in enumerate(_blocks(order, least, width)):
         if number:
             console.print()
-        widths = _shared([natural[n] for n in block], [least[n] for n in block], width)
-        _draw(console, [cells[n] for n in block], widths, [columns[n] in right for n in block])
+        _draw(console, block, cells, _shared(block, natural, least, width), right)
 
 
-def _span(widths: Sequence[int]) -> int:
+def _span(widths: Collection[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
@@ -119,36 +122,37 @@ def _blocks(order: Sequence[int], least: Sequence[int], width: int) -> Iterator[
     yield block
 
 
-def _shared(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+def _shared(
+    block: Sequence[int], natural: Sequence[int], least: Sequence[int], width: int
+) -> dict[int, int]:
     """Return the widths of columns: the longest line that all may have, and no more than needed."""
-    line = max(natural)
-    while True:
-        widths = [max(low, min(wish, line)) for wish, low in zip(natural, least, strict=True)]
-        if _span(widths) <= width or widths == list(least):
-            return widths
-        line -= 1
+    for line in range(max(natural), -1, -1):
+        widths = {n: max(least[n], min(natural[n], line)) for n in block}
+        if _span(widths.values()) <= width:
+            break
+    return widths
 
 
 def _draw(
-    console: Console, cells: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
+    console: Console,
+    block: Sequence[int],
+    cells: Sequence[Sequence[str]],
+    widths: Mapping[int, int],
+    right: Collection[str],
 ) -> None:
-    from rich import box
-    from rich.table import Table
+    from rich import box, table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for column, width, to_the_right in zip(cells, widths, right, strict=True):
-        table.add_column(
-            Text(column[0]),
-            justify="right" if to_the_right else "left",
-            width=width,
-            overflow="fold",
-        )
-    for row in zip(*(column[1:] for column in cells), strict=True):
-        parts = (_in_parts(cell, width) for cell, width in zip(row, widths, strict=True))
+    drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for n in block:
+        name = cells[n][0]
+        justify: Any = "right" if name in right else "left"
+        drawn.add_column(Text(name), justify=justify, width=widths[n], overflow="fold")
+    for row in zip(*(cells[n][1:] for n in block), strict=True):
+        parts = (_in_parts(cell, widths[n]) for cell, n in zip(row, block, strict=True))
         styles = (_STYLES.get(cell, "") for cell in row)
-        table.add_row(*(Text(part, style=style) for part, style in zip(parts, styles, strict=True)))
-    console.print(table)
+        drawn.add_row(*map(Text, parts, styles))
+    console.print(drawn)
 
 
 def _in_parts(cell: str, width: int) -> str:

@@ -4,182 +4,128 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from hcasim.cli.command import options
+from hcasim.cli.command import option, options
 from hcasim.cli.naming import FILE
 from hcasim.cli.output import note
 from hcasim.cli.outputs import Output
 
 if TYPE_CHECKING:
-    from hcasim.engine import Simulator
-    from hcasim.study.capture.capture import Tap
-    from hcasim.study.timeline.tracks import Choice
+    from hcasim.engine import EventStream, Simulator
 
 Listen = Callable[["Simulator"], None]
 
-
 trace_options = options(
-    click.option(
+    option(
         "--trace",
-        type=FILE,
-        help="Also write what each block does: .json or .json.gz as a timeline that Perfetto "
+        "Also write what each block does: .json or .json.gz as a timeline that Perfetto "
         "opens, others as a line for each event; one point only.",
-    ),
-    click.option(
-        "--trace-time",
-        metavar="BEGIN..END",
-        help="Only this part in a timeline, such as 10us..50us.",
-    ),
-    click.option(
-        "--trace-node",
-        metavar="N,N",
-        help="Only these nodes in a timeline (default: all, and the switches).",
-    ),
-    click.option(
-        "--pcap",
         type=FILE,
-        help="Also write the packets of a link as Wireshark reads them: .pcap, .pcap.gz.",
     ),
-    click.option(
-        "--pcap-link", metavar="NODE[:PORT]", help="Whose link --pcap is of (default: 0:1)."
+    option("--trace-time BEGIN..END", "Only this part in a timeline, such as 10us..50us."),
+    option("--trace-node N,N", "Only these nodes in a timeline (default: all, and the switches)."),
+    option(
+        "--pcap",
+        "Also write the packets of a link as Wireshark reads them: .pcap, .pcap.gz.",
+        type=FILE,
     ),
-    click.option(
-        "--pcap-snaplen",
-        metavar="BYTES",
-        help="Of each packet (default: all); Wireshark calls data malformed that is cut.",
+    option("--pcap-link NODE[:PORT]", "Whose link --pcap is of (default: 0:1)."),
+    option(
+        "--pcap-snaplen BYTES",
+        "Of each packet (default: all); Wireshark calls data malformed that is cut.",
     ),
 )
 """Give a command the options of what is recorded of a run."""
 
 
-@dataclass(frozen=True)
 class Tracing:
-    """What is to be recorded of a run.
+    """What is to be recorded of a run: taken from the arguments that `trace_options` gave.
 
     Parameters:
-        trace: file of a timeline or of lines.
-        trace_time: part of a timeline.
-        trace_node: nodes of it.
-        pcap: file of packets.
-        pcap_link: node and port whose they are.
-        pcap_snaplen: bytes of each.
+        given: the arguments, from which its own are removed.
+
+    Attributes:
+        faults: what is wrong with them.
+        wanted: options that ask for a file.
+        outputs: their files.
     """
 
-    trace: Path | None
-    trace_time: str | None
-    trace_node: str | None
-    pcap: Path | None
-    pcap_link: str | None
-    pcap_snaplen: str | None
-
-    @classmethod
-    def take(cls, given: dict[str, Any]) -> Tracing:
-        """Take its options out of those of a command."""
-        return cls(**{one.name: given.pop(one.name) for one in fields(cls)})
-
-    @property
-    def wanted(self) -> list[str]:
-        """Options that ask for a file."""
-        files = {"--trace": self.trace, "--pcap": self.pcap}
-        return [option for option, file in files.items() if file is not None]
-
-    def outputs(self) -> list[Output]:
-        """Its files."""
-        from hcasim.study.capture.capture import ENDINGS
-
-        return [Output("--trace", self.trace), Output("--pcap", self.pcap, ENDINGS)]
-
-    def faults(self) -> list[str]:
-        """Say what is wrong with its options."""
-        from hcasim.study.timeline.recording import ENDINGS, is_timeline
-
-        faults: list[str] = []
-        self._choice(faults)
-        self._tap(faults)
-        given = {
-            f"--{name.replace('_', '-')}" for name, one in vars(self).items() if one is not None
-        }
-        for option in ("--pcap-link", "--pcap-snaplen"):
-            if option in given and self.pcap is None:
-                faults.append(f"{option}: says more of --pcap FILE, which is missing")
-        if self.trace is not None and not is_timeline(self.trace):
-            name, allowed = self.trace.name, f"{' or '.join(ENDINGS)} for a timeline"
-            if f"{ENDINGS[0]}." in name.lower():
-                faults.append(f"--trace: found {name!r}; allowed: {allowed}, others for lines")
-        for option in ("--trace-time", "--trace-node"):
-            if option in given and (self.trace is None or not is_timeline(self.trace)):
-                faults.append(f"{option}: chooses a part of a timeline, --trace FILE{ENDINGS[0]}")
-        return faults
-
-    def _choice(self, faults: list[str]) -> Choice:
-        from hcasim.study.timeline.recording import read_choice
-
-        names = "--trace-time", "--trace-node"
-        return read_choice(self.trace_time, self.trace_node, None, faults, names)
-
-    def _tap(self, faults: list[str]) -> Tap:
+    def __init__(self, given: dict[str, Any]) -> None:
+        from hcasim.study.capture.capture import ENDINGS as CAPTURES
         from hcasim.study.capture.capture import read_tap
+        from hcasim.study.timeline.recording import ENDINGS, is_timeline, read_choice
 
-        return read_tap(self.pcap_link, self.pcap_snaplen, faults)
+        part = {f"--trace-{one}": given.pop(f"trace_{one}") for one in ("time", "node")}
+        tap = {f"--pcap-{one}": given.pop(f"pcap_{one}") for one in ("link", "snaplen")}
+        self._trace: Path | None = given.pop("trace")
+        self._pcap: Path | None = given.pop("pcap")
+        files = {"--trace": self._trace, "--pcap": self._pcap}
+        self.wanted = [option for option, file in files.items() if file is not None]
+        self.outputs = [Output("--trace", self._trace), Output("--pcap", self._pcap, CAPTURES)]
+        self.faults: list[str] = []
+        time, node = part.values()
+        self._choice = read_choice(time, node, None, self.faults, ("--trace-time", "--trace-node"))
+        link, kept = tap.values()
+        self._tap = read_tap(link, kept, self.faults)
+        self._is_timeline = self._trace is not None and is_timeline(self._trace)
+        if self._pcap is None:
+            missing = "says more of --pcap FILE, which is missing"
+            self.faults += [f"{one}: {missing}" for one, text in tap.items() if text is not None]
+        if self._is_timeline:
+            return
+        if self._trace is not None and f"{ENDINGS[0]}." in self._trace.name.lower():
+            allowed = f"{' or '.join(ENDINGS)} for a timeline, others for lines"
+            self.faults.append(f"--trace: found {self._trace.name!r}; allowed: {allowed}")
+        what = f"chooses a part of a timeline, --trace FILE{ENDINGS[0]}"
+        self.faults += [f"{one}: {what}" for one, text in part.items() if text is not None]
 
     @contextmanager
-    def listening(self, run: str) -> Iterator[Listen]:
-        """Record what runs inside.
+    def listening(self, run: str) -> Iterator[Listen | None]:
+        """Record what runs inside, and say how much that was.
 
         Parameters:
             run: what that is, in words.
 
         Yields:
-            What is to be given the simulator before anything happens.
+            What is to be given the simulator before anything happens; None if nothing is wanted.
         """
-        from hcasim.study.timeline.recording import is_timeline
+        from hcasim.study.capture.capture import captured
+        from hcasim.study.timeline.recording import recorded
 
+        told: list[Callable[[], str]] = []
+        follows: list[Listen] = []
         with ExitStack() as files:
-            listens: list[Listen] = []
-            if self.trace is not None:
-                timeline = is_timeline(self.trace)
-                choice = self._choice([])
-                file = _timeline(self.trace, choice, run) if timeline else _lines(self.trace)
-                listens.append(files.enter_context(file))
-            if self.pcap is not None:
-                listens.append(files.enter_context(_packets(self.pcap, self._tap([]))))
+            if self._trace is not None and self._is_timeline:
+                timeline = files.enter_context(recorded(self._trace, self._choice, run))
+                follows.append(timeline.follow)
+                told.append(lambda: f"{timeline.records} records to {self._trace}")
+            elif self._trace is not None:
+                events = files.enter_context(_lines(self._trace))
+                follows.append(events.follow)
+                told.append(lambda: f"{events.written} events to {self._trace}")
+            if self._pcap is not None:
+                capture = files.enter_context(captured(self._pcap, self._tap))
+                follows.append(capture.follow)
+                told.append(lambda: f"{capture.packets} packets to {self._pcap}")
 
             def listen(sim: Simulator) -> None:
-                for one in listens:
-                    one(sim)
+                for follow in follows:
+                    follow(sim)
 
-            yield listen
+            yield listen if follows else None
+        for text in told:
+            note(f"Wrote {text()}")
+        if self._is_timeline and timeline.sim.now < self._choice.begin_ps:
+            from hcasim.ground.units import format_time
 
-
-@contextmanager
-def _packets(file: Path, tap: Tap) -> Iterator[Listen]:
-    from hcasim.study.capture.capture import captured
-
-    with captured(file, tap) as capture:
-        yield capture.follow
-    note(f"Wrote {capture.packets} packets to {file}")
+            end = format_time(timeline.sim.now)
+            note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
 
 
 @contextmanager
-def _timeline(file: Path, choice: Choice, run: str) -> Iterator[Listen]:
-    from hcasim.ground.units import format_time
-    from hcasim.study.timeline.recording import recorded
-
-    with recorded(file, choice, run) as timeline:
-        yield timeline.follow
-    note(f"Wrote {timeline.records} records to {file}")
-    if timeline.sim.now < choice.begin_ps:
-        end = format_time(timeline.sim.now)
-        note(f"The timeline is empty: the run ended at {end}, before --trace-time begins")
-
-
-@contextmanager
-def _lines(file: Path) -> Iterator[Listen]:
+def _lines(file: Path) -> Iterator[EventStream]:
     """Write a line for each event of the blocks."""
     from hcasim.engine import EventStream
     from hcasim.ground.writing import written_atomically
@@ -187,6 +133,5 @@ def _lines(file: Path) -> Iterator[Listen]:
     with written_atomically(file) as out:
         out.write(b"time_ps\tblock\tevent\toperation\tdetails\n")
         events = EventStream(lambda line: out.write(line.encode()))
-        yield events.follow
+        yield events
         events.finish()
-    note(f"Wrote {events.written} events to {file}")

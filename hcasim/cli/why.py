@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hcasim.cli.command import option
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, progress_bar
-from hcasim.cli.outputs import output_faults
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
@@ -23,33 +23,20 @@ if TYPE_CHECKING:
 @click.argument("b", metavar="B")
 @click.argument("workload", type=Workload())
 @side_options
-@click.option(
-    "--quantity",
-    metavar="FIELD",
-    help="Explain this of what the workload measures (default: its first).",
-)
-@click.option(
-    "--top",
-    metavar="N",
+@option("--quantity FIELD", "Explain this of what the workload measures (default: its first).")
+@option(
+    "--top N",
+    "So many causes get a share of their own (default: 7); each more takes twice as long.",
     type=click.IntRange(1, 11),
     default=7,
-    help="So many causes get a share of their own (default: 7); each more takes twice as long.",
 )
-@click.option(
+@option(
     "--group",
+    "Causes by part: the adapter, the host and so on, as a whole where both have another.",
     metavar="part",
-    help="Causes by part: the adapter, the host and so on, as a whole where both have another.",
 )
 @result_options()
-def command(
-    a: str,
-    b: str,
-    workload: str,
-    quantity: str | None,
-    top: int,
-    group: str | None,
-    **given: Any,
-) -> None:
+def command(a: str, b: str, workload: str, **given: Any) -> None:
     """Say which parameters explain how two testbeds differ in a benchmark.
 
     Each parameter that differs is exchanged alone, in A and in B; those that do most are then
@@ -59,13 +46,11 @@ def command(
     """
     from hcasim.study.comparison.why import why
 
-    wanted = Wanted.take(given)
-    faults = [*wanted.faults()]
+    wanted, faults = Wanted(given), list[str]()
     asked = read_sides(given, faults)
-    faults += output_faults(wanted.outputs())
-    refuse(*faults)
+    refuse(*faults, *wanted.faults())
+    asked |= {name: given[name] for name in ("quantity", "top", "group")}
     with progress_bar("Simulating") as progress:
-        asked |= {"quantity": quantity, "top": top, "group": group}
         found = why(a, b, workload, progress=progress, **asked)
     wanted.deliver(found, lambda: _show(found))
 
@@ -91,7 +76,7 @@ def _print(answer: Answer) -> None:
     rows = []
     for one in answer.shares:
         percent = answer.percent(one)
-        values = [number(value) for value in (one.alone, one.last, one.share)]
+        values = map(number, (one.alone, one.last, one.share))
         said = "" if percent is None else f"{percent:.1f}"
         rows.append((one.cause, one.a, one.b, *values, said))
     ends = f"{number(answer.a)} to {number(answer.b, answer.unit)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from hcasim.catalog import CatalogError, nearest, one_of
@@ -86,6 +87,7 @@ def plan_all(
     scenarios: Iterable[Scenario],
     overrides: Mapping[str, Any] | None = None,
     needed: Callable[[Scenario], bool] = lambda _: True,
+    choices: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Plan]:
     """Plan scenarios; machines that they share are resolved once.
 
@@ -93,6 +95,7 @@ def plan_all(
         scenarios: what to plan.
         overrides: what-if settings by path; they must suit every adapter.
         needed: which scenarios must have no fault; faulty others are left out.
+        choices: of the machine by name, instead of the series' own.
 
     Raises:
         CatalogError: every fault of those that are needed.
@@ -101,7 +104,7 @@ def plan_all(
     faults: list[str] = []
     for scenario in scenarios:
         try:
-            plans.append(plan(scenario, overrides=overrides))
+            plans.append(plan(scenario, overrides=overrides, choices=choices))
         except CatalogError as error:
             faults += error.faults if needed(scenario) else ()
     refuse(*faults)
@@ -125,8 +128,9 @@ def plan(
     sizes: str | Sequence[int] | None = None,
     x: str | Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    choices: Mapping[str, Any] = MappingProxyType({}),
 ) -> Plan:
-    """Resolve what a scenario needs; the parameters are those of `replay`.
+    """Resolve what a scenario needs; the parameters are those of `plan_all` and of `replay`.
 
     Raises:
         CatalogError: every fault of the scenario and of the request.
@@ -148,8 +152,9 @@ def plan(
     for name in (one for one in names if one in known):
         workload, beside = scenario.workload_of(name), scenario.series[name].over
         try:
-            jobs = _points(scenario, name, workload, given, settings)
-            over = _points(scenario, name, beside, given, settings) if beside else ()
+            jobs = _points(scenario, name, workload, given, settings, choices)
+            found = beside and _points(scenario, name, beside, given, settings, choices)
+            over = found or ()
             lines.append(Line(scenario, name, jobs, over))
         except CatalogError as error:
             faults += error.faults
@@ -205,6 +210,7 @@ def _points(
     wanted: str,
     given: Mapping[str, tuple[int, ...]],
     overrides: Mapping[str, str],
+    choices: Mapping[str, Any],
 ) -> tuple[Point, ...]:
     """Return the points of a benchmark as a series measures them."""
     series = scenario.series[name]
@@ -223,7 +229,7 @@ def _points(
         stack=series.stack,
         mtu=None if "mtu" in overrides else scenario.options.mtu,
         overrides=overrides,
-    )
+    ).with_(**choices)
     machine = asked.machine()
     try:
         return tuple(Experiment(wanted, machine, chosen).benchmark())

@@ -196,6 +196,11 @@ def replay(
     x: str | Sequence[int] | None = None,
     testbed: str | PathLike[str] | None = None,
     adapter: str | PathLike[str] | None = None,
+    host: str | PathLike[str] | None = None,
+    stack: str | PathLike[str] | None = None,
+    firmware_mode: str | None = None,
+    mtu: str | int | None = None,
+    switch: str | bool | None = None,
     overrides: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     scheduler: str | PathLike[str] | None = None,
@@ -213,6 +218,7 @@ def replay(
             reuse, such as "1..512" for queue pairs.
         testbed: id or file of another one than the authors had.
         adapter: id or file of one that all series have instead of their own.
+        host, stack, firmware_mode, mtu, switch: of all series, as `hcasim.bench` takes them.
         overrides: what-if settings by path, such as {"adapter.bus.lanes": 1}; they must suit
             the adapter of each chosen series.
         jobs, scheduler, progress, cache, profile: as of `hcasim.bench`.
@@ -230,8 +236,11 @@ def replay(
     )
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(fspath(scenario))
-    scenario = scenario.moved(testbed, adapter)
-    chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides)
+    own = ("host", "stack", "firmware_mode", "mtu", "switch")
+    every = zip(own, (host, stack, firmware_mode, mtu, switch), strict=True)
+    choices = {name: one for name, one in every if one is not None}
+    scenario = scenario.moved(testbed, adapter, choices)
+    chosen = plan(scenario, series=series, sizes=sizes, x=x, overrides=overrides, choices=choices)
     with on_scheduler(scheduler):
         return replay_all([chosen], jobs, progress, cache, profile)[0]
 

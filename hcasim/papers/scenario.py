@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike, fspath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -253,10 +254,22 @@ class Scenario(Entry):
         return f"{self.paper}, {'' if self.figure[0].isalpha() else 'Figure '}{self.figure}"
 
     def moved(
-        self, testbed: str | PathLike[str] | None, adapter: str | PathLike[str] | None
+        self,
+        testbed: str | PathLike[str] | None,
+        adapter: str | PathLike[str] | None,
+        choices: Mapping[str, Any] = MappingProxyType({}),
     ) -> Scenario:
-        """Return the experiment on another testbed or with another adapter: for all series."""
-        instead = {"on": testbed, "with": adapter}
+        """Return the experiment as it would be elsewhere.
+
+        Parameters:
+            testbed: id or file instead of its own, for all series.
+            adapter: id or file instead of the series' own.
+            choices: what else of the machine is chosen, by name, which its title says.
+        """
+        told = {name.replace("_", " "): one for name, one in choices.items()}
+        if isinstance(switch := choices.get("switch"), bool):
+            told["switch"] = "of the testbed" if switch else "none"
+        instead = {"on": testbed, "with": adapter, **told}
         where = [f"{word} {name}" for word, name in instead.items() if name is not None]
         if not where:
             return self

@@ -70,6 +70,13 @@ def pages(site: Path) -> dict[Path, str]:
     return {file.resolve(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
 
 
+def test_each_option_stands_beside_the_commands_that_take_it() -> None:
+    (page,) = (text for name, text in program.pages() if name == "reference/commands/options")
+    for option, takes in (("--ranks", "app, sweep"), ("--testbed", "run, reproduce, app, bench, ")):
+        (line,) = (one for one in page.splitlines() if f"`{option}`" in one)
+        assert takes in re.sub(r"\[`(\w+)`\]\([^)]*\)", r"\1", line)
+
+
 def test_each_entry_point_and_result_is_there(pages: dict[Path, str]) -> None:
     whole = "".join(pages.values())
     for name in hc.__all__:

@@ -34,9 +34,11 @@ def pages() -> Iterator[tuple[str, str]]:
             "Commands",
             "`hcasim COMMAND --help` prints the same.",
             table(("command", "what it does"), rows),
-            contents(COMMANDS, hidden=True),
+            "[Options](/reference/commands/options.md) says which commands take which.",
+            contents([*COMMANDS, "options"], hidden=True),
         ),
     )
+    yield "reference/commands/options", _options()
     yield from _workloads()
     yield "reference/quantities", _quantities()
     yield "reference/python/index", _entry_points()
@@ -59,6 +61,29 @@ def _command(name: str) -> str:
         "## Options",
         table(("option", "meaning"), rows),
     )
+
+
+def _options() -> str:
+    """Say of each option which commands take it, those of most commands first."""
+    takers: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        command = app.get_command(click.Context(app), name)
+        assert command is not None
+        for one in command.params:
+            if isinstance(one, click.Option):
+                takers.setdefault(max(one.opts, key=len), []).append(name)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for option, names in takers.items():
+        groups.setdefault(tuple(names), []).append(option)
+    rows = [
+        (
+            " ".join(map(code, options)),
+            ", ".join(f"[`{one}`](/reference/commands/{one}.md)" for one in names),
+        )
+        for names, options in sorted(groups.items(), key=lambda group: -len(group[0]))
+    ]
+    told = "Each option, with the commands that take it."
+    return page("Options by command", told, table(("options", "commands"), rows))
 
 
 def _workloads() -> Iterator[tuple[str, str]]:

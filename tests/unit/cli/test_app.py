@@ -48,14 +48,6 @@ def test_tables_say_where_the_time_went(hcasim_: Hcasim, program: Path) -> None:
         assert words in output
 
 
-def test_files_are_written(hcasim_: Hcasim, program: Path, tmp_path: Path) -> None:
-    files = [tmp_path / f"out{ending}" for ending in (".json", ".csv", ".svg")]
-    for file in files:
-        option = "--plot" if file.suffix == ".svg" else "--output"
-        hcasim_("app", str(program), *MACHINE, "-n", "2", option, str(file))
-        assert file.stat().st_size > 100
-
-
 def test_what_happens_when_and_what_is_on_the_wire_are_written(
     hcasim_: Hcasim, program: Path, tmp_path: Path
 ) -> None:
@@ -88,11 +80,8 @@ def test_kernels_need_a_rate_of_computing(hcasim_: Hcasim) -> None:
         ("def main(comm):\n    comm.barrier()\n", "steps.py:1: found a function 'main' that is no"),
         ("def mein(comm):\n    yield\n", "did you mean 'mein'?"),
         ("def main(comm):\n    yield from comm.barrier()\n    1 / 0\n", "steps.py:3: ZeroDivision"),
-        ("import nothing_like_this\n", "steps.py:1: ModuleNotFoundError"),
         ("def main(comm:\n", "steps.py:1: SyntaxError"),
-        ("def main(comm, a, b):\n    yield\n", "cannot be called with"),
         ("raise SystemExit(3)\n", "it has ended itself (3)"),
-        ("class A(BaseException): pass\nraise A(1)\n", "steps.py:2: A: 1\n"),
         (
             "class A(Exception):\n    def __str__(self): 1 / 0\nraise A\n",
             "steps.py:3: A\n",
@@ -162,16 +151,12 @@ def test_a_trace_that_counts_operations_has_a_rate(hcasim_: Hcasim, tmp_path: Pa
     assert "rate: found '0 op/s'; allowed: 1 op/s to 1000000 Top/s" in fault
 
 
-@pytest.mark.parametrize("program", ["is.S", "one.goal", "steps.py", "allreduce"])
-def test_a_rate_is_refused_where_nothing_is_counted(
-    hcasim_: Hcasim, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("one.goal").write_text(SCHEDULE)
-    Path("steps.py").write_text(PROGRAM)
-    done = hcasim_("app", program, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
-    assert done.code == 2
-    assert f"rate: has no meaning for {program}; allowed: with a trace" in done.messages
+def test_a_rate_is_refused_where_nothing_is_counted(hcasim_: Hcasim, program: Path) -> None:
+    (program.parent / "one.goal").write_text(SCHEDULE)
+    for name in ("is.S", str(program.parent / "one.goal"), str(program), "allreduce"):
+        done = hcasim_("app", name, *MACHINE, "-n", "2", "--rate", "1 Gop/s")
+        assert done.code == 2
+        assert f"rate: has no meaning for {Path(name).name}; allowed: with a" in done.messages
 
 
 @pytest.mark.parametrize("text", [SCHEDULE, TRACE])

@@ -40,6 +40,11 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     by_hand = hcasim_("bench", "send_lat", *machine, *sets)
     (one,), (other,) = (json.loads(out.output)["rows"] for out in (calibrated, by_hand))
     assert one == other
+    sweep = ("sweep", "send_lat", *machine, "--calibration", "cal.toml")
+    (row,) = json.loads(hcasim_(*sweep).output)["rows"]
+    assert row["latency_us"] == one["latency_us"]
+    (fault,) = refused(hcasim_, *sweep, "--adapter", "mt25208,mt23108")
+    assert fault.startswith("--calibration: found with several of adapter; allowed: one workload")
     # What is set by hand goes before what was fitted.
     changed = hcasim_(
         *("bench", "send_lat", *machine, "--calibration", "cal.toml"),

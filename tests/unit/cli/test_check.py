@@ -60,7 +60,7 @@ def test_a_notebook_has_the_rows(trace: str) -> None:
         (("--size", "8"), "size: found beside a trace without workload; allowed: adapter, "),
         (("--within", "five"), "within: found 'five %'; allowed: a number"),
         (("--set", "adapter.bus.lanes=4"), "another machine; see also --allow-mismatch"),
-        (("-o", "lat.jsonl"), "--output lat.jsonl: found the same file as the measurement"),
+        (("-o", "lat.jsonl"), "--output lat.jsonl: found the same file as lat.jsonl, which is"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

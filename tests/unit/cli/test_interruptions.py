@@ -64,25 +64,17 @@ def slow(root: Path, tmp_path: Path, *words: str) -> Iterator["subprocess.Popen[
                 os.killpg(child.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.check)])
-def test_ctrl_c_ends_with_130_and_leaves_no_file(root: Path, tmp_path: Path, times: int) -> None:
-    words = ("reproduce", "liu2004", "--no-cache", "-o", str(tmp_path / "out"))
-    with slow(root, tmp_path, *words) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline().startswith("started")
-        for _ in range(times):
-            os.killpg(child.pid, signal.SIGINT)
-            time.sleep(0.05)
-        output, errors = child.communicate(timeout=300)
-    assert (child.returncode, errors.strip()) == (130, "Interrupted.")
-    assert output.replace("started", "").split() == []
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.check
-@pytest.mark.parametrize("group", [False, True], ids=["parent alone", "whole group"])
-def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
-    root: Path, tmp_path: Path, group: bool
+@pytest.mark.parametrize(
+    ("number", "code", "said", "group", "times"),
+    [
+        (signal.SIGINT, 130, "Interrupted.", True, 1),
+        pytest.param(signal.SIGINT, 130, "Interrupted.", True, 2, marks=pytest.mark.check),
+        pytest.param(signal.SIGTERM, 143, "Terminated.", False, 2, marks=pytest.mark.check),
+        pytest.param(signal.SIGTERM, 143, "Terminated.", True, 2, marks=pytest.mark.check),
+    ],
+)
+def test_a_signal_ends_with_its_code_and_leaves_neither_file_nor_worker(
+    root: Path, tmp_path: Path, number: int, code: int, said: str, group: bool, times: int
 ) -> None:
     words = ("reproduce", "liu2004", "--no-cache", "-j", "2", "-o", str(tmp_path / "out"))
     with slow(root, tmp_path, *words) as child:
@@ -93,15 +85,13 @@ def test_termination_ends_with_143_and_leaves_neither_file_nor_worker(
             line = child.stdout.readline()
             assert line
             seen += line
-        for _ in range(2):
-            if group:
-                os.killpg(child.pid, signal.SIGTERM)
-            else:
-                child.terminate()
-            time.sleep(0.01)
-        _, errors = child.communicate(timeout=300)
+        for _ in range(times):
+            (os.killpg if group else os.kill)(child.pid, number)
+            time.sleep(0.02)
+        output, errors = child.communicate(timeout=300)
         wait_for_end(child.pid)
-    assert (child.returncode, errors.strip()) == (143, "Terminated.")
+    assert (child.returncode, errors.strip()) == (code, said)
+    assert output.replace("started", "").split() == []
     assert list((tmp_path / "out").iterdir()) == []
 
 

@@ -75,15 +75,6 @@ def test_each_workload_runs_over_iwarp(hcasim_: Hcasim, workload: str) -> None:
     assert f"{workload} on {iwarp.TESTBED}, {iwarp.ADAPTER}" in found.output
 
 
-def test_markers_lengthen_a_message_by_what_they_weigh(hcasim_: Hcasim) -> None:
-    def latency(*words: str) -> float:
-        output = hcasim_("bench", "write_lat", *BED, "--size", "8", *words).output
-        return float(output.split()[-1])
-
-    assert latency("--set", "adapter.protocol.markers=true") >= latency()
-    assert latency("--set", "link.gigabits=1") > latency() + 0.5
-
-
 def test_show_prints_the_protocol_and_the_link(hcasim_: Hcasim) -> None:
     output = hcasim_("show", iwarp.TESTBED).output
     for path in ("adapter.protocol.markers", "adapter.protocol.timestamps", "link.gigabits"):

@@ -68,24 +68,14 @@ def test_what_cannot_be_known_completes_to_nothing(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_a_script(
+def test_each_shell_gets_a_script_and_no_other(
     hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, shell: str
 ) -> None:
     monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_source")
-    found = hcasim_()
-    assert found.code == 0
-    assert f"_HCASIM_COMPLETE={shell}_complete" in found.output
-
-
-@pytest.mark.parametrize("asked", ["bogus", "tcsh_source", "bash_nothing"])
-def test_what_no_shell_asks_for_is_bad_input_and_no_missed_claim(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, asked: str
-) -> None:
-    monkeypatch.setenv("_HCASIM_COMPLETE", asked)
+    assert f"_HCASIM_COMPLETE={shell}_complete" in hcasim_().output
+    monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_nothing")
     (fault,) = hcasim_().faults
-    assert fault == (
-        f"_HCASIM_COMPLETE: found {asked!r}; allowed: bash_source, zsh_source or fish_source"
-    )
+    assert fault.endswith("_nothing'; allowed: bash_source, zsh_source or fish_source")
 
 
 def test_a_missing_testbed_is_answered_with_those_there_are(hcasim_: Hcasim) -> None:
@@ -110,10 +100,8 @@ def test_programs_and_letters_of_perftest_are_understood(hcasim_: Hcasim) -> Non
     ("words", "line"),
     [
         (("-I", "64"), "perftest's -I is --inline"),
-        (("-I",), "perftest's -I is --inline"),
         (("-m", "0:4M"), "perftest's -m is --mtu; OSU's -m MIN:MAX is --size MIN..MAX"),
         (("-a",), "perftest's -a is --size 2..8M"),
-        (("--all",), "perftest's --all is --size 2..8M"),
         (("-b",), "perftest's -b is a benchmark of its own: write_bibw, "),
         (("-d", "mlx5_0"), "perftest's -d is --adapter"),
         (("--duration=10",), "perftest's --duration is --iters"),
@@ -138,10 +126,6 @@ def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
         ("ib_write_bw", "64K", "5000"),
         ("netpipe", "NetPIPE's sizes", "100"),
         ("osu_latency", "8; all of the tool's: 0..4M", "10000"),
-        ("osu_mbw_mr", "64K; all of the tool's: 1..4M", "100"),
-        ("osu_bcast", "1K; all of the tool's: 1..1M", "100"),
-        ("osu_allreduce", "1K; all of the tool's: 4..1M", "100"),
-        ("imb_allreduce", "1K; all of the tool's: 0..4M", "100"),
         ("hotspot_send", "64K", "100"),
     ):
         text = re.sub(r"\s+", " ", hcasim_("bench", name, "-h").output)

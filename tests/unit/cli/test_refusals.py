@@ -122,7 +122,7 @@ REFUSED = {
         ("--format perftest", "--profile: found with format perftest; allowed: text or json"),
     ],
     "run rashti2007/fig4 --profile": [
-        ("--csv", "--profile: found with --format csv; allowed: with text or json"),
+        ("--csv", "--profile: found with format csv; allowed: text or json"),
     ],
     "import missing.txt": [
         ("--nodes 0", "--nodes: found '0'; allowed: a whole number from 1"),
@@ -157,6 +157,18 @@ REFUSED = {
         ("experts mixtral-8x7b rate=inf group=3", "group: found 3; allowed: a group of 1, 2, 4"),
         ("experts mixtral-8x7b rate=inf skew=1", "skew: found without seed"),
         ("experts mixtral-8x7b rate=inf seed=1 skew=-1", "skew: found '-1'; allowed: 0 to 10"),
+    ],
+    "run": [
+        ("liu2004/fig03 --plot fig.gif", "--plot: found 'fig.gif'; allowed endings: .png"),
+        ("liu2004/fig03 --plot /nowhere/fig.png", "there is no folder /nowhere"),
+        ("liu2004 --plot fig.png", "--plot: found 'fig.png' for several scenarios"),
+        ("liu2004/fig03 --csv --json", "--csv: contradicts --json"),
+        ("liu2004/fig03 --set adapter.bus", "--set: found 'adapter.bus'; allowed: PATH="),
+        ("liu2004/fig03 --set adapter.bus=mt2310", "did you mean 'mt23108'?"),
+    ],
+    "reproduce liu2004/fig03": [
+        ("-o x.png", "--output: found 'x.png'; allowed endings: .txt, .json"),
+        ("--csv --profile", "--profile: found with format csv; allowed: text or json"),
     ],
     f"app {LIU}": [
         ("is.Z -n 2", "is: class: found 'Z'"),

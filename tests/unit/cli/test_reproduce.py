@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+import hcasim as hc
+from hcasim.papers.verdict import judge
+
 Hcasim = Callable[..., Any]
 
 pytestmark = pytest.mark.usefixtures("invented")
@@ -23,32 +26,12 @@ def test_a_missed_claim_gives_exit_code_one_and_an_explanation(hcasim_: Hcasim) 
 
 
 def test_met_claims_give_exit_code_zero(hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hcasim.papers.report.judge", lambda claim, *_: passing(claim.id))
-    assert hcasim_("reproduce", "liu2004/fig02", "-j", "1").code == 0
-
-
-def passing(identifier: str) -> Any:
-    from hcasim.papers.verdict import Verdict
-
-    return Verdict(
-        id=identifier,
-        scenario="liu2004/fig02",
-        section="I",
-        system="a machine",
-        statement="a statement",
-        quantity="latency",
-        kind="value",
-        published=4.0,
-        unit="us",
-        relation="=",
-        simulated=4.0,
-        error=0.0,
-        tolerance=0.05,
-        role="predicted",
-        first=identifier,
-        status="pass",
-        note="",
+    judged = {"status": "pass", "note": ""}
+    monkeypatch.setattr(
+        "hcasim.papers.report.judge",
+        lambda claim, *more: judge(claim, *more).model_copy(update=judged),
     )
+    assert hcasim_("reproduce", "liu2004/fig02", "-j", "1").code == 0
 
 
 def test_json_is_all_that_is_printed(hcasim_: Hcasim) -> None:
@@ -116,16 +99,13 @@ def test_a_folder_in_the_place_of_a_result_is_found_before_anything_is_simulated
 
 
 @pytest.mark.parametrize("command", ["reproduce", "run"])
-def test_a_wrong_request_makes_no_folder(hcasim_: Hcasim, tmp_path: Path, command: str) -> None:
-    assert hcasim_(command, "liu2004/fig3", "-o", str(tmp_path / "out")).code == 2
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("command", ["reproduce", "run"])
-def test_an_unknown_scenario_is_answered_with_the_nearest(hcasim_: Hcasim, command: str) -> None:
-    faults = hcasim_(command, "liu2004/fig3", "liu2005").faults
+def test_an_unknown_scenario_is_answered_with_the_nearest_and_makes_no_folder(
+    hcasim_: Hcasim, tmp_path: Path, command: str
+) -> None:
+    faults = hcasim_(command, "liu2004/fig3", "liu2005", "-o", str(tmp_path / "out")).faults
     assert len(faults) == 2
     assert "did you mean 'liu2004/fig03'?" in faults[0]
+    assert not (tmp_path / "out").exists()
 
 
 def test_run_prints_the_curves_side_by_side(hcasim_: Hcasim) -> None:
@@ -146,6 +126,27 @@ def test_run_prints_csv_and_json_for_programs(hcasim_: Hcasim) -> None:
     assert len(data["scenarios"][0]["series"][0]["rows"]) == 11
 
 
+@pytest.mark.parametrize(
+    ("words", "settings", "what"),
+    [
+        (("--host", "opteron-8131"), {"host": "opteron-8131"}, "host opteron-8131"),
+        (("--mtu", "512"), {"mtu": 512}, "mtu 512"),
+        (("--no-switch",), {"switch": False}, "switch none"),
+        (("--stack", "thca", "--switch"), {"stack": "thca", "switch": True}, "stack thca"),
+    ],
+)
+def test_run_takes_the_choices_of_a_machine_and_says_so(
+    hcasim_: Hcasim, words: tuple[str, ...], settings: dict[str, Any], what: str
+) -> None:
+    found = json.loads(hcasim_("run", "liu2004/fig05", *words, "-j", "1", "--json").output)
+    assert f" ({what}" in found["title"]
+    kept = {"switch": "infiniscale"} if settings.get("switch") else {}
+    assert {**settings, **kept}.items() <= found["series"][0]["options"].items()
+    assert hc.run("liu2004/fig05", jobs=1, **settings).to_dict()["series"] == found["series"]
+    usage = hcasim_("reproduce", "liu2004/fig05", *words)
+    assert (usage.code, "`hcasim run` has it" in usage.messages) == (2, True)
+
+
 def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
     words = ("run", "liu2004/fig03", "-j", "1", "--set", "adapter.bus=mt23108")
     heading, _, *rows = hcasim_(*words).output.splitlines()
@@ -157,33 +158,10 @@ def test_run_shows_another_machine_and_says_so(hcasim_: Hcasim) -> None:
     assert {series["adapter"] for series in one["series"]} == {"mt23108", "mt25208"}
 
 
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
-def test_run_draws_one_figure(hcasim_: Hcasim, tmp_path: Path, form: str) -> None:
-    file = tmp_path / f"fig03.{form}"
-    found = hcasim_("run", "liu2004/fig03", "-j", "1", "--plot", str(file))
-    assert found.messages == f"Wrote {file}\n"
-    assert file.stat().st_size > 1000
-
-
 def test_run_writes_figures_and_data(hcasim_: Hcasim, tmp_path: Path) -> None:
-    hcasim_("run", "liu2004/fig03", "-j", "1", "-o", str(tmp_path))
-    names = sorted(path.name for path in tmp_path.iterdir())
+    folder, file = tmp_path / "out", tmp_path / "fig03.pdf"
+    found = hcasim_("run", "liu2004/fig03", "-j", "1", "-o", str(folder), "--plot", str(file))
+    assert found.messages == f"Wrote 1 scenario into {folder}\nWrote {file}\n"
+    names = sorted(path.name for path in folder.iterdir())
     assert names == [f"liu2004-fig03.{form}" for form in ("csv", "json", "png", "svg")]
-
-
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        (("liu2004/fig03", "--plot", "fig.gif"), "--plot: found 'fig.gif'; allowed endings: .png"),
-        (("liu2004/fig03", "--plot", "/nowhere/fig.png"), "there is no folder /nowhere"),
-        (("liu2004", "--plot", "fig.png"), "--plot: found 'fig.png' for several scenarios"),
-        (("liu2004/fig03", "--csv", "--json"), "--csv: contradicts --json"),
-        (("liu2004/fig03", "--set", "adapter.bus"), "--set: found 'adapter.bus'; allowed: PATH="),
-        (("liu2004/fig03", "--set", "adapter.bus=mt2310"), "did you mean 'mt23108'?"),
-    ],
-)
-def test_run_refuses_before_it_simulates(
-    hcasim_: Hcasim, words: tuple[str, ...], fault: str
-) -> None:
-    (found,) = hcasim_("run", *words).faults
-    assert fault in found
+    assert file.read_bytes().startswith(b"%PDF")

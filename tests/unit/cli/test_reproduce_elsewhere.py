@@ -60,19 +60,6 @@ def test_what_the_claims_of_others_compare_is_on_the_same_machine(
     assert [one.scenario.id for one in report.replays] == ["liu2004/fig03"]
 
 
-@pytest.mark.check
-def test_what_was_simulated_of_the_authors_machine_does_not_stand_for_another(
-    simulated: Simulated, lab: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HCASIM_CACHE", "cache")
-    counts = []
-    for testbed in (None, lab, None, lab):
-        hc.reproduce("liu2004/fig05", testbed=testbed, jobs=1)
-        counts.append(len(simulated()))
-    assert counts[1] == 2 * counts[0]
-    assert counts[1:] == counts[1:2] * 3
-
-
 def test_it_is_not_for_all_papers_and_must_suit_them(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("reproduce", "--adapter", "mt25208").faults
     assert fault.startswith("adapter: found without a name; allowed: with papers, ")

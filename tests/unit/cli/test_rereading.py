@@ -1,7 +1,6 @@
 """What bench prints as another tool is read back with all that it is of."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,44 +101,3 @@ def test_what_bench_prints_of_mpi_is_read_back_with_all_that_it_is_of(
             assert abs(number - row[field]) <= 0.00501, (field, number, row)
         # What counts is there, whatever follows from it.
         assert point["measured"][0]["quantity"] in known.fields[0]
-
-
-def test_what_osu_s_form_says_of_several_pairs_is_read(
-    hcasim_: Hcasim, reread: Reread, tmp_path: Path
-) -> None:
-    """osu_mbw_mr prints bandwidth and message rate, which have to fit together."""
-    words = ("osu_mbw_mr", "--testbed", "rashti2007", "--size", "8,1K", "--processes", "2")
-    words = (*words, "--window", "8", "--iters", "4", "--warmup", "1")
-    trace = reread("bench", *words, "--format", "osu")
-    assert (tmp_path / "printed").read_text().splitlines()[-3].split()[1:] == [
-        *("Size", "MB/s", "Messages/s"),
-    ]
-    rows = hcasim_("bench", *words, "--json").json["rows"]
-    for point, row in zip(trace["points"], rows, strict=True):
-        same = {"nodes": 2, "processes": 2, "window": 8, "mtu": 1500, "iters": 4, "warmup": 1}
-        assert point["options"] == {"size": row["size"], **same}
-        rate = point["measured"][1]
-        assert (rate["quantity"], rate["unit"]) == ("rate", "M/s")
-        assert rate["statistics"]["mean"] == pytest.approx(row["rate_Mps"], rel=1e-4)
-
-
-@pytest.mark.check
-def test_the_parameter_of_a_printed_bandwidth_comes_back(hcasim_: Hcasim, tmp_path: Path) -> None:
-    printed, trace, fit = (tmp_path / name for name in ("bw.txt", "bw.jsonl", "fit.toml"))
-    made = ("--set", "adapter.send.wqe_service=900 ns", "--iters", "300", "--tx-depth", "32")
-    words = ("bench", "write_bw", "--testbed", "liu2004", "--size", "8,512", "-j", "1", *made)
-    printed.write_text(hcasim_(*words, "--cq-mod", "8", "--format", "perftest").output)
-    assert hcasim_("import", str(printed), "-o", str(trace)).code == 0
-    options = json.loads(trace.read_text().splitlines()[1])["options"]
-    assert {name: options[name] for name in ("tx_depth", "cq_mod", "qps", "iters")} == {
-        "tx_depth": 32,
-        "cq_mod": 8,
-        "qps": 1,
-        "iters": 300,
-    }
-    asked = ("--free", "adapter.send.wqe_service=100ns..5us", "--intervals", "linear")
-    found = hcasim_("calibrate", str(trace), "--testbed", "liu2004", *asked, "-o", str(fit))
-    assert found.code == 0, found.messages
-    assert "left out" not in found.output
-    value = tomllib.loads(fit.read_text())["entries"]["adapters.mt25208.send.wqe_service"]["value"]
-    assert float(value.removesuffix(" ns")) == pytest.approx(900, rel=0.01)

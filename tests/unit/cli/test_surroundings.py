@@ -64,59 +64,14 @@ def test_letters_that_a_stream_does_not_know_are_written_in_others(
     assert r"\u0142" in done.output
 
 
-INVENTED = """
-import sys
-import hcasim.workloads
-from hcasim.workloads import WORKLOADS, Result
-
-def invent(name, machine, options, listener=None):
-    fields = dict.fromkeys(WORKLOADS[name].fields, 1.0)
-    return Result({"size": options.size, "qps": options.qps, **fields}, {}, {})
-
-hcasim.workloads.run_point = invent
-from hcasim.cli import main
-main(sys.argv[1:])
-"""
-
-
 @pytest.mark.check
-@pytest.mark.parametrize(
-    ("words", "written"),
-    [
-        (("bench", "write_lat", "--testbed", "liu2004", "--plot", "p.png"), "p.png"),
-        (("run", "liu2004/fig05", "--plot", "p.svg"), "p.svg"),
-        (("reproduce", "liu2004/fig05", "-o", "out"), "out/liu2004-fig05.png"),
-    ],
-    ids=["bench", "run", "reproduce"],
-)
 def test_figures_are_drawn_whatever_display_the_environment_names(
-    tmp_path: Path, words: tuple[str, ...], written: str
+    process: Hcasim, tmp_path: Path
 ) -> None:
-    environment = os.environ | {"MPLBACKEND": "nonsense", "HCASIM_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", INVENTED, *words, "-j", "1"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    assert (tmp_path / written).stat().st_size > 1000
-
-
-def test_a_current_folder_that_was_removed_is_said(root: Path, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    words = f"{sys.executable} -m hcasim bench write_lat --testbed liu2004 -o x.json"
-    done = subprocess.run(
-        ["sh", "-c", f"cd {gone} && rmdir {gone} && exec {words}"],
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert "Error: the current folder has been removed" in done.stderr
+    file = tmp_path / "p.png"
+    words = ("bench", "write_lat", "--testbed", "liu2004", "--size", "8", "--plot", str(file))
+    assert process(*words, env=os.environ | {"MPLBACKEND": "nonsense"}).code == 0
+    assert file.stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
