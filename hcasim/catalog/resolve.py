@@ -25,7 +25,15 @@ from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.testbed import Testbed
-from hcasim.ground.errors import ID, CatalogError, Fault, flag_fault, name_fault, refuse
+from hcasim.ground.errors import (
+    ID,
+    CatalogError,
+    Fault,
+    flag_fault,
+    name_fault,
+    refuse,
+    settings_fault,
+)
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
 
@@ -67,6 +75,7 @@ def resolve(
     refuse(
         name_fault("testbed", testbed_id),
         *(name_fault(name, one) for name, one in given.items() if one is not None),
+        settings_fault(overrides),
         flag_fault("switch", switch, ID) if name_fault("switch", switch) else "",
     )
     settings = as_texts(overrides)

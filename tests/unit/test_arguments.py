@@ -12,7 +12,12 @@ LIU, FIG = "liu2004", "liu2004/fig03"
 NEITHER = "allowed: an id, or the path of a file"
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     *(
-        (name, words, {"overrides": given}, f"overrides: found {given!r}; allowed: values by path")
+        (
+            name,
+            words,
+            {"overrides": given},
+            f"overrides: found {given!r}; allowed: a dictionary such as",
+        )
         for name, words in (("machine", (LIU,)), ("bench", ("write_lat", LIU)), ("run", (FIG,)))
         for given in (["adapter.bus.lanes"], ("a", 1), "adapter.bus.lanes=4", 3, {3: 4})
     ),
@@ -25,7 +30,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("machine", (None,), {}, f"testbed: found None; {NEITHER}"),
     ("machine", (["liu2004"],), {}, f"testbed: found ['liu2004']; {NEITHER}"),
     ("machine", (LIU,), {"switch": 2}, "switch: found 2; allowed: True, False or an id"),
-    ("machine", (LIU,), {"firmware_mode": ["mem"]}, "firmware_mode: found ['mem']; allowed: tavor"),
+    ("machine", (LIU,), {"firmware_mode": ["mem"]}, 'firmware_mode: found ["mem"]; allowed: tavor'),
     ("bench", (None, LIU), {}, "workload: found None; allowed: write_lat, "),
     ("bench", (["write_lat"], LIU), {}, "workload: found ['write_lat']; allowed: write_lat, "),
     ("bench", ("write_lat", None), {}, "testbed: found none; allowed: an id or a file"),
@@ -56,7 +61,12 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("schema", (np.array([1, 2]),), {}, "schema: found array([1, 2]); allowed: adapter, "),
     ("list_ids", (np.array([1, 2]),), {}, "kind: found array([1, 2]); allowed: adapters, "),
     ("machine", (LIU,), {"stack": 3}, f"stack: found 3; {NEITHER}"),
-    ("machine", (LIU,), {"firmware_mode": np.array([1, 2])}, "firmware_mode: found array([1, 2]);"),
+    (
+        "machine",
+        (LIU,),
+        {"firmware_mode": np.array([1, 2])},
+        'firmware_mode: found "[1 2]"; allowed: tavor',
+    ),
     ("app", ("is.S", LIU, 2), {"arguments": 5}, "arguments: found 5; allowed: a list of text"),
     ("app", ("is.S", LIU, 2), {"algorithms": "x"}, "algorithms: found 'x'; allowed: a dictionary"),
     ("app", ("is.S", LIU, 2), {"listen": 5}, "listen: found 5; allowed: a function, or None"),
@@ -64,7 +74,12 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("sensitivity", (FIG,), {"only": 5}, "only: found 5; allowed: a list of text"),
     ("sensitivity", (FIG,), {"ranges": "x"}, "ranges: found 'x'; allowed: a dictionary such as"),
     ("sensitivity", (FIG,), {"ranges": {"a.b": 5}}, "ranges: a.b: found 5; allowed: text such as"),
-    ("sensitivity", (FIG,), {"calibration": 5}, "calibration: found 5; allowed: what hcasim."),
+    (
+        "sensitivity",
+        (FIG,),
+        {"calibration": 5},
+        "calibration: found 5; allowed: a fit that hcasim.calibration",
+    ),
     ("sweep", ("write_lat", LIU), {"let": "x"}, "let: found 'x'; allowed: a dictionary such as"),
     ("sweep", ("write_lat", LIU), {"zipped": 5}, "zipped: found 5; allowed: a list of groups"),
     ("sweep", ("write_lat", LIU), {"zipped": [5]}, "zipped: found 5; allowed: a list of text"),
