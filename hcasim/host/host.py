@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Simulator
@@ -30,6 +32,9 @@ class Cores:
             name = f"{self._name}.cpu{number}"
             self._made[number] = Core(self._sim, name, self._description, number, self._memory)
         return self._made[number]
+
+    def __iter__(self) -> Iterator[Core]:
+        return map(self.__getitem__, range(len(self)))
 
 
 class Host:
