@@ -248,7 +248,7 @@ def test_a_new_user_comes_from_nothing_to_a_fitted_adapter_in_ten_minutes(
     parameters = {one["path"]: one for one in json.loads(shown)["parameters"]}
     send = parameters["adapter.send.latency"]
     assert send["evidence"] == "fitted"
-    assert send["value"] == pytest.approx(1_000_000, rel=0.03)
+    assert send["value"] == pytest.approx(1000, rel=0.03)
     asked = ("-s", "8", "--calibration", "fit.toml", "--json")
     (row,) = json.loads(new.hcasim("bench", "write_lat", *machine, *asked))["rows"]
     measured = next(line.split()[5] for line in printed.splitlines() if line.startswith(" 8 "))
