@@ -46,7 +46,7 @@ BAD_INPUT = 2
 UNEXPECTED = 70
 NO_ROOM = 71
 BROKEN_PIPE = 141
-_ENDED = {
+ENDED = {
     signal.SIGHUP: (129, "Hung up."),
     signal.SIGINT: (130, "Interrupted."),
     signal.SIGTERM: (143, "Terminated."),
@@ -199,10 +199,10 @@ def _refused(*lines: str, code: int = BAD_INPUT) -> int:
 def _ended(chain: list[BaseException]) -> int:
     """Say which signal has ended the command, and return its exit code."""
     # Handlers go before the interpreter does; this stays.
-    for number in _ENDED:
+    for number in ENDED:
         signal.signal(number, signal.SIG_IGN)
     by = [signal.SIGINT, *(one.by for one in chain if isinstance(one, _Ended))]
-    code, said = _ENDED[by[-1]]
+    code, said = ENDED[by[-1]]
     return _refused(said, code=code)
 
 
@@ -282,7 +282,7 @@ def _one_interruption() -> Iterator[None]:
 
     # Whoever had it ignored, or answers it himself, goes before.
     usual = (signal.SIG_DFL, signal.default_int_handler)
-    before = {number: signal.getsignal(number) for number in _ENDED}
+    before = {number: signal.getsignal(number) for number in ENDED}
     ours = [number for number, answer in before.items() if answer in usual]
     try:
         for number in ours:

@@ -92,12 +92,14 @@ class Agreement(Table):
         axis: what tells the points apart.
         points: each point.
         places: the curve that each is on, and its place on the axis of a figure.
+        known: what the numbers are: "published" or "measured".
     """
 
     title: str
     axis: str
     points: Sequence[Compared]
     places: Sequence[tuple[str, int]] = ()
+    known: str = "published"
 
     axes = ("point",)
 
@@ -121,7 +123,7 @@ class Agreement(Table):
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each point as text."""
-        head = (self.axis, "published", "simulated", "error", "allowed")
+        head = (self.axis, self.known, "simulated", "error", "allowed")
         return [head, *(one.cells for one in self.points)]
 
     def __str__(self) -> str:
@@ -140,7 +142,7 @@ class Agreement(Table):
         ).to_dict()
 
     def plot(self) -> Figure:
-        """Draw each curve, as it was measured and as it is simulated."""
+        """Draw each curve, as it is known and as it is simulated."""
         from hcasim.runs.drawing import mark_axis, new_figure
         from hcasim.runs.drawing import plain as unmarked
 
@@ -154,7 +156,7 @@ class Agreement(Table):
             points = [one for _, one in placed]
             middles = [sum(one.ends) / 2 for one in points]
             reach = [abs(one.ends[1] - one.ends[0]) / 2 for one in points]
-            panel.errorbar(xs, middles, yerr=reach, fmt="o", color="black", label="measured")
+            panel.errorbar(xs, middles, yerr=reach, fmt="o", color="black", label=self.known)
             panel.plot(xs, [one.simulated for one in points], marker=".", label="simulated")
             panel.set_title(unmarked(name), fontsize=10)
             panel.set_ylabel(unmarked(unit))

@@ -21,7 +21,7 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.store import usual_store
 from hcasim.study.agreement.agreement import Agreement, Compared, share
 from hcasim.study.agreement.published import Published, opened, read_published
-from hcasim.traces import Trace
+from hcasim.traces import LOOPBACK, Trace
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES
 
@@ -108,7 +108,8 @@ def _repeated(
     gathered = gather({"published": trace}, base, machine)
     if not gathered.observations:
         refuse("published: no point of the trace can be simulated", *gathered.notes)
-    for note in gathered.notes:
+    loopback = [note for note in trace.header.notes if note == LOOPBACK]
+    for note in [*gathered.notes, *loopback]:
         warnings.warn(f"hcasim: {note}", stacklevel=4)
     if device := software(trace.header):
         warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
@@ -119,7 +120,7 @@ def _repeated(
     ]
     places = [(one.curve, one.size) for one in gathered.observations]
     named = f"{trace.header.tool.name} on {machine.id}, {machine.adapter.id}"
-    return Agreement(named, "point", points, places)
+    return Agreement(named, "point", points, places, "measured")
 
 
 def compared(curve: Curve, published: Published, allowed: float, over: str = "") -> Agreement:
