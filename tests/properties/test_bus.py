@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -263,6 +264,22 @@ def test_a_read_never_overtakes_an_earlier_write(
 # Time and size.
 
 
+@given(
+    devices,
+    hosts(),
+    st.sampled_from(["read", "write"]),
+    addresses,
+    st.lists(sizes, min_size=2, max_size=6, unique=True).map(sorted),
+)
+def test_more_bytes_never_take_less_time(
+    device: Device, host: Host, kind: str, address: int, sizes: list[int]
+) -> None:
+    if isinstance(device, PcixDevice):
+        device = device.model_copy(update={"outstanding_splits": 1})
+    took = [run(make(device, host), [Operation(kind, address, size)])[0] for size in sizes]
+    assert all(later >= earlier for earlier, later in pairwise(took))
+
+
 # Closed forms: taken without competition, and never beaten with it.
 
 
@@ -271,6 +288,14 @@ def test_an_operation_that_nobody_competes_with_takes_exactly_the_closed_form(
     device: Device, host: Host, operation: Operation
 ) -> None:
     operation = in_one_piece(device, operation)
+    assert run(make(device, host), [operation]) == [alone(device, host, operation)]
+
+
+@given(pcix_devices, hosts(bandwidth=10**12), operations)
+def test_a_long_transfer_with_one_split_at_a_time_takes_exactly_the_sum_of_its_phases(
+    device: PcixDevice, host: Host, operation: Operation
+) -> None:
+    device = device.model_copy(update={"outstanding_splits": 1})
     assert run(make(device, host), [operation]) == [alone(device, host, operation)]
 
 

@@ -57,6 +57,12 @@ def test_a_rate_is_within_half_a_picosecond_of_the_exact_fraction(
     assert rate.time(size + more) >= rate.time(size)
 
 
+@given(st.integers(1, 10**13), st.integers(0, 2**40))
+def test_a_bandwidth_moves_what_it_says(bytes_per_second: int, size: int) -> None:
+    exact = Fraction(size * 10**12, bytes_per_second)
+    assert abs(Rate.from_bandwidth(bytes_per_second).time(size) - exact) <= Fraction(1, 2)
+
+
 def check_service(jobs: list[tuple[int, int]], ends: list[int]) -> None:
     """Jobs are (arrival, duration) in the order of service."""
     before = 0

@@ -141,6 +141,15 @@ def test_a_copy_alone_takes_the_closed_form(described: Description, size: int, a
     assert closed - 1 <= found <= closed + 2 * (1 + size // CHUNK)
 
 
+@given(hosts(joined=True), plans)
+def test_no_more_passes_a_controller_or_a_link_than_its_bandwidth(
+    described: Description, plan: list[Move]
+) -> None:
+    run = Run(described, plan)
+    for name, busy in run.busy.items():
+        assert busy <= run.end, name
+
+
 @given(hosts(), plans)
 def test_every_byte_that_misses_passes_the_memory_once(
     described: Description, plan: list[Move]

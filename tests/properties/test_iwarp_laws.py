@@ -1,7 +1,7 @@
 """Laws of iWARP: what the RFCs give is what the link carries, and all arrives once and in order."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
@@ -9,10 +9,11 @@ from hcasim.fabric import Opcode
 from hcasim.fabric.wire import IwarpFormat, fpdu_size, most_markers, mulpdu, wire_format
 from tests import iwarp
 from tests.measured import measured
-from tests.mixes import Mix, Operation, Run, over_iwarp
+from tests.mixes import LENGTH, MTU, Mix, Operation, Run, over_iwarp
 from tests.rig import READ, Rig, run
 from tests.twin import small_write
 
+DATA = st.sampled_from([Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE])
 TEN_GIGABITS = 1250
 
 
@@ -56,6 +57,30 @@ def test_no_place_in_the_stream_has_more_markers_and_one_has_as_many(ulpdu: int)
 def test_the_longest_segment_fits_wherever_the_markers_fall(emss: int, markers: bool) -> None:
     fpdu = fpdu_size(mulpdu(emss, markers=markers))
     assert fpdu + (4 * most_markers(fpdu) if markers else 0) <= emss
+
+
+@given(mtu=MTU, opcode=DATA, length=LENGTH, timestamps=st.booleans())
+def test_markers_make_a_message_heavier_or_leave_it_never_lighter(
+    mtu: int, opcode: Opcode, length: int, timestamps: bool
+) -> None:
+    plain, marked = (IwarpFormat(markers, timestamps) for markers in (False, True))
+    light, heavy = (weight(wire, mtu, opcode, length) for wire in (plain, marked))
+    frames = len(pieces(plain, mtu, opcode, length))
+    assert heavy >= light + 4 * frames
+    assert len(pieces(marked, mtu, opcode, length)) >= frames
+
+
+@given(mtu=MTU, more=st.integers(0, 9216), opcode=DATA, length=LENGTH, timestamps=st.booleans())
+def test_a_larger_mtu_never_needs_more_frames(
+    mtu: int, more: int, opcode: Opcode, length: int, timestamps: bool
+) -> None:
+    for markers in (False, True):
+        # RFC 5044 gives one more marker its room before there is room for it and a word of data.
+        if markers and 0 < more < 4:
+            continue
+        wire = IwarpFormat(markers, timestamps)
+        few, many = (len(pieces(wire, size, opcode, length)) for size in (mtu + more, mtu))
+        assert few <= many
 
 
 def opcode_of(op: Operation) -> Opcode:
@@ -137,8 +162,32 @@ def fast(mtu: int, *, markers: bool, timestamps: bool = False, switch: bool = Tr
         "adapter.receive.buffer": "64 KiB",
     } | ({"switch.buffer": "64 KiB"} if switch else {})
     return iwarp.machine(
-        mtu, changes=tuple(changes.items()), markers=markers, timestamps=timestamps, switch=switch
+        mtu,
+        changes=tuple(changes.items()),
+        markers=markers,
+        timestamps=timestamps,
+        switch=switch,
     )
+
+
+@pytest.mark.check
+@settings(max_examples=12)
+@given(
+    mtu=st.one_of(st.sampled_from([1500, 9000]), st.integers(576, 9216)),
+    markers=st.booleans(),
+    timestamps=st.booleans(),
+    switch=st.booleans(),
+    workload=st.sampled_from(["window_bw", "window_bw send", "window_bw read"]),
+    size=st.sampled_from([4096, 30_000, 65_536]),
+)
+def test_bandwidth_is_never_above_the_share_of_data_on_the_link(
+    mtu: int, markers: bool, timestamps: bool, switch: bool, workload: str, size: int
+) -> None:
+    wire = IwarpFormat(markers, timestamps)
+    opcode = Opcode.SEND if workload.endswith("send") else Opcode.RDMA_WRITE
+    most = TEN_GIGABITS * size / weight(wire, mtu, opcode, size)
+    machine = fast(mtu, markers=markers, timestamps=timestamps, switch=switch)
+    assert bandwidth(machine, workload, size) <= most * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("markers", [False, True])

@@ -40,6 +40,14 @@ def test_one_message_in_flight_takes_a_round_trip(adapter: str, size: int, metre
     assert more["bandwidth_MBps"] == pytest.approx(size * more["rate_Mps"])
 
 
+@pytest.mark.check
+@pytest.mark.parametrize("size", [4096, 65536])
+def test_a_full_queue_reaches_what_long_windows_tend_to(size: int) -> None:
+    full = run("write_bw", machine(), size=size, iters=5000).row["bandwidth_MBps"]
+    windows = run("window_bw", machine(), size=size, window=4000, iters=3, warmup=1)
+    assert full == pytest.approx(windows.row["bandwidth_MBps"], rel=2e-3)
+
+
 @settings(max_examples=5)
 @given(packets=st.integers(2, 40), speed=st.sampled_from(["SDR", "DDR"]))
 def test_a_full_queue_fills_a_link_that_binds(packets: int, speed: str) -> None:
@@ -58,3 +66,9 @@ def test_both_ways_are_never_more_than_twice_one_way(adapter: str, verb: str, si
     on = machine(adapter=adapter)
     one, both = (rate(f"{verb}_{way}", on, size=size, tx_depth=16) for way in ("bw", "bibw"))
     assert both <= 2 * one * 1.02
+
+
+@pytest.mark.parametrize("depth", [8, 64])
+def test_reads_in_flight_are_bounded_by_the_adapter(depth: int) -> None:
+    four = rate("read_bw", machine(), size=64, tx_depth=4, cq_mod=1)
+    assert rate("read_bw", machine(), size=64, tx_depth=depth, cq_mod=1) <= 1.3 * four

@@ -85,3 +85,17 @@ def test_longer_lists_of_replies_are_never_slower(
     )
     assert short["rate_Mps"] <= long["rate_Mps"] * (1 + 3 * ERROR)
     assert 1 <= short["replies_per_post"] <= long["replies_per_post"] * (1 + 3 * ERROR)
+
+
+@pytest.mark.check
+@settings(max_examples=6)
+@given(crowd=CROWD, more=st.sampled_from(["window", "client_processes"]))
+def test_more_requests_in_flight_are_never_answered_more_slowly(
+    crowd: dict[str, Any], more: str
+) -> None:
+    crowd["client_processes"] = min(2, crowd["client_processes"])
+    few, many = (
+        rates("request_reply", **crowd | {more: times * crowd[more], "cq_mod": 16})
+        for times in (1, 2)
+    )
+    assert few["rate_Mps"] <= many["rate_Mps"] * (1 + 3 * ERROR)

@@ -36,6 +36,19 @@ def test_an_iommu_is_never_quicker_than_none(kind: str, size: int, window: int, 
     assert bandwidth(kind, iommu="on", **used) <= bandwidth(kind, iommu="off", **used) * (1 + ERROR)
 
 
+@pytest.mark.check
+@settings(max_examples=4)
+@given(BANDWIDTHS, SIZES, st.sampled_from(WINDOWS), st.sampled_from(["on", "off"]))
+def test_a_cold_cache_is_never_quicker_than_a_warm_one(
+    kind: str, size: int, window: int, iommu: str
+) -> None:
+    used = {"size": size, "window_bytes": window, "iommu": iommu}
+    for warm in ("host-warm", "device-warm"):
+        cold = bandwidth(kind, cache="cold", **used)
+        assert cold <= bandwidth(kind, cache=warm, **used) * (1 + ERROR)
+        assert latency(cache="cold", **used) >= latency(cache=warm, **used) * (1 - ERROR)
+
+
 @pytest.mark.parametrize(
     ("cache", "iommu"), [("cold", "off"), ("host-warm", "on"), ("device-warm", "on")]
 )

@@ -39,6 +39,13 @@ def measure(
     return float(run_point(workload, machine, chosen).row[field])
 
 
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_one_more_byte_costs_at_most_one_more_packet(adapter: str) -> None:
+    for size in (256, 512, 1024, 2048, 4096, 65536):
+        step = latency("write_lat", adapter, size + 1) - latency("write_lat", adapter, size)
+        assert 0 <= step < 0.25
+
+
 @pytest.mark.parametrize("mtu", [512, 1024, 2048])
 def test_pci_express_fills_the_link_less_its_headers(mtu: int) -> None:
     wire = float(link_byte("SDR", 4)) * (mtu + BASE + FRAME_DELIMITERS)

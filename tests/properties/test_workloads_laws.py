@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
+from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
 from tests.rig import machine, run
 from tests.twin import link_byte, pcie_byte
@@ -99,6 +100,47 @@ def test_no_stream_exceeds_its_link_or_its_bus(setup: Any, name: str, size: int)
     assert row["bandwidth_MBps"] == pytest.approx(row["rate_Mps"] * size)
 
 
+@settings(max_examples=10)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "window_bw send", "window_bibw", "atomic_lat"]),
+    size=st.integers(1, 9000),
+)
+def test_the_same_benchmark_gives_the_same_events_and_numbers(
+    setup: Any, name: str, size: int
+) -> None:
+    options = {"size": 8 if name == "atomic_lat" else size, "iters": 4, "warmup": 1, "window": 8}
+
+    def logged() -> tuple[Any, ...]:
+        events: list[tuple[Any, ...]] = []
+
+        def listen(sim: Simulator) -> None:
+            sim.listeners.append(lambda *event: events.append(event))
+
+        point = run(name, on(setup), listen, **options)
+        return events, point.row, point.counters
+
+    first = logged()
+    assert first[0]
+    assert first == logged()
+
+
+@settings(max_examples=10)
+@given(
+    setup=machines(),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat", "atomic_lat"]),
+)
+def test_a_switch_costs_its_latency_and_a_cable_on_each_way(setup: Any, name: str) -> None:
+    adapter, changes, mtu = setup
+    alone = machine(dict(changes), adapter=adapter, mtu=mtu, switch=False)
+    through = on(setup)
+    assert through.switch is not None
+    flight = through.link.cable_length * through.link.propagation // 1000
+    ways = 2 if name in ("read_lat", "atomic_lat") else 1
+    longer = round((latency(name, through, 8) - latency(name, alone, 8)) * 1e6)
+    assert longer == ways * (through.switch.latency + flight)
+
+
 CAPACITY = 16
 SMALL = {
     f"adapter.{cache}.{key}": str(CAPACITY)
@@ -144,6 +186,14 @@ def test_more_queue_pairs_than_are_held_cost_most_in_turn_and_less_the_more_some
         for n, pattern in ((1, "cyclic"), (qps, "zipf"), (qps, "random"), (qps, "cyclic"))
     )
     assert 1.01 * one < zipf < random < 1.01 * cyclic
+
+
+@pytest.mark.check
+@settings(max_examples=5)
+@given(qps=st.integers(CAPACITY + 1, 6 * CAPACITY))
+def test_the_first_of_many_queue_pairs_costs_what_each_costs_in_turn(qps: int) -> None:
+    first = over(qps, name="qp_lat", iters=10, warmup=1)
+    assert first == pytest.approx(over(qps, iters=20 * qps, warmup=qps), rel=0.002)
 
 
 @settings(max_examples=6)
