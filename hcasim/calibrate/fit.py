@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from hcasim.calibrate.confidence import UNNOTICED, Around, examine_ties, verdicts
 from hcasim.calibrate.descent import TRACES, USUAL, Search, searched
+from hcasim.calibrate.estimate import Estimate, compared
 from hcasim.calibrate.intervals import Side, drawn, profiled, unfinished, with_linear
 from hcasim.calibrate.loss import LOSSES, Array
 from hcasim.calibrate.objective import Objective, Run, simulate
 from hcasim.calibrate.observation import Observation, without_repeats
 from hcasim.calibrate.parameters import free_parameters
-from hcasim.calibrate.report import Estimate, FitReport, Traced, compared, method
+from hcasim.calibrate.report import FitReport, Traced, method
 from hcasim.calibrate.request import Prepared
 from hcasim.catalog import Fit
 from hcasim.runs.executor import time_limit

@@ -10,8 +10,9 @@ import numpy as np
 
 from hcasim.calibrate.confidence import NORMAL_95, Around, correlations
 from hcasim.calibrate.entries import Verdict
+from hcasim.calibrate.estimate import Estimate
 from hcasim.calibrate.loss import Array
-from hcasim.calibrate.report import Estimate, FitReport
+from hcasim.calibrate.report import FitReport
 
 METHODS = {
     "profile": (

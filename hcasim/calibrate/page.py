@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hcasim.calibrate.report import FitReport, Residual, Traced
+from hcasim.calibrate.estimate import Residual
+from hcasim.calibrate.report import FitReport, Traced
 from hcasim.pages import Code, Document, Section, Text
 from hcasim.pages import Figure as Drawing
 from hcasim.runs.drawing import mark_axis, new_figure, plain
