@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from os import PathLike
@@ -116,7 +117,10 @@ class Model:
         """
         how: dict[str, Any] = {"within": within, "over": over, "quantity": quantity, "unit": unit}
         how |= {"folder": self.folder, "jobs": processes(), **self._located(options)}
-        return checked(check(published, self._seen(testbed), workload, **how))
+        found = check(published, self._seen(testbed), workload, **how)
+        for note in found.notes:
+            warnings.warn(f"hcasim: {note}", stacklevel=2)
+        return checked(found)
 
     def _located(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Name files of descriptions as they are seen from the current folder."""

@@ -81,6 +81,7 @@ class CheckDocument(Head):
     title: str
     agrees: bool
     points: tuple[Compared, ...]
+    notes: tuple[str, ...] = Field(description="what was left out, and what else to know")
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,6 +94,7 @@ class Agreement(Table):
         points: each point.
         places: the curve that each is on, and its place on the axis of a figure.
         known: what the numbers are: "published" or "measured".
+        notes: what was left out, and what else to know of the measurement.
     """
 
     title: str
@@ -100,6 +102,7 @@ class Agreement(Table):
     points: Sequence[Compared]
     places: Sequence[tuple[str, int]] = ()
     known: str = "published"
+    notes: tuple[str, ...] = ()
 
     axes = ("point",)
 
@@ -139,6 +142,7 @@ class Agreement(Table):
             title=self.title,
             agrees=not self.missed,
             points=tuple(self.points),
+            notes=self.notes,
         ).to_dict()
 
     def plot(self) -> Figure:

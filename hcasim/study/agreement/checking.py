@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -108,11 +107,9 @@ def _repeated(
     gathered = gather({"published": trace}, base, machine)
     if not gathered.observations:
         refuse("published: no point of the trace can be simulated", *gathered.notes)
-    loopback = [note for note in trace.header.notes if note == LOOPBACK]
-    for note in [*gathered.notes, *loopback]:
-        warnings.warn(f"hcasim: {note}", stacklevel=4)
+    notes = [*gathered.notes, *(one for one in trace.header.notes if one == LOOPBACK)]
     if device := software(trace.header):
-        warnings.warn(f"hcasim: {device} is software; the model is one of adapters", stacklevel=4)
+        notes.append(f"{device} is software; the model is one of adapters")
     simulated = Objective(gathered.observations, (), run).simulated([{}])[0].tolist()
     points = [
         Compared.of(one.id, float(one.published), value, one.unit, share(within, one.field))
@@ -120,7 +117,7 @@ def _repeated(
     ]
     places = [(one.curve, one.size) for one in gathered.observations]
     named = f"{trace.header.tool.name} on {machine.id}, {machine.adapter.id}"
-    return Agreement(named, "point", points, places, "measured")
+    return Agreement(named, "point", points, places, "measured", tuple(notes))
 
 
 def compared(curve: Curve, published: Published, allowed: float, over: str = "") -> Agreement:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.runs.foreign import to_trace
-from hcasim.traces import render
+from hcasim.traces import LOOPBACK, read_trace, render
 
 Hcasim = Callable[..., Any]
 SLOW = ("--set", "adapter.send.latency=1 us")
@@ -36,6 +37,18 @@ def test_a_measurement_agrees_with_the_machine_it_was_made_on_and_with_no_other(
     assert Path("both.png").read_bytes().startswith(b"\x89PNG")
     assert Path("both.csv").read_text().startswith("point,published,simulated,unit,error,")
     assert hcasim_(*asked, *SLOW, "--within", "20").code == 0
+
+
+def test_a_file_of_a_tool_is_measured_and_a_loopback_is_told(hcasim_: Hcasim, trace: str) -> None:
+    other = read_trace(trace)
+    header = other.header.model_copy(update={"notes": (LOOPBACK,)})
+    Path("loop.jsonl").write_text(render(replace(other, header=header)))
+    asked = ("--testbed", "liu2004", "-j", "1")
+    for file, told in ((trace, False), ("loop.jsonl", True)):
+        found = hcasim_("check", file, *asked)
+        assert found.code == 0
+        assert found.output.splitlines()[1].split()[:3] == ["point", "measured", "simulated"]
+        assert (LOOPBACK in found.output) == told
 
 
 def test_a_table_is_compared_with_the_benchmark_that_is_named(hcasim_: Hcasim, trace: str) -> None:
