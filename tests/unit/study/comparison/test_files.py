@@ -85,11 +85,15 @@ def test_what_a_tool_printed_is_compared_with_the_model_at_its_points(
 
 
 def test_of_several_measured_workloads_one_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "both.jsonl"
-    both = [hc.bench(name, "liu2004", size=8, jobs=1) for name in ("write_lat", "send_lat")]
-    traces = [to_trace(one) for one in both]
-    file.write_text(render(replace(traces[0], points=traces[0].points + traces[1].points)))
-    found = hc.compare(f"{file}#send_lat", f"{file}#send_lat")
-    assert found.pairs[0].ratio == {"latency_us": 1}
-    with pytest.raises(CatalogError, match="allowed: FILE#NAME with send_lat or write_lat"):
+    file = tmp_path / "three.jsonl"
+    depths = (("write_bw", 64, 16), ("write_bw", 4096, 4), ("send_bw", 64, 4))
+    runs = [hc.bench(n, "liu2004", size=size, tx_depth=depth, jobs=1) for n, size, depth in depths]
+    traces = [to_trace(one) for one in runs]
+    points = tuple(point for one in traces for point in one.points)
+    file.write_text(render(replace(traces[0], points=points)))
+    found = hc.compare(f"{file}#send_bw", "liu2004", jobs=1)
+    assert found.pairs[0].b["bandwidth_MBps"] == runs[2].rows[0]["bandwidth_MBps"]
+    # An option that differs between points is none of all.
+    assert "tx_depth" not in read_result(f"{file}#write_bw").options
+    with pytest.raises(CatalogError, match="allowed: FILE#NAME with send_bw or write_bw"):
         read_result(file)
