@@ -57,7 +57,7 @@ _FEW = 32
 )
 @option(
     "--algorithm algorithms COLLECTIVE=NAME",
-    "Of a collective, instead of what the stack's rules choose. Repeatable.",
+    "Algorithm of a collective, instead of the stack's choice. Repeatable.",
     multiple=True,
 )
 @option(

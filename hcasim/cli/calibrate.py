@@ -71,7 +71,7 @@ _of_traces = options(
         metavar="SECONDS",
         help="End after so long, such as 90s (default: no end).",
     ),
-    click.option("--seed", metavar="N", help="Of samples (default: 0)."),
+    click.option("--seed", metavar="N", help="Seed for samples (default: 0)."),
     click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
     click.option("--loss", metavar="KIND", help="soft_l1 (the default) or linear."),
     click.option(

@@ -20,15 +20,17 @@ from hcasim.ground.errors import CatalogError, refuse
 @experiment_options()
 @option(
     "--workload W",
-    "Of a table, such as write_lat; traces and outputs of tools tell theirs.",
+    "Benchmark of a table, such as write_lat; traces and tools' outputs name theirs.",
     type=Workload(),
 )
 @option(
     "--within PERCENT", "Error that is allowed, such as 5 (default: the usual tolerance of claims)."
 )
-@option("--over AXIS", "Of a table (default: size).", default="size")
-@option("--quantity Q", "Of a table with several: latency.", default="")
-@option("--unit U", "Of a table, if it is not that of bench.", default="")
+@option("--over AXIS", "What varies along a table (default: size).", default="size")
+@option(
+    "--quantity Q", "What is compared, of a benchmark with several quantities: latency.", default=""
+)
+@option("--unit U", "Unit of a table, if it is not that of bench.", default="")
 @flag("--allow-mismatch", "Also a trace of other hardware.")
 @running_options
 @result_options()

@@ -121,11 +121,11 @@ _PERTURBATION = option(
     "--perturbation BYTES", "Also NetPIPE's sizes so many bytes above and below (default: 3)."
 )
 _MACHINE = options(
-    option("--adapter", "In every node instead of its own: id or file.", type=ADAPTER),
-    option("--host", "Of every node instead of its own: id or file.", type=HOST),
-    option("--stack", "Software in every node instead of its own: id or file.", type=STACK),
+    option("--adapter", "Adapter of every node instead of its own: id or file.", type=ADAPTER),
+    option("--host", "Host of every node instead of its own: id or file.", type=HOST),
+    option("--stack", "Software of every node instead of its own: id or file.", type=STACK),
     option(
-        "--firmware-mode MODE", "Of the adapter: tavor, mem or memfree (default: the adapter's)."
+        "--firmware-mode MODE", "Firmware of the adapter: tavor, mem or memfree (default: its own)."
     ),
     option(
         "--mtu BYTES",
@@ -134,7 +134,7 @@ _MACHINE = options(
     flag("--no-switch", "Two hosts back to back, without a switch.", default=None),
     option(
         "--switch [ID]",
-        "Instead of the testbed's, or between two hosts; without an ID as the testbed has it.",
+        "Switch instead of the testbed's, or between two hosts; without an ID the testbed's.",
         is_flag=False,
         flag_value="",
         type=SWITCH,

@@ -41,12 +41,12 @@ _WORDS = {
     default="",
     help="probe, perftest, osu, imb or netpipe (default: what it looks like).",
 )
-@click.option("--workload", metavar="W", default="", help="Of figures without the test's title.")
+@click.option("--workload", metavar="W", default="", help="Benchmark of figures without a title.")
 @click.option(
     "--unit",
     metavar="U",
     default="",
-    help=f"Of bandwidths without one: {', '.join(_WORDS['unit'])}.",
+    help=f"Unit of bandwidths without one: {', '.join(_WORDS['unit'])}.",
 )
 @click.option("--device", metavar="NAME", default="", help="The adapter, if the tool is silent.")
 @click.option(

@@ -55,7 +55,9 @@ _PASSED_ON = ("testbed", "method", "only", "quantity", "samples", "sampling_seed
     "Samples of sobol (default: 64).",
     type=click.IntRange(min=1),
 )
-@option("--sampling-seed N", "Of the samples (default: 1).", type=click.IntRange(min=0), default=1)
+@option(
+    "--sampling-seed N", "Seed for the samples (default: 1).", type=click.IntRange(min=0), default=1
+)
 @option(
     "--top N",
     "Print so many parameters, those that move the result most (default: 10).",

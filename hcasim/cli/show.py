@@ -29,16 +29,16 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID", type=SHOWN)
 @click.argument("path", required=False)
-@click.option("--adapter", type=ADAPTER, help="Of a testbed: with this adapter, by its id or file.")
-@click.option("--host", type=HOST, help="Of a testbed: with this host, by its id or file.")
+@click.option("--adapter", type=ADAPTER, help="Show a testbed with this adapter: id or file.")
+@click.option("--host", type=HOST, help="Show a testbed with this host: id or file.")
 @click.option(
     "--switch",
     type=SWITCH,
-    help="Of a testbed: with this switch instead of its own or between its two hosts.",
+    help="Show a testbed with this switch instead of its own, or between its two hosts.",
 )
 @calibration_option
 @click.option(
-    "--grep", metavar="WORD", help="Of a model or testbed: only lines that have this word."
+    "--grep", metavar="WORD", help="Show only the lines of a model or testbed that have this word."
 )
 @result_options(plot=False)
 def command(identifier: str, **asked: Any) -> None:

@@ -34,7 +34,7 @@ trace_options = options(
     option("--pcap-link NODE[:PORT]", "Whose link --pcap is of (default: 0:1)."),
     option(
         "--pcap-snaplen BYTES",
-        "Of each packet (default: all); Wireshark calls data malformed that is cut.",
+        "Bytes kept of each packet (default: all); Wireshark calls what is cut malformed.",
     ),
 )
 """Give a command the options of what is recorded of a run."""

@@ -120,7 +120,9 @@ class Options:
         0, "Nodes from each node to the one that it sends to; 0: a drawn permutation", low=0
     )
     seed: int = _option(1, "Of what is drawn", low=0)
-    dimensions: int = _option(1, "Of the torus in which nodes are neighbours; 1: a ring", high=6)
+    dimensions: int = _option(
+        1, "Dimensions of the torus in which nodes are neighbours; 1: a ring", high=6
+    )
     pattern: Pattern = _option("cyclic", "Which queue pair is next", varies="random or cyclic")
     region: int = _bytes(
         0,
@@ -164,10 +166,12 @@ class Options:
     iommu: Translation = _option(
         "host", "Whether an IOMMU translates addresses of the device; host: as the host says"
     )
-    path: Path = _option("dma", "Of a device with a DMA engine: by that, or by commands past it")
+    path: Path = _option(
+        "dma", "Way through a device with a DMA engine: by that, or by commands past it"
+    )
     depth: int = _option(128, "Entries of each work queue")
     algorithm: str = _option(
-        "", "Of the collective, instead of what the stack's rules choose", is_name=True
+        "", "Algorithm of the collective, instead of the stack's choice", is_name=True
     )
     nas_class: NasClass = _option("A", "Size of a kernel's problem, as NPB calls it")
     op: AtomicOp = _option("fetch_add", "Atomic operation")
