@@ -64,7 +64,7 @@ def find_program(
     found = _find(program, arguments, rate)
     if rate is not None and not found.counted:
         name = program if isinstance(program, str | PathLike) else "a function"
-        allowed = "with a trace that counts operations, as those of SimGrid do"
+        allowed = "with a trace that counts operations, as those of Chakra may do"
         raise CatalogError([f"rate: has no meaning for {Path(name).name}; allowed: {allowed}"])
     return found
 

@@ -91,9 +91,8 @@ def command(
     The kernels are those of the NAS benchmarks: is, ft, mg, lu and cg of the classes S, W, A, B and
     C. Machine learning is allreduce, data_parallel, experts and pipeline: the last three are given
     a model, such as mixtral-8x7b, and all of them ARGUMENTs such as size=1M or rate=200Tflop/s. A
-    trace is a schedule of GOAL, a time-independent trace of SimGrid, an archive of OTF2
-    (traces.otf2) or a file of an execution trace of Chakra (NAME.0.et); -n is its number of
-    processes.
+    trace is a schedule of GOAL, an archive of OTF2 (traces.otf2) or a file of an execution trace of
+    Chakra (NAME.0.et); -n is its number of processes.
     """
     from hcasim.runs.program import app
 

@@ -235,18 +235,6 @@ b: calc 500
 b irequires a
 }
 """,
-    "two.txt": b"""0 init
-1 init
-0 compute 5e3
-0 isend 1 7 100 1
-1 irecv 0 7 100 1
-1 wait 0 1 7
-0 waitall
-0 allreduce 10 20 1
-1 allreduce 10 20 1
-0 finalize
-1 finalize
-""",
 } | {
     f"t.{rank}.et": encode(
         [

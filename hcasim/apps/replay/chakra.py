@@ -178,13 +178,11 @@ def _files(path: Path, name: str) -> list[Path]:
     return [files[rank] for rank in range(count)]
 
 
-class _Collectives(Collectives):
-    """Collectives, of which each process tells what it has before."""
-
-    def parts(self, one: Collective) -> Sequence[int]:
-        size, most = len(one.sent), max(one.sent)
-        divided = one.call in ("alltoall", "reduce_scatter", "scatter")
-        return [-(-most // size) if divided else most] * size
+def _parts(one: Collective) -> Sequence[int]:
+    """The part of each process, from what each has before."""
+    size, most = len(one.sent), max(one.sent)
+    divided = one.call in ("alltoall", "reduce_scatter", "scatter")
+    return [-(-most // size) if divided else most] * size
 
 
 class _Reader:
@@ -201,7 +199,7 @@ class _Reader:
     def __init__(self, places: Sequence[str]) -> None:
         self.places = places
         self.ranks = [Operations() for _ in places]
-        self.collectives = _Collectives(self.ranks)
+        self.collectives = Collectives(self.ranks, _parts)
         self._groups: dict[str, tuple[int, ...]] = {}
         # Of each rank, collectives with the name of their group, until all groups are known.
         self._named: list[list[tuple[int, str]]] = [[] for _ in places]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from hcasim.apps.replay.operations import Kind, Operations, Ranks
@@ -35,45 +35,26 @@ class Collective(NamedTuple):
     received: Sequence[int]
 
 
-class UnequalError(Exception):
-    """What members say of a collective does not fit: who is wrong, by its place, and why."""
+Parts = Callable[[Collective], Sequence[int]]
 
 
 class Collectives:
-    """The collectives of all groups; each format says how many bytes the numbers stand for.
+    """The collectives of all groups.
 
     Parameters:
         ranks: operations of the trace.
+        parts: bytes of the part of each member, such as what it sends to one other, as the format
+            tells them.
     """
 
-    def __init__(self, ranks: Ranks) -> None:
-        self._ranks = ranks
+    def __init__(self, ranks: Ranks, parts: Parts) -> None:
+        self._ranks, self._parts = ranks, parts
         self.groups: list[tuple[int, ...]] = []
         self._names: list[str] = []
         # By group and rank, the operations; and collectives that some members have begun, each
         # with its parts and how many members have not.
         self._found: list[dict[int, array[int]]] = []
         self._open: dict[tuple[int, int], tuple[Collective, Sequence[int], int]] = {}
-
-    def parts(self, one: Collective) -> Sequence[int]:
-        """Bytes of the part of each member, such as what it sends to one other.
-
-        Raises:
-            UnequalError: members do not say the same.
-        """
-        raise NotImplementedError
-
-    def exchange(self, one: Collective, rank: int) -> tuple[Sequence[int], Sequence[int]]:
-        """Of an alltoallv, the bytes that a member sends to each and receives from each.
-
-        Where only sums are known, it sends to the others as much as they receive in all.
-        """
-        total = max(1, sum(one.sent), sum(one.received))
-        sent, received = one.sent[rank], one.received[rank]
-        return (
-            [sent * other // total for other in one.received],
-            [other * received // total for other in one.sent],
-        )
 
     def add_group(self, members: Sequence[int], name: str) -> int:
         """Add a group of ranks; return its number."""
@@ -126,12 +107,7 @@ class Collectives:
         one = self._one(number, place)
         if one.call in _ROOTED and not 0 <= one.root < len(one.sent):
             refuse(where(first), f"root: found {one.root}; allowed: 0 to {len(one.sent) - 1}")
-        try:
-            parts = self.parts(one)
-        except UnequalError as error:
-            member, reason = error.args
-            rank = self.groups[number][member]
-            refuse(where(rank), f"rank {rank}: {one.call}: {reason}")
+        parts = self._parts(one)
         alike = one.call in ("bcast", "reduce", "allreduce")
         size, most = (max(parts), MOST_BYTES) if alike else (sum(parts), MAX_BYTES)
         if size > most:
@@ -163,13 +139,16 @@ class Collectives:
         found = self._open.pop((number, place), None)
         if found is None:
             made = self._one(number, place)
-            found = made, self.parts(made), len(made.sent)
+            found = made, self._parts(made), len(made.sent)
         one, parts, left = found
         if left > 1:
             self._open[number, place] = one, parts, left - 1
         mine, whole, root = parts[comm.rank], sum(parts), one.root
         if one.call == "alltoallv":
-            out, into = self.exchange(one, comm.rank)
+            # Only sums are known: each sends to the others in proportion to what they receive.
+            total = max(1, sum(one.sent), sum(one.received))
+            out = [one.sent[comm.rank] * other // total for other in one.received]
+            into = [other * one.received[comm.rank] // total for other in one.sent]
             yield from comm.alltoallv(sum(out), out, sum(into), into)
             return
         arguments: dict[str, tuple[Any, ...]] = {

@@ -22,7 +22,6 @@ from hcasim.apps.replay.text import (
     MOST_BYTES,
     MOST_RANKS,
     checked,
-    first_lines,
     missing_of,
     refuse,
     text_of,
@@ -30,11 +29,14 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import nearest
 from hcasim.ground.faults import shown
+from hcasim.ground.reading import MIB
 from hcasim.mpi.messages import MAX_SECONDS
 
 _PS_PER_NS: Final = 1000
 _COMPARED: Final = 1000
 """Labels that are compared with one that is unknown."""
+_SNIFFED: Final = 1000
+"""Lines that tell what a file is."""
 _LABEL = "[A-Za-z][A-Za-z0-9_]*"
 _OPERATION = re.compile(
     rf"(?:({_LABEL})[ \t]*:)?[ \t]*"
@@ -58,7 +60,7 @@ _OUTSIDE: Final = "`num_ranks N` or `rank N {`"
 
 def is_goal(path: Path, data: bytes) -> bool:
     """Whether a file is a schedule."""
-    return any(map(_MARK.match, first_lines(data)))
+    return any(map(_MARK.match, data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]))
 
 
 def read_goal(path: Path, name: str, data: bytes) -> Trace:

@@ -5,24 +5,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Final
+from typing import Final
 
 
 class Kind(IntEnum):
-    """What an operation does; those behind COLL are of traces that are replayed call by call.
+    """What an operation does."""
 
-    A SENDRECV sends; the RECV behind it belongs to the same call.
-    """
-
-    CALC, SEND, RECV, COLL, ISEND, IRECV, SENDRECV, WAIT, WAITALL, TEST = range(10)
+    CALC, SEND, RECV, COLL = range(4)
 
 
-SENDS: Final = frozenset((Kind.SEND, Kind.ISEND, Kind.SENDRECV))
-RECVS: Final = frozenset((Kind.RECV, Kind.IRECV))
 ANY: Final = -1
 """Source or tag of a receive that takes each."""
-UNKNOWN: Final = -1
-"""Bytes of a receive whose trace does not tell them."""
 
 
 class Operations:
@@ -31,10 +24,8 @@ class Operations:
     Attributes:
         kinds: each a `Kind`.
         sizes: bytes of a message, or that a process has before a collective; picoseconds of a
-            calculation; of a WAIT or WAITALL, where its requests begin in `earlier`; of a TEST,
-            its request, or -1.
-        peers: ranks, or ANY; of a WAIT or WAITALL, the number of its requests; of a collective,
-            the root's place in its group.
+            calculation.
+        peers: ranks, or ANY; of a collective, the root's place in its group.
         tags: or ANY; of a collective, the number of its group.
         threads: of the process, by number, that does it; of a collective, which it is of `CALLS`.
         lines: of the file, from 1, or whatever tells operations of a rank apart.
@@ -51,7 +42,7 @@ class Operations:
         self.sizes, self.tags, self.received = array("q"), array("q"), array("q")
         self.peers, self.lines, self.amounts = array("i"), array("Q"), array("d")
         self.later, self.earlier = array("q"), array("q")
-        self.counted = self._goes_on = False
+        self.counted = False
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -80,29 +71,11 @@ class Operations:
         self.counted |= amount is not None
         return len(self.kinds) - 1
 
-    def then(self, kind: int, size: int, *message: int, goes_on: bool = False, **more: Any) -> int:
-        """Add an operation that requires the one before, as `add` does.
-
-        Parameters:
-            goes_on: whether the next one requires only that this has begun.
-        """
-        one = self.add(kind, size, *message, **more)
-        if one:
-            self.require(one, one - 1, self._goes_on)
-        self._goes_on = goes_on
-        return one
-
     def require(self, later: int, earlier: int, begun: bool = False) -> None:
         """Let an operation wait for another one."""
         self.later.append(later)
         self.earlier.append(earlier)
         self.begun.append(begun)
-
-    def missing(self) -> array[int]:
-        count = array("q", bytes(8 * len(self)))
-        for later in self.later:
-            count[later] += 1
-        return count
 
 
 class Followers:

@@ -140,26 +140,24 @@ def _read(file: str) -> tuple[list[Operations], Collectives, list[int]]:
     return archive.ranks, archive.collectives, archive.locations
 
 
-class _Collectives(Collectives):
-    """Collectives, of which the archive has bytes for all partners together."""
-
-    def parts(self, one: Collective) -> Sequence[int]:
-        size = len(one.sent)
-        match one.call:
-            case "bcast" | "scatter":
-                # Data of the root for itself are not in all archives.
-                return [max(one.received)] * size
-            case "reduce" | "gather":
-                return [max(one.sent)] * size
-            case "gatherv":
-                return one.sent
-            case "scatterv" | "alltoallv":
-                return one.received
-            case "allgatherv":
-                return [_part(sent, size) for sent in one.sent]
-            case "reduce_scatter":
-                return [_part(max(one.sent), size)] * size
-        return [_part(max(one.received), size)] * size
+def _parts(one: Collective) -> Sequence[int]:
+    """The part of each process, from bytes for all partners together."""
+    size = len(one.sent)
+    match one.call:
+        case "bcast" | "scatter":
+            # Data of the root for itself are not in all archives.
+            return [max(one.received)] * size
+        case "reduce" | "gather":
+            return [max(one.sent)] * size
+        case "gatherv":
+            return one.sent
+        case "scatterv" | "alltoallv":
+            return one.received
+        case "allgatherv":
+            return [_part(sent, size) for sent in one.sent]
+        case "reduce_scatter":
+            return [_part(max(one.sent), size)] * size
+    return [_part(max(one.received), size)] * size
 
 
 class _Archive:
@@ -184,7 +182,7 @@ class _Archive:
         self.locations = [one._ref for one in found]
         self.resolution = checked(resolution, "ticks of the clock in a second", 10**18, 1)
         self.ranks = [Operations() for _ in range(checked(len(found), "ranks", MOST_RANKS, 1))]
-        self.collectives = _Collectives(self.ranks)
+        self.collectives = Collectives(self.ranks, _parts)
         self.processes = {
             one._ref: _Process(self, rank, one.number_of_events) for rank, one in enumerate(found)
         }
@@ -246,6 +244,8 @@ class _Process:
         self._archive, self._rank, self._events = archive, rank, events
         self._operations = archive.ranks[rank]
         self._seen = self._depth = self._time = 0
+        # Whether the next operation requires only that the one before has begun.
+        self._goes_on = False
         self._sends: list[int] = []
         # Of each request: its operation, and whether it receives.
         self._requests: dict[int, tuple[int, bool]] = {}
@@ -296,8 +296,11 @@ class _Process:
             self._wait()
 
     def _add(self, kind: int, size: int, *message: int, goes_on: bool = False, **more: int) -> int:
-        here = self._operations
-        return here.then(kind, size, *message, goes_on=goes_on, line=self._seen, **more)
+        one = self._operations.add(kind, size, *message, line=self._seen, **more)
+        if one:
+            self._operations.require(one, one - 1, self._goes_on)
+        self._goes_on = goes_on
+        return one
 
     def _compute(self, time: int) -> None:
         took_ps = (time - self._time) * 10**12 // self._archive.resolution

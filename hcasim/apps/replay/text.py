@@ -18,7 +18,6 @@ MOST_RANKS: Final = 1 << 20
 MOST_ACTIONS: Final = 1 << 24
 MOST_BYTES: Final = 2**31
 """Of a message."""
-_SNIFFED: Final = 1000
 
 
 def refuse(where: str, reason: str) -> NoReturn:
@@ -54,11 +53,6 @@ def text_of(name: str, data: bytes) -> str:
         line = data[:zero].count(b"\n") + 1
         refuse(f"{name}:{line}", f"found {binary(data)}; allowed: text in UTF-8")
     return text.replace("\r\n", "\n")
-
-
-def first_lines(data: bytes) -> list[bytes]:
-    """Return the lines at the beginning of a file that tell what it is."""
-    return data[:MIB].split(b"\n", _SNIFFED)[:_SNIFFED]
 
 
 def checked(number: int, what: str, most: int, least: int = 0) -> int:

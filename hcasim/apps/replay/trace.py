@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
@@ -42,7 +43,6 @@ class Trace:
         ranks: the operations of each.
         places: of the operations of each rank, as messages show them before a line.
         collectives: of the trace, if there are any.
-        in_order: whether each process makes the same calls in the order of the file instead.
     """
 
     def __init__(
@@ -52,10 +52,9 @@ class Trace:
         ranks: Ranks,
         places: Sequence[str],
         collectives: Collectives | None = None,
-        in_order: bool = False,
     ) -> None:
         self.name, self.form, self.operations, self.places = name, form, ranks, places
-        self.collectives, self.in_order = collectives, in_order
+        self.collectives = collectives
         self.ranks = len(ranks)
         self.actions = sum(map(len, ranks))
         self.counted = any(one.counted for one in ranks)
@@ -93,14 +92,12 @@ class Trace:
             if progress is not None and (not done % every or done == self.actions):
                 progress(done, self.actions)
 
-        run = _InOrder if self.in_order else _Graph
-
         def main(comm: Any) -> Steps:
             if comm.size < self.ranks:
                 needed = f"{comm.size} processes; needed: {self.ranks}, as {self.name} has"
                 raise MPIError("MPI_ERR_ARG", needed)
             if comm.rank < self.ranks:
-                yield from run(self, comm, tell, rate).run()
+                yield from _Run(self, comm, tell, rate).run()
 
         return main
 
@@ -124,17 +121,25 @@ class Trace:
         return found
 
 
-def _source(peer: int) -> int:
-    return ANY_SOURCE if peer == ANY else peer
-
-
 class _Run:
-    """One rank that does its operations."""
+    """One rank that does each operation as soon as all is done that it requires."""
 
     def __init__(self, trace: Trace, comm: Any, tell: Callable[[], None], rate: float) -> None:
         self._trace, self._comm, self._tell, self._rate = trace, comm, tell, rate
         self._operations = trace.operations[comm.rank]
         self._groups: dict[int, Any] = {}
+        self._missing = array("q", bytes(8 * len(self._operations)))
+        for later in self._operations.later:
+            self._missing[later] += 1
+        self._followers = Followers(self._operations)
+        self._left = len(self._operations)
+        # What can be done now; free calculations by thread, with what is left of the first.
+        self._messages: deque[int] = deque()
+        self._collectives: deque[int] = deque()
+        self._calculations: dict[int, deque[int]] = {}
+        self._remaining: dict[int, int] = {}
+        self._pending: dict[int, Any] = {}
+        self._free([one for one, missing in enumerate(self._missing) if not missing])
 
     def _collective(self, one: int) -> Steps:
         collectives = self._trace.collectives
@@ -148,63 +153,6 @@ class _Run:
         amount = self._operations.amounts[one]
         picoseconds: int = self._operations.sizes[one]
         return round(amount / (_PS * self._rate)) if amount else picoseconds
-
-
-class _InOrder(_Run):
-    """One rank that makes one call after the other."""
-
-    def run(self) -> Steps:
-        comm, operations = self._comm, self._operations
-        # A request that a test has found done is gone.
-        requests: dict[int, Any] = {}
-        for one, kind in enumerate(operations.kinds):
-            size, peer, tag = operations.sizes[one], operations.peers[one], operations.tags[one]
-            if kind == Kind.CALC:
-                if duration_ps := self._duration(one):
-                    yield from comm.compute(duration_ps * _PS)
-            elif kind == Kind.SEND:
-                yield from comm.send(size, peer, tag)
-            elif kind == Kind.ISEND:
-                requests[one] = yield from comm.isend(size, peer, tag)
-            elif kind == Kind.SENDRECV:
-                room, source = operations.sizes[one + 1], operations.peers[one + 1]
-                yield from comm.sendrecv(size, peer, room, source, tag, tag)
-            elif kind == Kind.RECV:
-                if not (one and operations.kinds[one - 1] == Kind.SENDRECV):
-                    yield from comm.recv(size, _source(peer), ANY_TAG if tag == ANY else tag)
-            elif kind == Kind.IRECV:
-                mpi_tag = ANY_TAG if tag == ANY else tag
-                requests[one] = yield from comm.irecv(size, _source(peer), mpi_tag)
-            elif kind == Kind.COLL:
-                yield from self._collective(one)
-            elif kind == Kind.TEST:
-                if size in requests and (yield from comm.test(requests[size])):
-                    del requests[size]
-            else:
-                numbers = operations.earlier[size : size + peer]
-                waited = [requests.pop(number) for number in numbers if number in requests]
-                if kind == Kind.WAITALL and waited:
-                    yield from comm.waitall(waited)
-                elif waited:
-                    yield from comm.wait(waited[0])
-            self._tell()
-
-
-class _Graph(_Run):
-    """One rank that does each operation as soon as all is done that it requires."""
-
-    def __init__(self, trace: Trace, comm: Any, tell: Callable[[], None], rate: float) -> None:
-        super().__init__(trace, comm, tell, rate)
-        self._missing = self._operations.missing()
-        self._followers = Followers(self._operations)
-        self._left = len(self._operations)
-        # What can be done now; free calculations by thread, with what is left of the first.
-        self._messages: deque[int] = deque()
-        self._collectives: deque[int] = deque()
-        self._calculations: dict[int, deque[int]] = {}
-        self._remaining: dict[int, int] = {}
-        self._pending: dict[int, Any] = {}
-        self._free([one for one, missing in enumerate(self._missing) if not missing])
 
     def _free(self, ready: list[int]) -> None:
         kinds = self._operations.kinds
@@ -236,9 +184,10 @@ class _Graph(_Run):
         if operations.kinds[one] == Kind.SEND:
             pending = yield from comm.isend(size, peer, mpi_tag)
         else:
+            source = ANY_SOURCE if peer == ANY else peer
             # Messages may come in another order than the receives of the file.
             room = max(size, self._trace.rooms.get((peer, comm.rank, tag), 0))
-            pending = yield from comm.irecv(room, _source(peer), mpi_tag)
+            pending = yield from comm.irecv(room, source, mpi_tag)
         self._pending[one] = pending
         self._satisfy(one, begun=True)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chakra_traces import write_trace
 from tests.unit.cli.conftest import Hcasim
 
 PROGRAM = """
@@ -37,14 +38,12 @@ def folder(hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "helper.py": "",
         "data.txt": "",
         "steps.goal": GOAL,
-        "all.txt": "zero.txt\none.txt\n",
-        "zero.txt": "0 send 1 0 8\n",
-        "one.txt": "1 recv 0 0 8\n",
         "study.toml": STUDY,
         "based.toml": 'id = "based"\ntitle = "Based"\nbased_on = "card.toml"\n',
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
+    write_trace(tmp_path, [], [])
     made = hcasim_("bench", "write_lat", *LIU, "-s", "8", "-n", "9", "-o", "old.json")
     assert made.code == 0, made
     return tmp_path
@@ -58,7 +57,7 @@ def test_what_a_command_reads_is_not_written_over(hcasim_: Hcasim, folder: Path)
         ("helper.py", ("app", "program.py", *APP), "-o"),
         ("data.txt", ("app", "program.py", *APP), "--pcap"),
         ("steps.goal", ("app", "steps.goal", *APP), "--goal"),
-        ("zero.txt", ("app", "all.txt", *APP), "--trace"),
+        ("t.1.et", ("app", "t.0.et", *APP), "--trace"),
         ("mine.toml", (*bench, "--testbed", "mine.toml"), "--trace"),
         ("mine.toml", (*bench, "--testbed", "mine.toml"), "-o"),
         ("card.toml", (*bench, *LIU, "--adapter", "card.toml"), "--pcap"),

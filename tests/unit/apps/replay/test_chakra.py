@@ -71,6 +71,8 @@ def test_operations_take_as_long_as_the_rate_says(read: Read) -> None:
     nodes = [node(1, COMPUTE, num_ops=1000), node(2, COMPUTE, [1], num_ops=7, runtime=5)]
     assert elapsed(read(nodes), rate=1e9) == 6_000_000
     assert elapsed(read(nodes), rate=2e9) == 5_500_000
+    with pytest.raises(CatalogError, match=r"rate: found 1e-09 op/s; allowed: at least .*: node 1"):
+        elapsed(read(nodes), rate=1e-9)
 
 
 KINDS = {0: "allreduce", 2: "allgather", 5: "bcast", 6: "alltoall", 7: "reduce_scatter"}

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from hcasim.apps.replay import Trace
-from hcasim.mpi import DeadlockError, Job
+from hcasim.mpi import DeadlockError, Job, MPIError
 from tests.mpi_jobs import job
 from tests.unit.apps.replay.conftest import Read, fault
 
@@ -87,8 +87,10 @@ def test_messages_find_their_receives(read: Read, sender: str, receiver: str) ->
     )
 
 
-def test_further_processes_have_nothing_to_do(read: Read) -> None:
+def test_further_processes_have_nothing_to_do_and_none_may_lack(read: Read) -> None:
     elapsed(read(schedule("send 8b to 1", "recv 8b from 0")), job(nodes=4))
+    with pytest.raises(MPIError, match=r"2 processes; needed: 3"):
+        elapsed(read(schedule("", "", "")), job())
 
 
 @pytest.mark.parametrize(
