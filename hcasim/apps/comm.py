@@ -31,8 +31,7 @@ class Account:
     def __init__(self, process: Process) -> None:
         self.calls: Counter[str] = Counter()
         self.spent_ps: Counter[str] = Counter()
-        self._process = process
-        self._sim = process.sim
+        self._process, self._sim = process, process.sim
 
     def during(self, call: str, steps: Steps) -> Steps:
         """Return the steps of a call, whose time will be noted.
@@ -65,12 +64,7 @@ class Account:
 
 
 class ProgramRequest:
-    """A message under way.
-
-    Parameters:
-        request: the one beneath.
-        account: keeps account of what it waits.
-    """
+    """A message under way, with the attributes and calls of `hcasim.mpi.Request`."""
 
     __slots__ = ("_account", "request")
 
@@ -78,15 +72,8 @@ class ProgramRequest:
         self.request = request
         self._account = account
 
-    @property
-    def done(self) -> bool:
-        """Whether the process may use the buffer again."""
-        return self.request.done
-
-    @property
-    def status(self) -> Status | None:
-        """Of what was received; None for a send."""
-        return self.request.status
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
 
     def wait(self) -> Generator[Event, Any, Status | None]:
         """Make progress until it is done."""
@@ -101,23 +88,14 @@ class ProgramComm:
     """A communicator with the calls of `hcasim.mpi.Comm`.
 
     Parameters:
-        comm: the one beneath.
-        account: of its process.
         show: is told how far the program is, if somebody wants to know.
-
-    Attributes:
-        rank: of this process in it.
-        size: number of its processes.
     """
 
     def __init__(
         self, comm: Comm, account: Account, show: Callable[[int, int], None] | None = None
     ) -> None:
-        self.comm = comm
-        self.account = account
-        self.rank = comm.rank
-        self.size = comm.size
-        self._show = show
+        self.comm, self.account, self._show = comm, account, show
+        self.rank, self.size = comm.rank, comm.size
 
     def __repr__(self) -> str:
         return f"Comm(rank={self.rank}, size={self.size})"
@@ -135,12 +113,6 @@ class ProgramComm:
         """Say how far the program is, such as in iterations, to who waits for it; takes no time."""
         if self._show is not None:
             self._show(done, total)
-
-    def wait(self, request: ProgramRequest) -> Generator[Event, Any, Status | None]:
-        return request.wait()
-
-    def test(self, request: ProgramRequest) -> Generator[Event, Any, bool]:
-        return request.test()
 
     def waitall(
         self, requests: Iterable[ProgramRequest]

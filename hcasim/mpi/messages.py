@@ -166,12 +166,6 @@ class Messages:
         assert incoming.status is not None
         return incoming.status
 
-    def wait(self, request: Request) -> Generator[Event, object, Status | None]:
-        return (yield from request.wait())
-
-    def test(self, request: Request) -> Generator[Event, object, bool]:
-        return (yield from request.test())
-
     def waitall(self, requests: Iterable[Request]) -> Generator[Event, object, list[Status | None]]:
         requests = list(requests)
         for request in requests:

@@ -87,7 +87,7 @@ def run(comm: ProgramComm, model: Transformer, given: Given) -> Run:
         sent: list[Any] = []
         for (way, number), behind in zip(order, [*order[1:], None], strict=True):
             if coming is not None:
-                yield from comm.wait(coming)
+                yield from coming.wait()
             coming = (yield from begin(False, *behind)) if behind and overlap else None
             yield from comm.compute(seconds * (2 if way else 1), beside=True)
             going = yield from begin(True, way, number)

@@ -230,4 +230,4 @@ def shift(
     if dest >= 0:
         yield from comm.send(outgoing, dest, tag)
     if source >= 0:
-        yield from comm.wait(request)
+        yield from request.wait()

@@ -144,8 +144,8 @@ def run(comm: Comm, size: Size, seconds: float, watch: Stopwatch) -> Steps:
             yield from comm.send(to_behind.part(0, (1 + whole) * size), axis.behind, tag + 300)
             yield from comm.send(to_before.part(0, size), axis.before, tag + 100)
         if takes:
-            yield from comm.wait(one)
-            yield from comm.wait(two)
+            yield from one.wait()
+            yield from two.wait()
 
     def exchange(level: int) -> Steps:
         """Tell all neighbours (comm3); alone on an axis, also itself."""

@@ -4,8 +4,8 @@ A node begins when all have ended that it depends on, by data or control. Comput
 duration of its node, or its operations (`num_ops`) at a rate if it has none; nodes of processors
 (`is_cpu_op`) and of accelerators compute at the same time. Messages and collectives are calls of
 MPI; a process makes its collectives in the order of its file, and does nothing else meanwhile.
-Nodes of memory and of metadata take no time. Process groups are those that nodes of metadata list,
-and "" and "0" are all processes, if no such node says otherwise.
+Nodes of memory and of metadata take no time. Process groups are those that nodes of metadata have
+listed before, and "" and "0" are all processes, if no such node says otherwise.
 
 `comm_size` is what a process has before: the part of each in all-gather, all parts in
 reduce-scatter and all-to-all. The first of a group is the root.
@@ -24,7 +24,6 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -144,11 +143,11 @@ def read_chakra(path: Path, name: str, data: bytes) -> Trace:
     """
     need(name, "google.protobuf", "chakra")
     files = [read_bytes(file) for file in _files(path, name)]
-    reader = _Reader([f"{one}: node " for one, _ in files])
+    reader = _Reader(len(files))
     for rank, (one, content) in enumerate(files):
         reader.read(rank, one, content)
-    reader.group_collectives()
-    return Trace(name, "chakra", reader.ranks, reader.places, reader.collectives)
+    places = [f"{one}: node " for one, _ in files]
+    return Trace(name, "chakra", reader.ranks, places, reader.collectives)
 
 
 def _files(path: Path, name: str) -> list[Path]:
@@ -186,29 +185,20 @@ def _parts(one: Collective) -> Sequence[int]:
 
 
 class _Reader:
-    """Reads the files of a trace.
+    """Reads the files of a trace: the operations of each process, and their collectives."""
 
-    Parameters:
-        places: of the nodes of each process, as messages show them before the id.
-
-    Attributes:
-        ranks: the operations of each process.
-        collectives: and their collectives.
-    """
-
-    def __init__(self, places: Sequence[str]) -> None:
-        self.places = places
-        self.ranks = [Operations() for _ in places]
+    def __init__(self, count: int) -> None:
+        self.ranks = [Operations() for _ in range(count)]
         self.collectives = Collectives(self.ranks, _parts)
         self._groups: dict[str, tuple[int, ...]] = {}
-        # Of each rank, collectives with the name of their group, until all groups are known.
-        self._named: list[list[tuple[int, str]]] = [[] for _ in places]
+        self._numbers: dict[str, int] = {}
         self._actions = self._rank = 0
 
     def read(self, rank: int, name: str, data: bytes) -> None:
         from google.protobuf.message import DecodeError
 
         self._rank, self._here = rank, self.ranks[rank]
+        self._last: int | None = None
         kinds, places, where = messages(), dict[int, int](), name
         later, earlier = array("Q"), array("Q")
         try:
@@ -236,27 +226,6 @@ class _Reader:
             refuse(where, "found no node of a trace")
         except ValueError as error:
             refuse(where, str(error))
-        for (before, _), (behind, _) in pairwise(self._named[rank]):
-            self._here.require(behind, before)
-
-    def group_collectives(self) -> None:
-        """Tell of each collective its group, when all groups are known."""
-        everybody = tuple(range(len(self.ranks)))
-        numbers: dict[str, int] = {}
-        for rank, (operations, named) in enumerate(zip(self.ranks, self._named, strict=True)):
-            for one, name in named:
-                where = f"{self.places[rank]}{operations.lines[one]}"
-                if name not in numbers:
-                    if name not in self._groups and name not in _EVERYONE:
-                        hint = nearest(name, list(self._groups)[:1000])
-                        allowed = f"allowed: one that a node of metadata lists{hint}"
-                        refuse(where, f"pg_name: found {shown(name)}; {allowed}")
-                    called = f"group {shown(name)}" if name else "all processes"
-                    members = self._groups.get(name, everybody)
-                    numbers[name] = self.collectives.add_group(members, called)
-                operations.tags[one] = numbers[name]
-                if rank not in self.collectives.members(numbers[name]):
-                    refuse(where, f"pg_name: rank {rank} is not in {shown(name)}")
 
     # Nodes.
 
@@ -305,9 +274,26 @@ class _Reader:
         if not isinstance(group, str):
             raise ValueError(f"pg_name: found {shown(str(group))}; allowed: a text")
         number = CALLS.index(call)
-        one = self._here.add(Kind.COLL, size, thread=number, line=node.id, received=size)
-        self._named[self._rank].append((one, group))
+        tag = self._group(group)
+        one = self._here.add(Kind.COLL, size, 0, tag, thread=number, line=node.id, received=size)
+        if self._last is not None:
+            self._here.require(one, self._last)
+        self._last = one
         return one
+
+    def _group(self, name: str) -> int:
+        """The number of a process group, which this process is in."""
+        if name not in self._numbers:
+            if name not in self._groups and name not in _EVERYONE:
+                hint = nearest(name, list(self._groups)[:1000])
+                allowed = f"allowed: one that a node of metadata before it lists{hint}"
+                raise ValueError(f"pg_name: found {shown(name)}; {allowed}")
+            called = f"group {shown(name)}" if name else "all processes"
+            members = self._groups.get(name, range(len(self.ranks)))
+            self._numbers[name] = self.collectives.add_group(members, called)
+        if self._rank not in self.collectives.members(self._numbers[name]):
+            raise ValueError(f"pg_name: rank {self._rank} is not in {shown(name)}")
+        return self._numbers[name]
 
     def _learn_groups(self, text: str) -> None:
         """Learn of process groups: a list of objects with a name and ranks, as text in a list."""

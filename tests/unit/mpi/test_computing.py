@@ -68,7 +68,7 @@ def test_messages_go_on_where_an_accelerator_computes(beside: bool) -> None:
             request = yield from comm.irecv(2**20, 1)
         yield from comm.compute(1e-2, beside)
         computed = comm.process.sim.now
-        yield from comm.wait(request)
+        yield from request.wait()
         return comm.process.sim.now - computed
 
     left = one.run(main)

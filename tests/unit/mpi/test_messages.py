@@ -157,10 +157,10 @@ def test_comm_waits_and_tests() -> None:
             yield from comm.send(64, 0)
             return None
         request = yield from comm.irecv(64, 1)
-        early = yield from comm.test(request)
+        early = yield from request.test()
         yield from comm.send(64, 1)
-        status = yield from comm.wait(request)
-        return early, status.count, (yield from comm.test(request))
+        status = yield from request.wait()
+        return early, status.count, (yield from request.test())
 
     assert run(main)[0] == (False, 64, True)
 

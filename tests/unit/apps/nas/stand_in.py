@@ -60,13 +60,11 @@ class Counting:
 
     def irecv(self, memory: Any, source: int, tag: int) -> Any:
         assert 0 <= source < self.size
-        return ()
+        return SimpleNamespace(wait=tuple)
+        yield
 
     def recv(self, memory: Any, source: int, tag: int) -> Any:
         return self.irecv(memory, source, tag)
-
-    def wait(self, request: Any) -> Any:
-        return ()
 
     def _call(self, name: str, size: int) -> Any:
         self.calls[name, size] += 1
