@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from itertools import accumulate, count
+from itertools import accumulate
 from typing import Any
 
 from hcasim.catalog.algorithms import algorithm_fault, choose
 from hcasim.engine import Event
 from hcasim.mpi.collectives import ALGORITHMS, INSTEAD, Group, exchanges, rooted
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import MPIError, Steps
 from hcasim.mpi.messages import Memory, Messages
 from hcasim.mpi.process import Process
@@ -23,14 +23,10 @@ class Program:
 
     def __init__(self, algorithms: Mapping[str, str]) -> None:
         self.algorithms = algorithms
-        self._contexts = count(1)
-        self._split: dict[tuple[int, int, int], int] = {}
+        self._contexts: dict[tuple[int, int, int], int] = {}
 
-    def new_context(self, parent: int, serial: int, color: int) -> int:
-        key = parent, serial, color
-        if key not in self._split:
-            self._split[key] = next(self._contexts)
-        return self._split[key]
+    def context(self, parent: int, serial: int, color: int) -> int:
+        return self._contexts.setdefault((parent, serial, color), len(self._contexts) + 1)
 
 
 class Comm(Messages):
@@ -59,8 +55,11 @@ class Comm(Messages):
         Parameters:
             number: tells it from others, the same for all its members.
         """
-        context = self._program.new_context(self.context, -1 - number, 0)
-        return Comm(self.process, [self.members[one] for one in members], context, self._program)
+        return self._part(members, -1 - number, 0)
+
+    def _part(self, ranks: Sequence[int], serial: int, color: int) -> Comm:
+        context = self._program.context(self.context, serial, color)
+        return Comm(self.process, [self.members[rank] for rank in ranks], context, self._program)
 
     def Split(self, color: int, key: int = 0) -> Generator[Event, object, Comm | None]:
         """Make a communicator of those with the same color, if not below 0, by key and rank."""
@@ -74,8 +73,7 @@ class Comm(Messages):
             return None
         chosen = [rank for rank in range(self.size) if every[rank, 0] == color]
         chosen.sort(key=lambda rank: (every[rank, 1], rank))
-        context = self._program.new_context(self.context, self._splits, color)
-        return Comm(self.process, [self.members[rank] for rank in chosen], context, self._program)
+        return self._part(chosen, self._splits, color)
 
     def _begin(
         self, collective: str, size: int, algorithm: str, operand: Memory = None

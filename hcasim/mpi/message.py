@@ -10,9 +10,8 @@ from typing import Any, Final, Protocol
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.engine import Event, Simulator
-from hcasim.mpi.heap import Buffer, Bytes, Heap
+from hcasim.mpi.memory import Buffer, Bytes, Heap, Registration, RegistrationCache
 from hcasim.mpi.path import Mark, Path
-from hcasim.mpi.registration import Registration, RegistrationCache
 from hcasim.verbs import PD, Context, SendWR
 
 Steps = Generator[Event, object, None]
@@ -48,22 +47,17 @@ Todo = Callable[[], Steps]
 
 
 class Recorder(Protocol):
-    """Is told what a process does, to write it down."""
+    """Is told what a process does, to write it down; ranks are those of the whole program.
 
-    def grouped(self, context: int, members: tuple[int, ...]) -> None:
-        """The process has a communicator of these ranks of the whole program."""
+    It is told of a new communicator, when a message begins, when the process knows that it is done,
+    and for how long it has computed, copied or combined.
+    """
 
-    def sends(self, request: Request, rank: int) -> None:
-        """It begins to send to a rank of the whole program."""
-
-    def receives(self, request: Request) -> None:
-        """It begins to receive."""
-
-    def waited(self, request: Request) -> None:
-        """It knows that a request is done."""
-
-    def computed(self, duration_ps: int) -> None:
-        """It has computed, or copied or combined what it has."""
+    def grouped(self, context: int, members: tuple[int, ...]) -> None: ...
+    def sends(self, request: Request, rank: int) -> None: ...
+    def receives(self, request: Request) -> None: ...
+    def waited(self, request: Request) -> None: ...
+    def computed(self, duration_ps: int) -> None: ...
 
 
 class Worker(Protocol):

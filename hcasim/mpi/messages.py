@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, Final
 
 from hcasim.engine import Event
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import (
     ANY_SOURCE,
     ANY_TAG,

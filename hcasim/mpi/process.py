@@ -14,16 +14,14 @@ from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
 from hcasim.mpi.connection import Connection
 from hcasim.mpi.delivery import Delivery, Itself
-from hcasim.mpi.heap import Buffer, Heap
 from hcasim.mpi.lane import Lane
+from hcasim.mpi.memory import Buffer, Heap, RegistrationCache
 from hcasim.mpi.message import AnyOf, MPIError, Recorder, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
-from hcasim.mpi.registration import RegistrationCache
 from hcasim.verbs import CQ, PD, Context, WCStatus
 
 CQ_DEPTH: Final = 6000
 """Entries of the completion queue (MVAPICH2, vapi_param.c: RDMA_DEFAULT_MAX_CQ_SIZE)."""
-
 
 Connect = Callable[["Process", int], Connection]
 
@@ -32,12 +30,12 @@ class Process:
     """A process of a program that runs on one core and calls MPI.
 
     Attributes:
-        ready: what has come in and has not been noticed, or has to be done next. waiting: what it
-        waits for, if it sleeps. computed_ps, waited_ps: time that it has spent outside of MPI, and
-        slept in calls. path, recorder: the critical path that ends in it and what it does, if
-        somebody wants to know. combine_rate: bytes of a reduction's result that an accelerator
-        combines per second; None
-            if the processor does.
+        ready: what has come in and has not been noticed, or has to be done next.
+        waiting: what it waits for, if it sleeps.
+        computed_ps, waited_ps: time that it has spent outside of MPI, and slept in calls.
+        path, recorder: its critical path, and what is told what it does, if somebody wants to know.
+        combine_rate: bytes of a reduction's result that an accelerator combines per second; None if
+            the processor does.
     """
 
     def __init__(self, sim: Simulator, node: Node, rank: int, core: int, connect: Connect) -> None:
@@ -71,13 +69,13 @@ class Process:
     @property
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
+        return self._round(len(self.connections)) // 2 + self.context.stack.poll_memory
+
+    def _round(self, rings: int) -> int:
+        """Picoseconds of a look at so many rings, and at all completion queues."""
         stack = self.context.stack
-        ways = len(self.connections)
-        if self.library.queue.cq == "shared":
-            around = ways * stack.poll_memory + stack.poll_cq
-        else:
-            around = ways * (stack.poll_memory + stack.poll_cq)
-        return around // 2 + stack.poll_memory
+        queues = 1 if self.library.queue.cq == "shared" else len(self.connections)
+        return rings * stack.poll_memory + queues * stack.poll_cq
 
     def tell(self, step: str, what: object = "") -> None:
         if self.probe.listeners:
@@ -139,10 +137,8 @@ class Process:
         if self.ready or self._unblocked or self.cq.queue.entries:
             yield from self._turn()
             return
-        stack, ways = self.context.stack, len(self.connections)
-        rings = ways if self.library.ring is not None else 0
-        queues = 1 if self.library.queue.cq == "shared" else ways
-        yield self.context.core.work(rings * stack.poll_memory + queues * stack.poll_cq)
+        rings = len(self.connections) if self.library.ring is not None else 0
+        yield self.context.core.work(self._round(rings))
         self.tell("poll")
 
     def _turn(self) -> Steps:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from hcasim.apps.nas.kernel import Kernel, Stopwatch, grid, most_along, share, shift
 from hcasim.mpi import Comm
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import Steps
 
 INNER: Final = 25

@@ -8,7 +8,7 @@ from math import lcm
 from typing import Final
 
 from hcasim.engine import Event
-from hcasim.mpi.heap import Buffer, Bytes
+from hcasim.mpi.memory import Buffer, Bytes
 from hcasim.mpi.message import Recv, Request, Steps
 from hcasim.mpi.messages import Messages
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from hcasim.mpi.collectives.group import Group, Reduction, masks
 from hcasim.mpi.collectives.rooted import Binomial, bcast_binomial
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import Steps
 
 

@@ -6,7 +6,7 @@ Sources: MPICH 1.2.6, src/coll/intra_fns_new.c, for the broadcast; MPICH2 1.0.3,
 from __future__ import annotations
 
 from hcasim.mpi.collectives.group import Group, masks
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import Request, Steps
 
 NOTHING = Buffer(0, 0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hcasim.mpi.collectives.group import Group, Reduction
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import Request, Steps
 
 PIECE: Final = 128 * 1024

@@ -19,7 +19,7 @@ from itertools import cycle
 
 from hcasim.engine import Simulator
 from hcasim.mpi import Comm
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import (

@@ -13,7 +13,7 @@ from hcasim.mpi import Comm
 from hcasim.mpi.collectives import ALGORITHMS
 from hcasim.mpi.collectives.group import Group
 from hcasim.mpi.collectives.tree import PIECE, neighbours, second
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from tests.mpi_jobs import job, run
 
 

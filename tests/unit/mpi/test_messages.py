@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hcasim.mpi import ANY_SOURCE, ANY_TAG, Comm, Status
 from hcasim.mpi.delivery import Matching
-from hcasim.mpi.heap import Buffer
+from hcasim.mpi.memory import Buffer
 from hcasim.mpi.message import Kind, MpiPacket, Recv
 from tests.mpi_jobs import job, run
 
