@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hcasim.apps.comm import Account, ProgramComm
-from hcasim.apps.replay.recording import Recording
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator, seldom_collected
@@ -128,14 +127,12 @@ def run(
     exact: bool = False,
     show: Show | None = None,
     listen: Listen | None = None,
-    recording: Recording | None = None,
 ) -> Outcome:
     """Run a program on the first nodes of a machine.
 
     Parameters:
         machine: with an MPI library; what follows is as of `hcasim.app`.
         show: is told what of how much is done, if the program says so.
-        recording: of as many processes, to be told what they do.
 
     Raises:
         CatalogError: there is no place for so many processes.
@@ -156,7 +153,6 @@ def run(
         ends = [0] * ranks
         for process, path in zip(job.processes, paths, strict=True):
             process.path = path
-            process.recorder = recording.recorders[process.rank] if recording else None
 
         def started(comm: Comm) -> Generator[Event, Any, Any]:
             show_one = None if comm.rank else show
@@ -172,8 +168,6 @@ def run(
             return returned
 
         returned = job.run(started)
-        if recording is not None:
-            recording.finish()
     last = max(range(ranks), key=ends.__getitem__)
     found: list[RankUse] = []
     traffic: dict[tuple[int, int], tuple[int, int]] = {}

@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +20,7 @@ from hcasim.cli.command import (
     timing_option,
 )
 from hcasim.cli.experiment import machine_options, read_experiment
-from hcasim.cli.naming import FILE
-from hcasim.cli.output import note, print_line, print_notes, progress_bar
-from hcasim.cli.outputs import Output
+from hcasim.cli.output import print_line, print_notes, progress_bar
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tables import print_table
@@ -67,18 +64,12 @@ _FEW = 32
 @flag("--exact", "Leave out nothing that repeats itself.")
 @settings_option
 @result_options()
-@option(
-    "--goal",
-    "Write what the processes do as a schedule of GOAL, .goal, to be run elsewhere.",
-    type=FILE,
-)
 @trace_options
 @profile_option
 @timing_option
 def command(
     program: str,
     arguments: tuple[str, ...],
-    goal: Path | None,
     timing: bool,
     **given: Any,
 ) -> None:
@@ -101,7 +92,7 @@ def command(
     own |= read_experiment(given, faults)
     own["algorithms"] = read_pairs("--algorithm", given["algorithms"], faults, "COLLECTIVE=NAME")
     faults += tracing.faults
-    refuse(*faults, *wanted.faults(Output("--goal", goal, (".goal",)), *tracing.outputs))
+    refuse(*faults, *wanted.faults(*tracing.outputs))
     with (
         progress_bar("Simulating") as progress,
         tracing.listening(f"{program} on {given['testbed']}") as listen,
@@ -113,14 +104,10 @@ def command(
             given["ranks"],
             arguments=arguments,
             progress=progress,
-            record=goal is not None,
             listen=listen,
             **own,
         )
     found = found if timing else replace(found, wall_seconds=None)
-    if goal is not None:
-        found.save_goal(goal)
-        note(f"Wrote {goal}")
     wanted.deliver(found, lambda: _print(found, timing))
 
 

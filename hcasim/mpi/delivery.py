@@ -96,8 +96,6 @@ class Delivery:
         self, buffer: Buffer, source: int, tag: int, context: int
     ) -> Generator[Event, object, Recv]:
         recv = Recv(self.process, buffer, source, tag, context, next(self.matching.serials))
-        if self.process.recorder is not None:
-            self.process.recorder.receives(recv)
         yield self._core.work(self._call_ps)
         self.process.tell("call recv", recv)
         packet = self.matching.post(recv)
@@ -206,8 +204,5 @@ class Itself:
     def _copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size:
             process = self._delivery.process
-            begin = process.sim.now
             yield process.context.core.copy(source.size, source.address, to.address)
             process.tell("copy")
-            if process.recorder is not None:
-                process.recorder.computed(process.sim.now - begin)

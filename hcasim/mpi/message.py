@@ -46,20 +46,6 @@ Todo = Callable[[], Steps]
 """Deals with what a process has to deal with."""
 
 
-class Recorder(Protocol):
-    """Is told what a process does, to write it down; ranks are those of the whole program.
-
-    It is told of a new communicator, when a message begins, when the process knows that it is done,
-    and for how long it has computed, copied or combined.
-    """
-
-    def grouped(self, context: int, members: tuple[int, ...]) -> None: ...
-    def sends(self, request: Request, rank: int) -> None: ...
-    def receives(self, request: Request) -> None: ...
-    def waited(self, request: Request) -> None: ...
-    def computed(self, duration_ps: int) -> None: ...
-
-
 class Worker(Protocol):
     """A `Process`, as its messages see it."""
 
@@ -70,7 +56,6 @@ class Worker(Protocol):
     pd: PD
     rank: int
     ready: deque[Todo]
-    recorder: Recorder | None
     registrations: RegistrationCache
     sim: Simulator
 
@@ -212,8 +197,6 @@ class Request:
         if not self.done:
             yield from self.process.look()
         self.told = self.done
-        if self.done and self.process.recorder is not None:
-            self.process.recorder.waited(self)
         return self.done
 
     def finish(self) -> None:

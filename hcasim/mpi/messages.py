@@ -46,8 +46,6 @@ class Messages:
         self.rank = self.members.index(process.rank)
         self.size = len(self.members)
         self.algorithm = ""
-        if process.recorder is not None:
-            process.recorder.grouped(context, self.members)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rank={self.rank}, size={self.size})"
@@ -106,8 +104,6 @@ class Messages:
             yield self.process.context.core.work(duration_ps)
             self.process.tell("compute")
         self.process.computed_ps += duration_ps
-        if duration_ps and self.process.recorder is not None:
-            self.process.recorder.computed(duration_ps)
 
     # Messages.
 

@@ -16,7 +16,7 @@ from hcasim.mpi.connection import Connection
 from hcasim.mpi.delivery import Delivery, Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.memory import Buffer, Heap, RegistrationCache
-from hcasim.mpi.message import AnyOf, MPIError, Recorder, Request, Send, Steps, Todo, Way
+from hcasim.mpi.message import AnyOf, MPIError, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
 from hcasim.verbs import CQ, PD, Context, WCStatus
 
@@ -33,7 +33,7 @@ class Process:
         ready: what has come in and has not been noticed, or has to be done next.
         waiting: what it waits for, if it sleeps.
         computed_ps, waited_ps: time that it has spent outside of MPI, and slept in calls.
-        path, recorder: its critical path, and what is told what it does, if somebody wants to know.
+        path: the critical path that ends in it, if somebody wants to know.
         combine_rate: bytes of a reduction's result that an accelerator combines per second; None if
             the processor does.
     """
@@ -61,7 +61,6 @@ class Process:
         self.collective = ""
         self.computed_ps = self.waited_ps = 0
         self.path: Path | None = None
-        self.recorder: Recorder | None = None
         self.combine_rate: float | None = None
         self._unblocked: deque[Way] = deque()
         self._event: Event | None = None
@@ -100,8 +99,6 @@ class Process:
     def wait(self, request: Request) -> Steps:
         while not request.done:
             yield from self.advance(request)
-        if self.recorder is not None:
-            self.recorder.waited(request)
         yield from self.registrations.tidy()
 
     def advance(self, waiting: Request | AnyOf) -> Steps:
@@ -186,8 +183,6 @@ class Process:
         """
         way = self.itself if rank == self.rank else self.connection(rank)
         send = Send(self, buffer, dest, tag, context, way)
-        if self.recorder is not None:
-            self.recorder.sends(send, rank)
         yield self.context.core.work(self.library.calls.send)
         self.tell("call send", send)
         yield from way.start(send, source)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from hcasim.apps.replay.goal import goal_lines
-from hcasim.apps.replay.operations import Ranks
-from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Outcome
 from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.text import brief
-from hcasim.ground.writing import written_atomically
 from hcasim.runs.document import Form, Head, Notes, Profile, Seconds
 from hcasim.runs.machine import notes_on
 from hcasim.runs.table import Table
@@ -146,7 +140,6 @@ class Application(Table):
         outcome: what it has done.
         wall_seconds: time that the simulation took, or None to leave that out.
         cost: what simulating it cost, if that was asked for.
-        recording: what its processes have done, if that was asked for.
         rate: operations a second of a trace that counts them, if that was asked for.
     """
 
@@ -160,7 +153,6 @@ class Application(Table):
     outcome: Outcome
     wall_seconds: float | None
     cost: Cost | None = None
-    recording: Recording | None = None
     rate: float | None = None
 
     axes = ("rank",)
@@ -228,32 +220,6 @@ class Application(Table):
         for pair, sent in self.outcome.traffic.items():
             found[pair] = sent[kinds.index(what)]
         return found
-
-    def goal(self) -> str:
-        """Return what its processes have done as a schedule of GOAL, to be run elsewhere.
-
-        Each message to another process is a statement, those within collectives included, and so
-        is computing, in whole nanoseconds, and what collectives copy and combine.
-
-        Raises:
-            CatalogError: it was not asked for.
-        """
-        return "".join(f"{line}\n" for line in goal_lines(self._recorded()))
-
-    def save_goal(self, file: str | PathLike[str]) -> None:
-        """Write what `goal` returns into a file: whole, or not at all.
-
-        Raises:
-            CatalogError: it was not asked for, or the file cannot be written.
-        """
-        lines = goal_lines(self._recorded())
-        with written_atomically(Path(file)) as stream:
-            stream.writelines(f"{line}\n".encode() for line in lines)
-
-    def _recorded(self) -> Ranks:
-        if self.recording is None:
-            raise CatalogError(["goal: nothing was recorded; needed: record=True"])
-        return self.recording.operations
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, in the form of the schema `app`."""

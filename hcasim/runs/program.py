@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any, Final
 
 from hcasim.apps.programs import find_program
-from hcasim.apps.replay.recording import Recording
 from hcasim.apps.run import Listen, Main, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
@@ -50,7 +49,6 @@ def app(
     exact: bool = False,
     progress: Show | None = None,
     profile: bool = False,
-    record: bool = False,
     listen: Listen | None = None,
     **choices: Any,
 ) -> Application:
@@ -73,7 +71,6 @@ def app(
         progress: is told what of how much is done: whenever rank 0 calls `comm.progress(...)`, of
             kernels each iteration.
         profile: also measure what simulating it costs.
-        record: also keep what its processes do, for `Application.goal` and `save_goal`.
         listen: is given the simulator before anything happens.
         choices: of the machine, as `hcasim.bench` takes them: adapter, host, stack, firmware_mode,
             mtu, switch and overrides.
@@ -88,7 +85,6 @@ def app(
     refuse(
         flag_fault("profile", profile),
         flag_fault("exact", exact),
-        flag_fault("record", record),
         count_fault("ranks", ranks),
         count_fault("ppn", ppn),
         words_fault("arguments", arguments),
@@ -115,7 +111,6 @@ def app(
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)
     meter = Meter(listen) if profile else None
-    recording = Recording(ranks) if record else None
     started = perf_counter()
     try:
         with found.beside.running() if found.beside else nullcontext():
@@ -129,7 +124,6 @@ def app(
                 exact=exact,
                 show=progress,
                 listen=listen if meter is None else meter.watch,
-                recording=recording,
             )
     except (MPIError, DeadlockError) as error:
         if not isinstance(program, str | PathLike):
@@ -146,7 +140,6 @@ def app(
         outcome=outcome,
         wall_seconds=perf_counter() - started,
         cost=None if meter is None else meter.cost(),
-        recording=recording,
         rate=speed,
     )
 

@@ -1,4 +1,4 @@
-"""Schedules of GOAL, the text that LogGOPSim's tools read: read and written.
+"""Schedules of GOAL, the text that LogGOPSim's tools read.
 
 Operations are `send 10b to 1 tag 2`, `recv 10b from 0 tag 2` and `calc 500`, of 500 ns, each with a
 label before it if another one names it: `l2 requires l1` lets l2 wait until l1 has ended, `l2
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from hcasim.apps.replay.operations import ANY, Kind, Operations, Ranks
+from hcasim.apps.replay.operations import ANY, Kind, Operations
 from hcasim.apps.replay.text import (
     MOST_ACTIONS,
     MOST_BYTES,
@@ -178,32 +178,3 @@ class _Reader:
         one = self._here.add(kind, size, peer, tag, thread=thread, line=self._line)
         if label:
             self._labels[label] = one
-
-
-def goal_lines(ranks: Ranks) -> Iterator[str]:
-    """Yield the lines of a schedule; what is left of a whole nanosecond has the next computing."""
-    yield f"num_ranks {len(ranks)}"
-    for rank, operations in enumerate(ranks):
-        yield ""
-        yield f"rank {rank} {{"
-        yield from _statements(operations)
-        yield "}"
-
-
-def _statements(operations: Operations) -> Iterator[str]:
-    left = at = 0
-    later, earlier, begun = operations.later, operations.earlier, operations.begun
-    columns = zip(
-        operations.kinds, operations.sizes, operations.peers, operations.tags, strict=True
-    )
-    for number, (kind, size, peer, tag) in enumerate(columns):
-        if kind == Kind.CALC:
-            whole, left = divmod(size + left, _PS_PER_NS)
-            yield f"l{number}: calc {whole}"
-        else:
-            word = "send {}b to {}" if kind == Kind.SEND else "recv {}b from {}"
-            asked = "" if tag == ANY else f" tag {tag}"
-            yield f"l{number}: {word.format(size, peer)}{asked}"
-        while at < len(later) and later[at] == number:
-            yield f"l{number} {'irequires' if begun[at] else 'requires'} l{earlier[at]}"
-            at += 1

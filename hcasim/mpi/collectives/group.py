@@ -106,16 +106,15 @@ class Group:
 
     def nothing(self, *_: object) -> Steps:
         """Return at once, as MPICH and MVAPICH do with nothing to send; assumed to cost a send."""
-        begin = self._comm.process.sim.now
-        yield self._comm.process.context.core.work(self._comm.process.library.calls.send)
-        self._tell("call", begin)
+        process = self._comm.process
+        yield process.context.core.work(process.library.calls.send)
+        process.tell("call")
 
     def copy(self, source: Buffer, to: Buffer) -> Steps:
         if source.size and source.address != to.address:
             process = self._comm.process
-            begin = process.sim.now
             yield process.context.core.copy(source.size, source.address, to.address)
-            self._tell("copy", begin)
+            process.tell("copy")
         to.put(source.take(source.size))
 
     def turn_right(self, source: Buffer, to: Buffer, by: int) -> Steps:
@@ -136,30 +135,23 @@ class Group:
                 pieces.append((source.size, source.address, to.address))
             to.put(source.take(source.size))
         process = self._comm.process
-        begin = process.sim.now
         yield from process.context.core.copies(pieces)
         if pieces:
-            self._tell("copy", begin)
+            process.tell("copy")
 
     def combine(self, into: Buffer, other: Buffer, operation: Reduction | None) -> Steps:
         """Combine operands into the first; the processor reads both, unless an accelerator does."""
         if not into.size:
             return
         process = self._comm.process
-        core, rate, begin = process.context.core, process.combine_rate, process.sim.now
+        core, rate = process.context.core, process.combine_rate
         if rate is None:
             yield core.copy(into.size, other.address, into.address)
         else:
             yield core.work(round(into.size / rate * 1e12))
-        self._tell("combine", begin)
+        process.tell("combine")
         if into.data is not None and other.data is not None and operation is not None:
             into.data[:] = operation(into.data, other.data)
-
-    def _tell(self, step: str, begin: int) -> None:
-        process = self._comm.process
-        process.tell(step)
-        if process.recorder is not None:
-            process.recorder.computed(process.sim.now - begin)
 
     def temporary(self, size: int, like: Buffer) -> Buffer:
         data: Bytes | None = None

@@ -164,15 +164,3 @@ def test_traces_of_otf2_and_chakra_are_replayed(hcasim_: Hcasim, tmp_path: Path)
         found = hcasim_("app", str(file), *MACHINE, "-n", "2", "--json").json
         assert found["calls"][0]["call"] == "barrier"
         assert "allowed: 2, as" in hcasim_("app", str(file), *MACHINE, "-n", "3").messages
-
-
-def test_a_run_is_written_as_a_schedule(hcasim_: Hcasim, tmp_path: Path) -> None:
-    file = tmp_path / "is.goal"
-    done = hcasim_("app", "is.S", "-n", "2", "--goal", str(file), *MACHINE)
-    assert done.code == 0
-    assert file.read_text().startswith("num_ranks 2\n")
-    again = hcasim_("app", str(file), "-n", "2", *MACHINE)
-    assert again.code == 0
-    refused = hcasim_("app", "is.S", "-n", "2", "--goal", "is.txt", *MACHINE)
-    assert refused.code == 2
-    assert "--goal" in refused.messages

@@ -56,7 +56,7 @@ def test_what_a_command_reads_is_not_written_over(hcasim_: Hcasim, folder: Path)
         ("program.py", ("app", "program.py", *APP), "--plot"),
         ("helper.py", ("app", "program.py", *APP), "-o"),
         ("data.txt", ("app", "program.py", *APP), "--pcap"),
-        ("steps.goal", ("app", "steps.goal", *APP), "--goal"),
+        ("steps.goal", ("app", "steps.goal", *APP), "--trace"),
         ("t.1.et", ("app", "t.0.et", *APP), "--trace"),
         ("mine.toml", (*bench, "--testbed", "mine.toml"), "--trace"),
         ("mine.toml", (*bench, "--testbed", "mine.toml"), "-o"),
