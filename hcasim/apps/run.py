@@ -69,15 +69,10 @@ class RankUse:
 
     def row(self) -> dict[str, int | float]:
         """Return it by column; the last word of a name is its unit."""
-        times = self.seconds, self.compute_seconds, self.mpi_seconds, self.wait_seconds
-        names = "run_s", "compute_s", "mpi_s", "wait_s"
+        times = {"run_s": self.seconds, "compute_s": self.compute_seconds}
+        times |= {"mpi_s": self.mpi_seconds, "wait_s": self.wait_seconds}
         sent = {"messages": self.messages, "sent_bytes": self.sent_bytes}
-        return {
-            "rank": self.rank,
-            "node": self.node,
-            **dict(zip(names, times, strict=True)),
-            **sent,
-        }
+        return {"rank": self.rank, "node": self.node, **times, **sent}
 
 
 @dataclass(frozen=True)
@@ -158,9 +153,9 @@ def run(
             show_one = None if comm.rank else show
             program: Any = main(ProgramComm(comm, accounts[comm.rank], show_one))
             # Of anything else the job says what is wrong with it.
-            return ended(comm.rank, program) if isinstance(program, Generator) else program
+            return running(comm.rank, program) if isinstance(program, Generator) else program
 
-        def ended(rank: int, program: Generator[Event, Any, Any]) -> Generator[Event, Any, Any]:
+        def running(rank: int, program: Generator[Event, Any, Any]) -> Generator[Event, Any, Any]:
             returned = yield from program
             accounts[rank].check()
             ends[rank] = sim.now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import nan
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -34,25 +34,16 @@ Quantity = Literal[
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 TOLERANCES = {
-    "latency": 0.05,
-    "bandwidth": 0.03,
+    **dict.fromkeys(("bandwidth", "ratio", "overlap"), 0.03),
+    **dict.fromkeys(("latency", "time", "overhead", "run", "communication"), 0.05),
     "rate": 0.15,
-    "ratio": 0.03,
     "memory": 0.25,
-    "time": 0.05,
-    "overlap": 0.03,
-    "overhead": 0.05,
-    "run": 0.05,
-    "communication": 0.05,
 }
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
-
-
 RELATIONS = {"ordering": ("<", ">", "~"), "threshold": ("<", "<=", ">=", "=")}
 """The relations that some kinds of claims may have."""
 Faults = Iterable[tuple[bool, str]]
 """What may be wrong, each with whether it is."""
-E = TypeVar("E", bound=BaseModel)
 
 
 class Entry(BaseModel):
@@ -61,11 +52,10 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def refuse_where(entry: E, faults: Faults) -> E:
-    """Return a part of a file, or raise ValueError with each fault that is one."""
+def _refuse(faults: Faults) -> None:
+    """Raise a ValueError with each fault that is one."""
     if found := [text for wrong, text in faults if wrong]:
         raise ValueError("; ".join(found))
-    return entry
 
 
 def as_tuple(value: object) -> object:
@@ -128,7 +118,8 @@ class Measure(Entry):
             (self.against_at is not None and not single, "against_at belongs to at and against"),
             (self.at is not None and limited, "below and above belong to select"),
         )
-        return refuse_where(self, faults)
+        _refuse(faults)
+        return self
 
     def covers(self, x: int) -> bool:
         """Whether an x is neither too small nor too large."""
@@ -262,7 +253,8 @@ class Claim(Statement):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
-        return refuse_where(self, self._faults())
+        _refuse(self._faults())
+        return self
 
     def _faults(self) -> Faults:
         low, high = self.ends
@@ -277,16 +269,12 @@ class Claim(Statement):
         allowed = RELATIONS.get(self.kind, ("=", "~", "<=", ">="))
         found = f"relation must be one of {' '.join(allowed)}, found {self.relation!r}"
         yield self.relation not in allowed, found
-        percent = self.kind == "percent"
-        yield (
-            percent != (self.change is not None),
-            "change belongs to kind percent, and is needed there",
-        )
+        alone = (self.kind == "percent") != (self.change is not None)
+        yield alone, "change belongs to kind percent, and is needed there"
         if self.tolerance is not None:
-            found = f"must be at most {usual:g}, as usual, found {self.tolerance:g}"
-            yield self.tolerance > usual, f"tolerance {found}"
-            limit = self.kind == "threshold"
-            yield limit, "a threshold holds exactly and has no tolerance"
+            found = f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
+            yield self.tolerance > usual, found
+            yield self.kind == "threshold", "a threshold holds exactly and has no tolerance"
         for measure in self.measure:
             yield from self._measure_faults(measure)
 
@@ -298,10 +286,10 @@ class Claim(Statement):
             yield pair, "against is needed here"
         else:
             yield not (pair or limit), "against is not allowed here"
-            wrong = limit and self.unit != "%"
-            yield wrong, f"a limit of a difference is in %, found {self.unit!r}"
-            wrong = limit and self.relation not in ("<", "<=")
-            yield wrong, "a limit of a difference is an upper one"
+            found = f"a limit of a difference is in %, found {self.unit!r}"
+            yield limit and self.unit != "%", found
+            upper = self.relation in ("<", "<=")
+            yield limit and not upper, "a limit of a difference is an upper one"
 
 
 class Context(Statement):

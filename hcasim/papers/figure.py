@@ -121,11 +121,6 @@ class Mark:
     high: float
     bound: str = ""
 
-    @property
-    def middle(self) -> float:
-        """Where it is drawn."""
-        return (self.low + self.high) / 2
-
 
 def published_marks(scenario: Scenario, curves: Mapping[str, Curve]) -> list[Mark]:
     """Return what the paper states of single points that are drawn, each once."""
@@ -168,12 +163,13 @@ def _stars(
     labelled: set[str] = set()
     for mark in marks:
         colour, at = places[mark.series, mark.at]
+        middle = (mark.low + mark.high) / 2
         label = plain(f"{curves[mark.series].label}, published")
         drawn = axes.errorbar(
             [at],
-            [mark.middle],
+            [middle],
             # The arrow of a limit is as long as its error bar.
-            yerr=[0.04 * mark.middle if mark.bound else mark.high - mark.middle],
+            yerr=[0.04 * middle if mark.bound else mark.high - middle],
             lolims=mark.bound == ">",
             marker="*",
             markersize=STAR,

@@ -73,9 +73,8 @@ class Verdict(Statement):
 class _Finding:
     """What one number, or pair of numbers, gave, in the unit of the claim.
 
-    Parameters:
-        severity: orders findings of one claim, the worst last.
-        text: the finding in words, empty where the report says as much.
+    The severity orders findings of one claim, the worst last; the text is empty where the report
+    says as much.
     """
 
     simulated: float
@@ -110,13 +109,10 @@ def relative_error(simulated: float, published: Number) -> float:
 def judge(
     claim: Claim, scenario: Scenario, curves: Mapping[str, Curve], standing: Standing
 ) -> Verdict:
-    """Compare a claim with a replay.
+    """Compare a claim of a scenario with a replay.
 
     Parameters:
-        claim: what was published.
-        scenario: that it belongs to.
         curves: by scenario and series, such as "liu2004/fig06:pcie".
-        standing: of the claim.
 
     Raises:
         ValueError: two series of which each point is wanted share none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -13,7 +13,8 @@ from hcasim.apps.ml.models import MODELS, Model
 from hcasim.catalog import Machine
 from hcasim.engine import Event
 from hcasim.ground.errors import CatalogError, nearest, one_of
-from hcasim.ground.units import SIZE, Unit, UnitError, format_size, parse_size
+from hcasim.ground.units import OPERATIONS, SIZE, Unit, UnitError, format_size, parse_size
+from hcasim.ground.units import RATE as RATE_UNIT
 
 Run: TypeAlias = Generator[Event, Any, Any]
 Main: TypeAlias = Callable[[ProgramComm], Run]
@@ -24,20 +25,10 @@ MEMORY: Final = 2**36
 """Most bytes of a process's messages; accelerators have 16 to 192 GiB of memory."""
 _MAX_COUNT: Final = 2**31
 _MAX_RATE: Final = 10**24
-_ENDINGS: Final = (("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12), ("P", 10**15))
-_FLOPS: Final = Unit(
-    "rate of operations",
-    "flop/s",
-    "flop/s",
-    (("flop/s", 1), *((f"{letter}flop/s", factor) for letter, factor in _ENDINGS)),
-    tuple((f"{letter}op/s", factor) for letter, factor in (("", 1), *_ENDINGS)),
-)
-_BYTES: Final = Unit(
-    "data rate",
-    "B/s",
-    "B/s",
-    (("B/s", 1), *((f"{letter}B/s", factor) for letter, factor in _ENDINGS[:4])),
-)
+_OPS: Final = (*OPERATIONS.factors, ("Pop/s", 10**15))
+_FLOPS_FACTORS = tuple((name.replace("op/s", "flop/s"), factor) for name, factor in _OPS)
+_FLOPS: Final = Unit("rate of operations", "flop/s", "flop/s", _FLOPS_FACTORS, _OPS)
+_BYTES: Final = replace(RATE_UNIT, factors=(*RATE_UNIT.factors, ("TB/s", 10**12)))
 
 
 class Argument(NamedTuple):

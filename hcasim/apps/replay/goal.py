@@ -27,14 +27,11 @@ from hcasim.apps.replay.text import (
     text_of,
 )
 from hcasim.apps.replay.trace import Trace
-from hcasim.ground.errors import nearest
 from hcasim.ground.faults import shown
 from hcasim.ground.reading import MIB
 from hcasim.mpi.messages import MAX_SECONDS
 
 _PS_PER_NS: Final = 1000
-_COMPARED: Final = 1000
-"""Labels that are compared with one that is unknown."""
 _SNIFFED: Final = 1000
 """Lines that tell what a file is."""
 _LABEL = "[A-Za-z][A-Za-z0-9_]*"
@@ -144,9 +141,7 @@ class _Reader:
         labels = self._labels
         for later, begun, earlier, self._line in required:
             if unknown := next((one for one in (later, earlier) if one not in labels), ""):
-                hint = nearest(unknown, list(labels)[:_COMPARED])
-                allowed = f"allowed: one that is in this rank{hint}"
-                raise ValueError(f"label: found {shown(unknown)}; {allowed}")
+                raise ValueError(f"label: found {shown(unknown)}; allowed: one of this rank")
             self._here.require(labels[later], labels[earlier], begun)
 
     def _operation(self, found: re.Match[str]) -> None:
