@@ -5,15 +5,8 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import resolve
-from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
-from hcasim.mpi import Comm, Job, MPIError
-
-
-def job() -> Job:
-    sim = Simulator()
-    return Job(sim, Cluster(sim, resolve("liu2004", mpi=True), 2))
+from hcasim.mpi import Comm, MPIError
+from tests.mpi_jobs import job
 
 
 def test_computing_takes_as_long_as_it_is_said_to() -> None:

@@ -19,18 +19,9 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("class_", "n", "messages", "sent_bytes", "vector", "whole", "to_others"), TABLE
-)
-def test_vectors_are_exchanged(
-    class_: str,
-    n: int,
-    messages: int,
-    sent_bytes: int,
-    vector: int,
-    whole: float,
-    to_others: float,
-) -> None:
+@pytest.mark.parametrize("row", TABLE)
+def test_vectors_are_exchanged(row: tuple[str, int, int, int, int, float, float]) -> None:
+    class_, n, messages, sent_bytes, vector, whole, to_others = row
     outer = KERNEL.iterations(class_)
     ran = count_all(KERNEL.program(class_, 1e9), n)
     for comm, timed in ran:

@@ -93,12 +93,8 @@ def test_mg_exchanges_faces(class_: str, n: int, megabytes: float) -> None:
 def test_mg_gives_points_to_processes_that_had_none() -> None:
     """32 processes are 2 x 4 x 4: on level 1 every other one along two axes has points."""
     found = [levels(KERNELS["mg"].sizes["S"], rank, 32) for rank in range(32)]
-    assert [sum(one[level].points > 0 for one in found) for level in (5, 3, 2, 1)] == [
-        32,
-        32,
-        32,
-        8,
-    ]
+    busy = [sum(one[level].points > 0 for one in found) for level in (5, 3, 2, 1)]
+    assert busy == [32, 32, 32, 8]
     assert [sum(one[1].points for one in found), sum(one[2].points for one in found)] == [8, 64]
     # On each axis half of them give to the other half.
     assert [sum(one[2][axis].gives for one in found) for axis in range(3)] == [0, 16, 16]
@@ -119,19 +115,9 @@ LU_TABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("class_", "n", "sweeps", "sweep_bytes", "sides", "side_bytes", "total", "megabytes"), LU_TABLE
-)
-def test_lu_sends_lines_and_sides(
-    class_: str,
-    n: int,
-    sweeps: int,
-    sweep_bytes: int,
-    sides: int,
-    side_bytes: int,
-    total: int,
-    megabytes: float,
-) -> None:
+@pytest.mark.parametrize("row", LU_TABLE)
+def test_lu_sends_lines_and_sides(row: tuple[str, int, int, int, int, int, int, float]) -> None:
+    class_, n, sweeps, sweep_bytes, sides, side_bytes, total, megabytes = row
     ran = count_all(KERNELS["lu"].program(class_, 1e9), n)
     messages = sum(timed.messages for _, timed in ran)
     sent = sum(timed.sent_bytes for _, timed in ran)
@@ -152,11 +138,7 @@ def test_lu_divides_the_grid() -> None:
     assert {one.ny for one in parts} == {51}
     assert [40 * one.inner_x for one in parts[:4]] == [1000, 1040, 1000, 960]
     assert {40 * one.inner_y for one in parts} == {2000}
-    assert [40 * part(KERNELS["lu"].sizes["A"], rank, 8).inner_x for rank in range(4)] == [
-        600,
-        640,
-        640,
-        600,
-    ]
+    of_a = [part(KERNELS["lu"].sizes["A"], rank, 8) for rank in range(4)]
+    assert [40 * one.inner_x for one in of_a] == [600, 640, 640, 600]
     comm, _ = count(KERNELS["lu"].program("B", 1e9), 0, 8)
     assert set(comm.sizes) == {(1, 2000), (4, 1000), (1, 416_160), (4, 212_160)}
