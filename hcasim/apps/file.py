@@ -28,12 +28,9 @@ class ProgramError(CatalogError):
 
 
 class Beside:
-    """The modules that a program imports: no other program sees them, nor whoever runs it.
+    """The modules that a program's file imports: no other program sees them, nor whoever runs it.
 
     Each program that is loaded reads what lies beside it anew. Installed packages are everybody's.
-
-    Parameters:
-        file: of the program.
     """
 
     def __init__(self, file: Path) -> None:
@@ -112,12 +109,9 @@ def _place(name: str, module: object) -> str:
 
 
 def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
-    """Return the function `main` of a file of Python, and the modules that it imports.
-
-    What stands beside the file can be imported from it.
+    """Return the function `main` of a file of Python, and the modules that it imports beside it.
 
     Parameters:
-        file: to read.
         arguments: text that `main` is given behind its communicator.
 
     Raises:

@@ -157,8 +157,7 @@ class Deviation(Entry):
 
     Parameters:
         error: by how much the claim is missed, relative to the published value.
-        reason: what is missed, in one sentence.
-        mechanism: the best explanation of it.
+        reason: what is missed, in one sentence; the mechanism is the best explanation of it.
     """
 
     error: float

@@ -31,13 +31,9 @@ Places = dict[tuple[str, int], tuple[Any, float]]
 def draw(
     scenario: Scenario, curves: Mapping[str, Curve], title: str, marks: Sequence[Mark] = ()
 ) -> Figure:
-    """Draw a scenario in the axes of the published figure; it belongs to no window system.
+    """Draw curves by the name of their series, and published numbers, in the axes of the paper.
 
-    Parameters:
-        scenario: what was replayed.
-        curves: as simulated, by the name of the series.
-        title: what is shown.
-        marks: published numbers that are shown beside them.
+    The figure belongs to no window system.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 

@@ -26,8 +26,6 @@ class Line:
     """One series of a scenario, ready to run.
 
     Parameters:
-        scenario: whose series it is.
-        name: of the series.
         jobs: its points, in the order of the axis.
         over: for each of them the point that it is an overhead over, if it is one.
     """

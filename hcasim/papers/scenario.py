@@ -176,8 +176,7 @@ class Axes(Entry):
 
     Parameters:
         kind: curves over what varies, or bars.
-        x: title of the x axis.
-        y: title of the y axis.
+        x, y: titles of the axes.
         field: what is plotted, by its name in a row of results.
         ymax: upper end of the y axis, if the paper shows it.
         yscale: of the y axis; logarithmic where what is stated would not be seen otherwise.
@@ -216,10 +215,6 @@ class Scenario(Entry):
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
         workload: name of the benchmark, of all series that name none.
-        options: what the authors set.
-        series: the curves.
-        axes: the axes of the figure.
-        claims: what the paper states.
     """
 
     id: Text

@@ -6,12 +6,13 @@ messages are in that of the host.
 
 from typing import Final
 
-from hcasim.apps.ml import allreduce, data_parallel, experts, pipeline
+from hcasim.apps.ml import data_parallel, experts, pipeline
 from hcasim.apps.ml.models import MODELS
 from hcasim.apps.ml.program import Learning
 
 LEARNING: Final[dict[str, Learning]] = {
-    one.PROGRAM.name: one.PROGRAM for one in (allreduce, data_parallel, experts, pipeline)
+    one.name: one
+    for one in (data_parallel.ALLREDUCE, data_parallel.PROGRAM, experts.PROGRAM, pipeline.PROGRAM)
 }
 """By name."""
 

@@ -1,9 +1,11 @@
 """Each process trains with samples of its own, and all add up their gradients.
 
 An accelerator computes forward and backward; buckets of gradients are added up one after the other
-as they get ready, while it goes on, or all behind it. What the optimizer does takes no time.
+as they get ready, while it goes on, or all behind it. What the optimizer does takes no time. Adding
+up alone is a program, too, as the tests of NCCL have it.
 
-Source: Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training (2020).
+Sources: Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training (2020);
+nccl-tests, doc/PERFORMANCE.md.
 """
 
 from __future__ import annotations
@@ -16,6 +18,33 @@ from hcasim.apps.comm import ProgramComm
 from hcasim.apps.ml import program
 from hcasim.apps.ml.models import Layer, Model
 from hcasim.apps.ml.program import COMBINING, RATE, TIMES, Argument, Given, Learning, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A size that was added up.
+
+    Attributes:
+        size_bytes: of the buffer of each process.
+        algorithm: of the collective.
+        time_us: of one call.
+        algbw_GBps: size over time.
+        busbw_GBps: what a process sends and receives at least, over time.
+    """
+
+    size_bytes: int
+    algorithm: str
+    time_us: float
+    algbw_GBps: float
+    busbw_GBps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Allreduce:
+    """What the program has found: a row for each size, and what they rest on."""
+
+    rows: tuple[Reduced, ...]
+    assumed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +110,25 @@ def buckets(layers: Sequence[Layer], element: int, first: int, limit: int) -> li
     return found
 
 
+def _add_up(comm: ProgramComm, model: None, given: Given) -> Run:
+    """What a process does of the allreduce alone."""
+    rows = []
+    for size in given["size"]:
+        buffer = comm.process.heap.allocate(size)
+        for _ in range(given["warmup"]):
+            yield from comm.allreduce(buffer, buffer)
+        yield from comm.barrier()
+        begin = comm.Wtime()
+        for _ in range(given["steps"]):
+            yield from comm.allreduce(buffer, buffer)
+        seconds = (comm.Wtime() - begin) / given["steps"]
+        speed = size / seconds / 1e9
+        bus = speed * (2 * (comm.size - 1) / comm.size)
+        rows.append(Reduced(size, comm.algorithm, 1e6 * seconds, speed, bus))
+        comm.progress(len(rows), len(given["size"]))
+    return Allreduce(tuple(rows), program.assumptions(given))
+
+
 def run(comm: ProgramComm, model: Model, given: Given) -> Run:
     """What a process does."""
     batch, shards, element = given["batch"], given["shards"], given["element"]
@@ -113,6 +161,22 @@ def run(comm: ProgramComm, model: Model, given: Given) -> Run:
     )
 
 
+ALLREDUCE: Final = Learning(
+    name="allreduce",
+    arguments={
+        "size": Argument(
+            lambda text: [program.size(one) for one in text.split(",")],
+            "1M",
+            "bytes of each process, such as 1M,64M",
+        ),
+        "steps": Argument(program.count, "5", "calls that are measured"),
+        "warmup": Argument(program.count_or_none, "1", "calls before"),
+        **COMBINING,
+    },
+    models=None,
+    memory=lambda model, given, ranks: sum(given["size"]),
+    run=_add_up,
+)
 PROGRAM: Final = Learning(
     name="data_parallel",
     arguments={

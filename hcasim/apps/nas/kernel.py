@@ -42,10 +42,8 @@ class Timed:
 
     Attributes:
         timed_s: seconds from its begin to its end.
-        messages: to other processes, those within collectives included.
-        sent_bytes: of those messages.
-        self_messages: to itself.
-        self_bytes: of those messages.
+        messages, sent_bytes: to other processes, those within collectives included.
+        self_messages, self_bytes: to itself.
     """
 
     timed_s: float
@@ -56,13 +54,7 @@ class Timed:
 
 
 class Stopwatch:
-    """Measures the timed part of a process.
-
-    Parameters:
-        total: iterations of the timed part.
-        progress: is told of each that is done.
-        pace: says which is the last; without it all are run.
-    """
+    """Measures the timed part of a process, of so many iterations in total."""
 
     def __init__(
         self, comm: Comm, total: int, progress: Progress | None, pace: Pace | None = None

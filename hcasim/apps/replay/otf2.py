@@ -161,15 +161,7 @@ def _parts(one: Collective) -> Sequence[int]:
 
 
 class _Archive:
-    """What is defined in an archive.
-
-    Attributes:
-        ranks: the operations of each process.
-        collectives: and their collectives.
-        locations: by rank.
-        processes: by location.
-        calls: regions of MPI.
-    """
+    """What is defined in an archive, and what its processes do, each of which has a location."""
 
     def __init__(self, definitions: Any, resolution: int) -> None:
         import otf2
