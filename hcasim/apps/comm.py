@@ -21,11 +21,8 @@ _CALLS: Final = (
 
 
 class Account:
-    """The calls of one process.
-
-    Attributes:
-        calls: how often it has made each.
-        spent_ps: picoseconds of all of them together.
+    """The calls of one process: how often it has made each, and picoseconds of all of them
+    together.
     """
 
     def __init__(self, process: Process) -> None:

@@ -53,14 +53,7 @@ def find_program(
     arguments: Sequence[str] = (),
     rate: float | None = None,
 ) -> Program:
-    """Return what can be run.
-
-    Parameters:
-        program: as of `hcasim.app`, like the others.
-
-    Raises:
-        CatalogError: it is none, or cannot be read.
-    """
+    """Return what can be run, from what `hcasim.app` is given, or raise a CatalogError."""
     found = _find(program, arguments, rate)
     if rate is not None and not found.counted:
         name = program if isinstance(program, str | PathLike) else "a function"

@@ -25,12 +25,8 @@ PROGRAM: Final = "program"
 
 @dataclass(frozen=True)
 class CallUse:
-    """A call, by all processes together.
-
-    Attributes:
-        calls: number of them.
-        seconds: of all processes.
-        most_seconds: of the process that spends most on it.
+    """A call: how often all processes together have made it, their seconds, and those of the
+    process that spends most on it.
     """
 
     calls: int
@@ -43,13 +39,10 @@ class RankUse:
     """What a process has done with its time.
 
     Attributes:
-        rank: of the process.
-        node: on which it runs.
         seconds: until it has ended.
         compute_seconds: outside of calls.
         wait_seconds: asleep in calls, until something came in.
-        messages: sent, those of collectives included.
-        sent_bytes: of those messages.
+        messages, sent_bytes: sent, those of collectives included.
         returned: what the program has returned.
     """
 
@@ -81,8 +74,6 @@ class Outcome:
 
     Attributes:
         seconds: until its last process has ended.
-        ranks: its processes.
-        calls: by name.
         traffic: messages and bytes, by ranks of sender and receiver.
         counters: what the adapters and buses counted, by name.
         critical: seconds of the critical path of the process that ended last, by what they were

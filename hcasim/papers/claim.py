@@ -153,11 +153,8 @@ class Measure(Entry):
 
 
 class Deviation(Entry):
-    """Why a claim is missed.
-
-    Parameters:
-        error: by how much the claim is missed, relative to the published value.
-        reason: what is missed, in one sentence; the mechanism is the best explanation of it.
+    """Why a claim is missed, by an error relative to the published value: what is missed, in one
+    sentence, and the best explanation of it.
     """
 
     error: float
@@ -292,11 +289,7 @@ class Claim(Statement):
 
 
 class Context(Statement):
-    """A published statement that nothing here replays.
-
-    Parameters:
-        reason: why: an input, a unit, or something that comes later.
-    """
+    """A published statement that nothing here replays, and why: an input, a unit, or for later."""
 
     reason: Text
 

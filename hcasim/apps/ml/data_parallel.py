@@ -22,14 +22,8 @@ from hcasim.apps.ml.program import COMBINING, RATE, TIMES, Argument, Given, Lear
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """A size that was added up.
-
-    Attributes:
-        size_bytes: of the buffer of each process.
-        algorithm: of the collective.
-        time_us: of one call.
-        algbw_GBps: size over time.
-        busbw_GBps: what a process sends and receives at least, over time.
+    """A size that was added up: the time of a call, size over time (`algbw`), and what a process
+    sends and receives at least over time (`busbw`).
     """
 
     size_bytes: int
@@ -49,14 +43,10 @@ class Allreduce:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A step of training.
+    """A step of training, in which the accelerator computes, and waits for the exposed time.
 
     Attributes:
-        step_ms: its time.
-        computing_ms: of the accelerator in it.
-        exposed_ms: time in which the accelerator waits.
         samples_per_s: of all processes together.
-        buckets: of gradients.
         gradient_bytes: of all buckets.
         assumed: what it rests on.
     """
@@ -71,11 +61,8 @@ class Trained:
 
 
 class Bucket(NamedTuple):
-    """Gradients that are added up by one call.
-
-    Attributes:
-        parameters: number of them.
-        operations: of the backward pass up to the last of them, for one sample.
+    """Gradients that are added up by one call: the number of parameters, and operations of the
+    backward pass up to the last of them, for one sample.
     """
 
     parameters: int

@@ -30,11 +30,8 @@ class Routed:
     """What the layers have done.
 
     Attributes:
-        layer_ms: time of a layer.
-        attention_ms: of that, computing before tokens are sent.
-        dispatch_ms: sending tokens to experts.
-        experts_ms: computing of this process's experts.
-        combine_ms: sending back what they have computed.
+        layer_ms: time of a layer, whose parts follow; attention is computed before tokens are sent.
+        dispatch_ms, combine_ms: sending tokens to experts, and back what these have computed.
         sent_bytes: of one dispatch of this process, what stays in it included.
         received_tokens: of one dispatch, that this process's experts compute.
         assumed: what it rests on.

@@ -125,12 +125,8 @@ class Transformer(Model):
 
 @dataclass(frozen=True, slots=True)
 class ResNet(Model):
-    """A residual network of bottleneck blocks, for images.
-
-    Attributes:
-        stages: blocks of each stage.
-        image: its height and width.
-        classes: of images.
+    """A residual network of bottleneck blocks, so many in each stage, for square images of some
+    classes.
     """
 
     stages: tuple[int, ...]

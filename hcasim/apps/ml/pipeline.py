@@ -22,13 +22,9 @@ BACKWARD: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Piped:
-    """A step of training.
+    """A step of training, in which this process's accelerator computes, and is idle for the rest.
 
     Attributes:
-        step_ms: its time.
-        computing_ms: of this process's accelerator in it.
-        idle_percent: of the step, in which that waits.
-        microbatches: in a step.
         activation_bytes: of a message.
         assumed: what it rests on.
     """

@@ -122,11 +122,9 @@ class Learning:
     """A program of machine learning.
 
     Attributes:
-        name: as it is called.
         arguments: what it may be told, by name.
         models: those that it takes; None if it needs none.
         memory: bytes of the messages that a process keeps, by model, arguments and processes.
-        run: what a process does.
         faults: what is wrong with a number of processes.
     """
 

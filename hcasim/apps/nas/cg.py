@@ -19,12 +19,8 @@ REAL_BYTES: Final = 8
 
 
 class Size(NamedTuple):
-    """A sparse symmetric matrix.
-
-    Attributes:
-        rows: of the matrix.
-        nonzeros: of each of the vectors that it is made of.
-        iterations: outer ones.
+    """A sparse symmetric matrix: its rows, nonzeros of each of the vectors that it is made of, and
+    outer iterations.
     """
 
     rows: int

@@ -31,13 +31,8 @@ _TAG: Final = 1000
 
 
 class Size(NamedTuple):
-    """Keys to rank.
-
-    Attributes:
-        keys_log2: binary logarithm of the number of keys.
-        max_key_log2: of the bound that all keys are below.
-        buckets_log2: of the number of buckets.
-        iterations: timed ones.
+    """Keys to rank: binary logarithms of their number, of the bound that they are below, and of the
+    number of buckets, and how many iterations are timed.
     """
 
     keys_log2: int

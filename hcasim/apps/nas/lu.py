@@ -45,12 +45,8 @@ def _operations(size: Size) -> float:
 
 
 class Part(NamedTuple):
-    """The part of the grid that a process has.
-
-    Attributes:
-        nx: points from north to south.
-        ny: points from west to east.
-        north: the neighbour on this side, or -1 at the border; like it the others.
+    """The part of the grid that a process has: points from north to south and from west to east,
+    and the neighbour on each side, or -1 at the border.
     """
 
     nx: int

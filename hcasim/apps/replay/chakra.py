@@ -136,11 +136,7 @@ def _split(data: bytes) -> Iterator[bytes]:
 
 
 def read_chakra(path: Path, name: str, data: bytes) -> Trace:
-    """Read the files of all processes.
-
-    Raises:
-        CatalogError: the first node that is wrong.
-    """
+    """Read the files of all processes, or raise a CatalogError with the first wrong node."""
     need(name, "google.protobuf", "chakra")
     files = [read_bytes(file) for file in _files(path, name)]
     reader = _Reader(len(files))

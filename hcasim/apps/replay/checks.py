@@ -19,11 +19,7 @@ _Channels = dict[_Channel, "array[int]"]
 
 
 def check(trace: Trace) -> None:
-    """Find what keeps a trace from ending.
-
-    Raises:
-        CatalogError: the first that is found.
-    """
+    """Raise a CatalogError with the first thing that keeps a trace from ending."""
     for rank in range(trace.ranks):
         _check_cycle(trace, rank)
     if trace.collectives is not None:

@@ -20,13 +20,8 @@ CALLS: Final = (
 
 
 class Collective(NamedTuple):
-    """One collective.
-
-    Attributes:
-        call: one of CALLS.
-        root: its rank in the group.
-        sent: bytes of each member, as the trace has them.
-        received: and those that it receives.
+    """One collective: one of CALLS, its root's place in the group, and bytes of each member as the
+    trace has them, those that it has before and those behind.
     """
 
     call: str
@@ -72,13 +67,10 @@ class Collectives:
         return group, bisect_left(self._found[group][rank], one)
 
     def check(self, places: Sequence[str]) -> None:
-        """Compare what the members of each group call.
+        """Raise a CatalogError if the members of a group do not call the same.
 
         Parameters:
             places: of the operations of each rank, as messages show them before a line.
-
-        Raises:
-            CatalogError: they do not call the same.
         """
         for rank, operations in enumerate(self._ranks):
             for one, kind in enumerate(operations.kinds):
@@ -131,11 +123,7 @@ class Collectives:
         )
 
     def run(self, comm: Any, number: int, place: int) -> Steps:
-        """Take part in a collective.
-
-        Parameters:
-            comm: that of the group.
-        """
+        """Take part in a collective, with the communicator of its group."""
         found = self._open.pop((number, place), None)
         if found is None:
             made = self._one(number, place)

@@ -61,11 +61,7 @@ def is_goal(path: Path, data: bytes) -> bool:
 
 
 def read_goal(path: Path, name: str, data: bytes) -> Trace:
-    """Read a schedule.
-
-    Raises:
-        CatalogError: the first line that is wrong.
-    """
+    """Read a schedule, or raise a CatalogError with the first line that is wrong."""
     ranks = _Reader(name).read(text_of(name, data))
     return Trace(name, "goal", ranks, [f"{name}:"] * len(ranks))
 

@@ -72,11 +72,7 @@ def is_otf2(path: Path, data: bytes) -> bool:
 
 
 def read_otf2(path: Path, name: str, data: bytes) -> Trace:
-    """Read an archive.
-
-    Raises:
-        CatalogError: the first event that is wrong, or the library cannot read it.
-    """
+    """Read an archive, or raise a CatalogError with the first event that is wrong."""
     need(name, "otf2", "otf2")
     stem = path.with_suffix("")
     files = [path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]

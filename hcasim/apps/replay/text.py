@@ -26,11 +26,7 @@ def refuse(where: str, reason: str) -> NoReturn:
 
 
 def read_bytes(path: str | Path) -> tuple[str, bytes]:
-    """Return the name of a file, as messages show it, and what it holds.
-
-    Raises:
-        CatalogError: it cannot be read, is empty or too large.
-    """
+    """Return the name of a file for messages, and what it holds, or raise a CatalogError."""
     data = read_file(path, LARGEST)
     name = printable(display(Path(path)))
     if not data.strip():
@@ -39,11 +35,7 @@ def read_bytes(path: str | Path) -> tuple[str, bytes]:
 
 
 def text_of(name: str, data: bytes) -> str:
-    """Return the text of a file.
-
-    Raises:
-        CatalogError: it holds none.
-    """
+    """Return the text of a file, or raise a CatalogError if it holds none."""
     zero = data.find(b"\0")
     try:
         text = data.decode("utf-8-sig")
@@ -56,11 +48,7 @@ def text_of(name: str, data: bytes) -> str:
 
 
 def checked(number: int, what: str, most: int, least: int = 0) -> int:
-    """Return a number that is within its limits.
-
-    Raises:
-        ValueError: with what is wrong in words.
-    """
+    """Return a number that is within its limits, or raise a ValueError that says which."""
     if not least <= number <= most:
         raise ValueError(f"{what}: found {number}; allowed: {least} to {most}")
     return number
