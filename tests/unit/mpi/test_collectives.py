@@ -342,11 +342,8 @@ def test_a_ring_sends_twice_a_part_for_each_other_process(count: int) -> None:
 
     one.run(main)
     for process in one.processes:
-        sent = process.connections[(process.rank + 1) % count]
-        assert (sent.messages, sent.sent_bytes) == (
-            2 * (count - 1),
-            2 * (count - 1) * size // count,
-        )
+        sent, parts = process.connections[(process.rank + 1) % count], 2 * (count - 1)
+        assert (sent.messages, sent.sent_bytes) == (parts, parts * size // count)
         assert sum(way.messages for way in process.connections.values()) == sent.messages
 
 

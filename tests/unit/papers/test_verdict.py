@@ -148,8 +148,6 @@ AT_8 = {"series": "one", "at": 8, "against": "two"}
 @pytest.mark.parametrize(
     ("fields", "values", "simulated"),
     [
-        ({"measure": ONE | {"select": "smallest"}}, (THREE,), 5.0),
-        ({"measure": ONE | {"select": "largest"}}, (THREE,), 3.0),
         ({"measure": ONE | {"select": "peak"}}, (THREE,), 2.0),
         (BANDWIDTH | {"measure": ONE | {"select": "peak"}}, (THREE,), 5.0),
         # Of several series the best counts, of several readings the worst.

@@ -100,11 +100,7 @@ def test_a_simulation_sends_what_was_counted(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_progress_is_told_by_one_process(name: str) -> None:
     told: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> None:
-        told.append((done, total))
-
-    count_all(KERNELS[name].program("S", 1e9, progress), 4)
+    count_all(KERNELS[name].program("S", 1e9, lambda *at: told.append(at)), 4)
     total = told[-1][1]
     assert told == [(done, total) for done in range(1, total + 1)]
 

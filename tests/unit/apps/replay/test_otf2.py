@@ -172,13 +172,6 @@ def test_a_missing_library_is_named(read: Read, monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'hcasim[otf2]'" in fault(read, nothing)
 
 
-def test_missing_parts_of_an_archive_are_told(read: Read, tmp_path: Path) -> None:
-    anchor = write_archive(tmp_path / "a", lambda one: one.send(1, 8), lambda one: one.recv(0, 8))
-    (tmp_path / "a" / "traces.def").unlink()
-    with pytest.raises(CatalogError, match="the library of OTF2 cannot read it"):
-        read_schedule(anchor)
-
-
 def test_a_part_that_could_be_waited_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
