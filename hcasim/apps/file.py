@@ -143,11 +143,7 @@ def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
         where += f":{main.__code__.co_firstlineno}"
         given = f"a communicator and {len(arguments)} arguments"
         raise CatalogError([f"{where}: {MAIN} cannot be called with {given}: {error}"]) from None
-
-    def with_arguments(comm: Any) -> Any:
-        return main(comm, *arguments)
-
-    return with_arguments if arguments else main, beside
+    return lambda comm: main(comm, *arguments), beside
 
 
 @contextmanager

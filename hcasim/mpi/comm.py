@@ -50,10 +50,8 @@ class Comm(Messages):
         self._program = program
 
     def subgroup(self, members: Sequence[int], number: int) -> Comm:
-        """Return a communicator of some ranks, which all of them know already; takes no time.
-
-        Parameters:
-            number: tells it from others, the same for all its members.
+        """Return a communicator of some ranks, which all of them know already; takes no time. The
+        number tells it from others, the same for all its members.
         """
         return self._part(members, -1 - number, 0)
 

@@ -123,10 +123,8 @@ class Job:
             settle(turns, caches)
 
     def run(self, main: Main) -> list[Any]:
-        """Run a program, a generator, in all processes to its end; return what each returns.
-
-        Raises:
-            DeadlockError: no process can go on.
+        """Run a program, a generator, in all processes to its end; return what each returns, or
+        raise a DeadlockError if none can go on.
         """
         programs = [main(comm) for comm in self.worlds]
         for one in programs:

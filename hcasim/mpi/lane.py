@@ -38,7 +38,7 @@ class Lane:
 
     Attributes:
         received: deals with a packet in its receive queue.
-        receives: packets that may wait in its receive queue, as far as the adapter takes so many.
+        receives: packets that may wait there, as far as the adapter takes so many.
     """
 
     received: Todo

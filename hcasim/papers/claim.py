@@ -128,11 +128,8 @@ class Measure(Entry):
     def points(
         self, x: Iterable[int], against: Iterable[int] | None = None
     ) -> list[tuple[Points, Points]]:
-        """Return a pair for each number that it reads: x of the series, and x of the other.
-
-        Parameters:
-            x: of the series.
-            against: of the series to compare with; without it the other part of a pair is empty.
+        """Return a pair for each number that it reads: x of the series, and x of the other, which
+        is empty without one to compare with.
         """
         left = self._points(x, self.at)
         if against is None:

@@ -105,8 +105,7 @@ class Mark:
     """A published number at its place in a figure.
 
     Parameters:
-        series: which it is about.
-        at: its x.
+        series, at: which it is about, and its x.
         low, high: the ends of what was published; the same unless that is a range.
         bound: "<" or ">" if it is only a limit from above or from below.
     """

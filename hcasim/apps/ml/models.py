@@ -158,10 +158,8 @@ class ResNet(Model):
 
 
 def _convolutions(steps: Sequence[tuple[int, int, int, int]]) -> Layer:
-    """Convolutions with a normalisation behind each.
-
-    Parameters:
-        steps: channels in and out, side of the kernel, and of the image that comes out.
+    """Convolutions with a normalisation behind each, from channels in and out, side of the kernel,
+    and of the image that comes out.
     """
     tensors: list[int] = []
     operations = 0

@@ -58,10 +58,8 @@ def all_keys(size: Size) -> Iterator[NDArray[np.int64]]:
 
 
 def _split(buckets: NDArray[np.int64], processes: int) -> NDArray[np.int64]:
-    """Keys that each process sends to each: buckets go to the first that has too few keys.
-
-    Parameters:
-        buckets: keys in each, by process.
+    """Keys that each process sends to each, from its keys in each bucket: buckets go to the first
+    that has too few keys.
     """
     from numpy import arange, diff, maximum, minimum, searchsorted, zeros
 

@@ -60,10 +60,8 @@ class Level(tuple[Axis, ...]):
         return prod(axis.points for axis in self)
 
     def face(self, number: int, whole: bool = False) -> int:
-        """Points of a side that are sent.
-
-        Parameters:
-            whole: with all ghosts, rather than those of axes before.
+        """Points of a side that are sent, with the ghosts of axes before, or as a whole with all
+        ghosts.
         """
         sides = enumerate(self)
         return prod(
@@ -80,11 +78,8 @@ def processes_by_axis(n: int) -> tuple[int, int, int]:
 
 
 def _axis(top: int, rank: int, stride: int, along: int) -> dict[int, Axis]:
-    """One axis of all levels.
-
-    Parameters:
-        stride: between the ranks of two neighbours.
-        along: number of processes.
+    """One axis of all levels, along which there are so many processes, and a stride between the
+    ranks of two neighbours.
     """
 
     def share(level: int, place: int) -> int:
