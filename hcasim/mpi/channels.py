@@ -275,9 +275,10 @@ class SharedMemory(Channel):
     def __init__(self, way: Way, library: Mpi) -> None:
         shared = library.shared
         assert shared is not None
-        self._packet, self._room = shared.packet, max(1, shared.queue // shared.packet)
-        super().__init__(way, shared.packet, self._room, 1)
-        self.address = self.process.context.node.allocate(self._room * self._packet)
+        room = max(1, shared.queue // shared.packet)
+        super().__init__(way, shared.packet, room, 1)
+        self._packet, self._room = shared.packet, room
+        self.address = self.process.context.node.allocate(room * shared.packet)
 
     def turns(self, wire: int) -> list[Turns]:
         core, peer = self.process.context.core, self.peer
