@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hcasim.cli.command import WORDS
+from hcasim.cli.output import print_table, word
 from hcasim.cli.results import told
-from hcasim.cli.tables import print_table, word
 
 _OWN = ("--explain", "--exact", "--json", "--profile", "--timing")
 """Flags of bench that ask nothing of a machine."""

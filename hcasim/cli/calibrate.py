@@ -18,9 +18,8 @@ from hcasim.cli.command import (
     settings_option,
 )
 from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setting, Workload
-from hcasim.cli.output import note, print_json, print_line, progress_bar
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_table
+from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
+from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import CatalogError as Faults
 
 if TYPE_CHECKING:
@@ -207,9 +206,8 @@ def _of_files(
     from hcasim.calibrate.page import document
     from hcasim.pages import write
 
-    traces = [(f"the trace {word}", Path(word)) for word in words]
     outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
-    prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
+    prepared = _prepared(words, testbed, given, [*output_faults(outputs)])
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():

@@ -12,7 +12,6 @@ import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import WIDE, note
-from hcasim.cli.outputs import guarded
 from hcasim.ground.errors import refuse
 
 WORDS = "hcasim.words"
@@ -87,7 +86,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 class Command(click.Command):
-    """A command that refuses empty words, and does not write over what it reads.
+    """A command that refuses empty words.
 
     Parameters:
         tables: whether it prints any.
@@ -110,7 +109,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog.loader import each_file_once
 
-        with _warnings_as_notes(), guarded(), each_file_once():
+        with _warnings_as_notes(), each_file_once():
             return super().invoke(ctx)
 
 

@@ -17,9 +17,8 @@ from hcasim.cli.experiment import (
     uncertainty_option,
 )
 from hcasim.cli.naming import Workload
-from hcasim.cli.output import print_line, progress_bar
+from hcasim.cli.output import print_line, print_table, progress_bar, word
 from hcasim.cli.results import TEXT, Wanted, result_options
-from hcasim.cli.tables import print_table, word
 from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.command import Command
-from hcasim.cli.output import note, print_json, print_line
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_table, word
+from hcasim.cli.output import note, print_json, print_line, print_table, word
+from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import refuse
 from hcasim.ground.reading import leads_to
 
@@ -153,9 +152,7 @@ def _option_faults(
     if targets and not in_folder and targets[0].suffix != ENDING:
         found = f"found {str(targets[0])!r}"
         faults.append(f"--output: {found}; allowed endings: {ENDING}, or a FOLDER/")
-    read = [(f"{_shown(name)}, which is read", Path(name)) for name in files if name != STDIN]
-    outputs = [Output("--output", one) for one in dict.fromkeys(targets)]
-    return [*faults, *output_faults(outputs, read)]
+    return [*faults, *output_faults(Output("--output", one) for one in dict.fromkeys(targets))]
 
 
 def _stem(name: str) -> str:
@@ -217,7 +214,7 @@ def _print(name: str, trace: Trace) -> None:
                 )
             )
     heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
-    print_table(heading, columns, rows, right=("Size", "Value"), aside=("Options",))
+    print_table(heading, columns, rows, right=("Size", "Value"))
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
     _print_notes(trace)

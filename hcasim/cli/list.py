@@ -9,8 +9,8 @@ import click
 
 from hcasim.cli.command import Command
 from hcasim.cli.naming import ids
+from hcasim.cli.output import print_table
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 
 SECTIONS = ("models", "scenarios", "calibrations", "workloads")

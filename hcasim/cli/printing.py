@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.breakdowns import print_breakdown
-from hcasim.cli.output import print_notes
-from hcasim.cli.tables import print_table
+from hcasim.cli.output import print_notes, print_table
 from hcasim.ground.quantities import heading
 from hcasim.workloads.options import AXES
 

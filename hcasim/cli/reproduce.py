@@ -11,10 +11,9 @@ import click
 
 from hcasim.cli.command import Command, measured_options, option
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_notes, progress_bar
+from hcasim.cli.output import note, print_notes, print_table, progress_bar
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import FORMS, Wanted, in_folder, report_option, result_options, told
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 from hcasim.ground.text import plain_table, printable
 from hcasim.ground.writing import write_atomically
@@ -102,7 +101,7 @@ def _show(report: Report, folder: Path | None) -> None:
         print_notes([*report.overview(), _WHERE.format(folder=folder)])
     else:
         head, *lines = report.lines()
-        print_table(report.title, head, lines, right=_RIGHT, aside=("scenario", "role"))
+        print_table(report.title, head, lines, right=_RIGHT)
         print_notes(["", *report.closing_lines()])
     print_profile(report.costs.values(), timing=report.wall_seconds is not None)
 

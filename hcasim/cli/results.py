@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
 
 from hcasim.cli.command import Decorated, flag, option, options
 from hcasim.cli.naming import FILE
-from hcasim.cli.output import note, print_lines
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_result
+from hcasim.cli.output import note, print_lines, print_result
 from hcasim.ground.errors import nearest, one_of, refuse
 from hcasim.ground.text import command_line
 
@@ -70,6 +71,59 @@ report_option = option(
     "Write a page of all of it with its figures, .html, or its tables, .md.",
     type=FILE,
 )
+
+
+class Output(NamedTuple):
+    """A file that an option names.
+
+    Parameters:
+        option: such as "--plot".
+        file: to be written; None if the option was not given.
+        endings: those that are allowed; any without them. Devices and pipes may have any.
+    """
+
+    option: str
+    file: Path | None
+    endings: Collection[str] = ()
+
+
+def output_faults(outputs: Iterable[Output]) -> Iterator[str]:
+    """Say why files cannot be written: also those that a word of the command names, to be read."""
+    from hcasim.ground.writing import is_device, writing_fault
+
+    seen = [(f"{word}, which is read", Path(word)) for word in _read_words()]
+    for named, file, endings in outputs:
+        if file is None:
+            continue
+        name, device = f"{named} {file}", is_device(file)
+        same = [known for known, other in seen if _is_same(file, other)]
+        seen.append((name, file))
+        if same and not device:
+            yield f"{name}: found the same file as {same[0]}; allowed: one of its own"
+            continue
+        ending = file.name.lower()
+        if endings and not device and (ending in endings or not ending.endswith((*endings,))):
+            yield f"{named}: found {str(file)!r}; allowed endings: {one_of([*endings])}"
+        if fault := writing_fault(file):
+            yield f"{named} {fault}"
+
+
+def _read_words() -> Iterator[str]:
+    """Yield the words of a command that may name files: all but its outputs."""
+    if context := click.get_current_context(silent=True):
+        for param in context.command.params:
+            if param.type is not FILE and param.name != "output":
+                found = context.params.get(param.name or "")
+                words = found if isinstance(found, tuple) else (found,)
+                yield from (str(word) for word in words if isinstance(word, str | Path))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        # Also by another link.
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 class Wanted:

@@ -15,9 +15,8 @@ from hcasim.cli.experiment import (
     read_experiment,
     switch_faults,
 )
-from hcasim.cli.output import print_notes, progress_bar
+from hcasim.cli.output import print_notes, print_table, progress_bar
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import CatalogError, refuse
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import click
 from hcasim.cli.calibrated import note_unused
 from hcasim.cli.command import Command, calibration_option
 from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
-from hcasim.cli.output import note
+from hcasim.cli.output import note, print_table, word
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table, word
 from hcasim.ground.errors import Fault, nearest, refuse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim.cli.command import option, options
 from hcasim.cli.naming import FILE
 from hcasim.cli.output import note
-from hcasim.cli.outputs import Output
+from hcasim.cli.results import Output
 
 if TYPE_CHECKING:
     from hcasim.engine import EventStream, Simulator

@@ -26,7 +26,6 @@ def test_a_terminal_gets_a_drawn_table_that_fits(root: Path, columns: int) -> No
     lines = output.replace("\r", "").splitlines()
     assert any("───" in line for line in lines)
     assert max(map(len, lines)) <= columns
-    assert any("adapter.bus.dllp_tlps_per_update" in line for line in lines)
 
 
 def test_a_table_in_one_piece_is_that_of_a_pipe(root: Path, hcasim_: Hcasim) -> None:
