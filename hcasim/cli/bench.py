@@ -129,7 +129,6 @@ def _asked(given: dict[str, Any], base: dict[str, str], faults: list[str]) -> Ex
 
 
 def _foreign(result: Benchmark, form: str) -> str:
-    """Return what a tool would print, or a file of another form."""
     from hcasim.runs.foreign import np_out, printed, to_trace
     from hcasim.traces import render
 

@@ -11,8 +11,10 @@ import click
 
 from hcasim.cli.command import (
     Command,
+    flag,
     jobs_option,
     no_cache_option,
+    option,
     options,
     read_settings,
     settings_option,
@@ -38,63 +40,40 @@ if TYPE_CHECKING:
 _BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
 _of_traces = options(
-    click.option(
-        "--testbed",
-        type=TESTBED,
-        help="The base description that traces are fitted to: id or file.",
-    ),
-    click.option(
-        "--adapter", type=ADAPTER, help="An adapter instead of the testbed's default: id or file."
-    ),
-    click.option("--stack", type=STACK, help="Software instead of the testbed's: id or file."),
-    click.option("--host", type=HOST, help="A host instead of the testbed's: id or file."),
+    option("--testbed", "Base description that traces are fitted to: id or file.", type=TESTBED),
+    option("--adapter", "Adapter instead of the testbed's default: id or file.", type=ADAPTER),
+    option("--stack", "Software instead of the testbed's: id or file.", type=STACK),
+    option("--host", "Host instead of the testbed's: id or file.", type=HOST),
     settings_option,
-    click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say."),
-    click.option("--no-switch", is_flag=True, default=None, help="Two hosts back to back."),
-    click.option(
-        "--free",
-        metavar="PATH[=LOW..HIGH]",
+    option("--mtu N", "Bytes, instead of what traces and testbed say."),
+    flag("--no-switch", "Two hosts back to back.", default=None),
+    option(
+        "--free PATH[=LOW..HIGH]",
+        "Fit this parameter, by the path that show prints. Repeatable.",
         type=Setting(equals=False),
         multiple=True,
-        help="Fit this parameter, by the path that show prints. Repeatable.",
     ),
-    click.option(
-        "--holdout",
-        metavar="WORKLOAD",
+    option(
+        "--holdout WORKLOAD",
+        "Compare with these points only; they are not fitted. Repeatable.",
         type=Workload(),
         multiple=True,
-        help="Compare with these points only; they are not fitted. Repeatable.",
     ),
-    click.option(
-        "--budget",
-        metavar="SECONDS",
-        help="End after so long, such as 90s (default: no end).",
-    ),
-    click.option("--seed", metavar="N", help="Seed for samples (default: 0)."),
-    click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
-    click.option("--loss", metavar="KIND", help="soft_l1 (the default) or linear."),
-    click.option(
-        "--floor",
-        metavar="PERCENT",
-        help="Error that the model may have at any point (default: 1).",
-    ),
-    click.option(
-        "--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware."
-    ),
-    click.option(
-        "--report",
-        type=FILE,
-        metavar="FILE.html",
-        help="Also write a page with curves and residuals.",
-    ),
+    option("--budget SECONDS", "End after so long, such as 90s (default: no end)."),
+    option("--seed N", "Seed for samples (default: 0)."),
+    option("--intervals KIND", "profile (the default) or linear: of 95 %."),
+    option("--loss KIND", "soft_l1 (the default) or linear."),
+    option("--floor PERCENT", "Error that the model may have at any point (default: 1)."),
+    flag("--allow-mismatch", "Fit traces of other hardware.", default=None),
+    option("--report FILE.html", "Also write a page with curves and residuals.", type=FILE),
 )
 
 
 @click.command("calibrate", cls=Command)
 @click.argument("words", metavar="FIT | FILE...", type=FITTED, nargs=-1, required=True)
 @_of_traces
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", type=FILE, metavar="FILE.toml", help="Write the fit to this file.")
+@flag("--json as_json", "Print JSON.")
+@option("-o --output FILE.toml", "Write the fit to this file.", type=FILE)
 @no_cache_option
 @jobs_option
 def command(
@@ -168,7 +147,6 @@ def _print(found: FitReport) -> None:
 
 
 def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> _Asked:
-    """Return the search that a file of calibration/fits asks for."""
     from hcasim.calibrate.fit import calibrate
     from hcasim.catalog import load_fit
     from hcasim.papers.observations import observations

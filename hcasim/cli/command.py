@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,25 +65,6 @@ _wide_option = flag(
 )
 
 
-@contextlib.contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Print what libraries warn of as notes: a line each, in which nothing steers a terminal."""
-    import logging
-
-    class Notes(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            note(f"Warning: {record.getMessage()}")
-
-    handler = Notes(logging.WARNING)
-    logging.getLogger().addHandler(handler)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: note(f"Warning: {message}")
-            yield
-    finally:
-        logging.getLogger().removeHandler(handler)
-
-
 class Command(click.Command):
     """A command that refuses empty words.
 
@@ -109,7 +89,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog.loader import each_file_once
 
-        with _warnings_as_notes(), each_file_once():
+        with warnings.catch_warnings(), each_file_once():
+            warnings.showwarning = lambda message, *_, **__: note(f"Warning: {message}")
             return super().invoke(ctx)
 
 

@@ -104,7 +104,6 @@ def _print(found: Comparison, sources: bool) -> None:
 
 
 def _measured(side: Mapping[str, float], name: str) -> Iterator[str]:
-    """Yield what a side has measured, with its band."""
     from hcasim.ground.quantities import band_fields, written
 
     ends = [written(side[end], name) for end in band_fields(name) if end in side]
@@ -117,7 +116,6 @@ def _ends(ends: Iterable[str]) -> str:
 
 
 def _sources(found: Comparison) -> Iterator[tuple[str, ...]]:
-    """Yield where each value that differs comes from, a line for each side that has it."""
     for difference in found.differences:
         for side, one in (("A", difference.a), ("B", difference.b)):
             if one is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command
+from hcasim.cli.command import Command, flag, option
 from hcasim.cli.output import note, print_json, print_line, print_table, word
 from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import refuse
@@ -27,41 +27,20 @@ _WORDS = {
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("import", cls=Command)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    help="Write a trace: FILE.jsonl one of all files, FOLDER/ one for each.",
-)
-@click.option(
-    "--format",
-    "form",
-    metavar="FORMAT",
+@option("-o --output PATH", "Write a trace: FILE.jsonl one of all files, FOLDER/ one for each.")
+@option(
+    "--format form FORMAT",
+    "probe, perftest, osu, imb or netpipe (default: what it looks like).",
     default="",
-    help="probe, perftest, osu, imb or netpipe (default: what it looks like).",
 )
-@click.option("--workload", metavar="W", default="", help="Benchmark of figures without a title.")
-@click.option(
-    "--unit",
-    metavar="U",
-    default="",
-    help=f"Unit of bandwidths without one: {', '.join(_WORDS['unit'])}.",
-)
-@click.option("--device", metavar="NAME", default="", help="The adapter, if the tool is silent.")
-@click.option(
-    "--transport",
-    metavar="WORD",
-    default="",
-    help="infiniband, roce or iwarp, if the tool is silent.",
-)
-@click.option(
-    "--nodes",
-    metavar="N",
-    help="Nodes on which an MPI benchmark ran; two processes are taken as on two.",
-)
-@click.option("--processes", metavar="N", help="Its processes on each of them.")
-@click.option("--algorithm", metavar="WORD", default="", help="That its collective used.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--workload W", "Benchmark of figures without a title.", default="")
+@option("--unit U", f"Unit of bandwidths without one: {', '.join(_WORDS['unit'])}.", default="")
+@option("--device NAME", "The adapter, if the tool is silent.", default="")
+@option("--transport WORD", "infiniband, roce or iwarp, if the tool is silent.", default="")
+@option("--nodes N", "Nodes on which an MPI benchmark ran; two processes are taken as on two.")
+@option("--processes N", "Its processes on each of them.")
+@option("--algorithm WORD", "That its collective used.", default="")
+@flag("--json as_json", "Print JSON.")
 def command(
     files: tuple[str, ...], output: str | None, form: str, as_json: bool, **given: Any
 ) -> None:
@@ -118,13 +97,13 @@ def _hints(given: dict[str, Any], faults: list[str]) -> Hints:
     from hcasim.traces.figures import count
     from hcasim.traces.source import Unreadable
 
-    for option, allowed in _WORDS.items():
-        if (found := given[option]) and found not in allowed:
-            faults.append(Fault(f"--{option}", found, one_of(allowed), nearest(found, allowed)))
-    for option in ("nodes", "processes"):
-        text, given[option] = given[option], None
+    for name, allowed in _WORDS.items():
+        if (found := given[name]) and found not in allowed:
+            faults.append(Fault(f"--{name}", found, one_of(allowed), nearest(found, allowed)))
+    for name in ("nodes", "processes"):
+        text, given[name] = given[name], None
         try:
-            given[option] = None if text is None else count(text, f"--{option}", 1)
+            given[name] = None if text is None else count(text, f"--{name}", 1)
         except Unreadable as error:
             faults.append(str(error))
     return Hints(**given)

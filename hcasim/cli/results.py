@@ -193,7 +193,7 @@ class Wanted:
     def prepare_folder(
         self, scenarios: Iterable[Scenario], endings: Sequence[str], *more: str
     ) -> None:
-        """Make the folder, if one is wanted.
+        """See that the folder, if one is wanted, can be made; it is when there is a result.
 
         Parameters:
             scenarios: of which there will be a file of each of `endings`.
@@ -202,13 +202,17 @@ class Wanted:
         Raises:
             CatalogError: it cannot be made, or one of its files cannot be written.
         """
+        from hcasim.ground.reading import leads_to
         from hcasim.ground.writing import make_folder
 
         if self.folder is not None:
+            new = [one for one in (self.folder, *self.folder.parents) if not leads_to(one)]
             make_folder(self.folder)
             files = [in_folder(self.folder, one, ending) for one in scenarios for ending in endings]
             files += [self.folder / name for name in more]
             refuse(*output_faults(Output("--output", file) for file in files))
+            for one in new:
+                one.rmdir()
 
     def deliver(
         self,
@@ -230,11 +234,12 @@ class Wanted:
             draw: draws it, if not as the result does.
             special: what files and forms of this command alone hold, by ending or form.
         """
-        from hcasim.ground.writing import write_atomically
+        from hcasim.ground.writing import make_folder, write_atomically
         from hcasim.runs.table import figure
 
         try:
             if self.folder is not None and write is not None:
+                make_folder(self.folder)
                 write(self.folder)
             if self.output is not None:
                 ending = self.output.suffix.lower()

@@ -133,7 +133,6 @@ def _print(found: Sensitivity, top: int) -> None:
 
 
 def _is_seen(one: Effect, output: Output) -> bool:
-    """Whether any of what is printed differs from the base."""
     from hcasim.ground.quantities import number
 
     return len({number(value) for value in (one.low, output.base, one.high)}) > 1

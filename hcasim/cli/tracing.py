@@ -126,7 +126,6 @@ class Tracing:
 
 @contextmanager
 def _lines(file: Path) -> Iterator[EventStream]:
-    """Write a line for each event of the blocks."""
     from hcasim.engine import EventStream
     from hcasim.ground.writing import written_atomically
 

@@ -32,8 +32,6 @@ Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
 
 class _Options(Form):
-    """How a program was run."""
-
     mtu: int = Field(description="in bytes")
     switch: str | bool = Field(description="id of the first model; false: back to back")
     host: str
@@ -49,8 +47,6 @@ class _Options(Form):
 
 
 class _Rank(Form):
-    """What a process has done with its time."""
-
     rank: int
     node: int = Field(description="on which it ran")
     run_s: float = Field(description="until it has ended")
@@ -63,8 +59,6 @@ class _Rank(Form):
 
 
 class _CallUse(Form):
-    """A call, by all processes together."""
-
     call: str
     calls: int
     total_s: float = Field(description="of all processes")
@@ -81,8 +75,6 @@ class _Pair(Form):
 
 
 class _Spent(Form):
-    """What a part of the critical path was spent on."""
-
     what: str = Field(
         description="computing, messages (under way between processes), own operations (of the "
         "adapter, for the process that waits), or the call whose software worked"
@@ -305,7 +297,6 @@ class Application(Table):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What each process has done with its time."""
         return [one.row() for one in self.outcome.ranks]
 
     @property
@@ -317,11 +308,9 @@ class Application(Table):
         return self.columns[1:]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return what each process has done as a table of pandas."""
         return super().to_pandas().set_index("rank")
 
     def plot(self) -> Figure:
-        """Draw what each process has done with its time, and who has sent how much to whom."""
         from hcasim.runs.drawing import new_figure, plain
 
         figure, machine = new_figure(9.6), self.machine

@@ -25,7 +25,6 @@ from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 from hcasim.workloads.result import Cost
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from hcasim.runs.store import Store
@@ -67,12 +66,10 @@ class Benchmark(Table):
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """What was measured, point by point."""
         return self.curve.rows
 
     @property
     def title(self) -> str:
-        """What was measured, and where."""
         return f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
 
     @property
@@ -132,12 +129,12 @@ class Benchmark(Table):
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a table; needs pandas."""
-        return self.curve.to_pandas()
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, each with testbed, adapter, options and what-if settings."""
+        return self.curve.records
 
     def plot(self) -> Figure:
-        """Draw what was measured over what varies."""
         from hcasim.runs.drawing import draw_lines
 
         return draw_lines(self.title, self.fields, self.series, AXES[self.curve.axis])

@@ -62,7 +62,6 @@ class Form(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 

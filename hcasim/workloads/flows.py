@@ -167,7 +167,6 @@ def jain(rates: Sequence[float]) -> float:
 
 
 def _complete(run: Run, pairs: Pairs) -> Result:
-    """Run flows and measure them: what they carry together, and how long each takes."""
     options = run.options
     senders = run_flows(run.cluster, options, OPCODES[options.verb], pairs)
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)

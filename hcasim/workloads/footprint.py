@@ -49,7 +49,6 @@ class Footprint(NamedTuple):
 
     @property
     def pinned(self) -> int:
-        """What cannot be swapped out."""
         return sum(one.size for one in self.components if one.pinned)
 
     @property
@@ -59,7 +58,6 @@ class Footprint(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All, pinned or mapped."""
         return sum(one.size for one in self.components)
 
 
@@ -197,5 +195,4 @@ def _round_up(size: int, unit: int) -> int:
 
 
 def _power_of_two(count: int) -> int:
-    """The smallest power of two that is not less."""
     return 1 << (count - 1).bit_length()

@@ -14,6 +14,7 @@ whole. Or they rotate through several buffers, each with registrations of its ow
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -23,9 +24,10 @@ from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import OPCODES, Program, Steps, join
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.latency import ERROR, SLACK, PingPong
+from hcasim.workloads.option import Option
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.workload import Run, Workload
 
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
@@ -35,6 +37,10 @@ POOL = 10_000_000
 """Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
 ALIGNMENT = 16 * 1024
 """Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
+PERTURBATION = 3
+"""Bytes by which NetPIPE varies a size (DEFPERT in src/netpipe.h)."""
+LONGEST = 10_000_000
+"""Bytes beyond which NetPIPE tries no size (MAXINT in src/netpipe.h)."""
 _ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
@@ -147,7 +153,6 @@ class Player(Program):
         self._mark("post_recv")
 
     def send(self) -> Steps:
-        """Post the next message."""
         message = next(self._sends)
         turn = message % len(self._places)
         place, remote = self._places[turn], self.peer._places[turn]
@@ -216,3 +221,51 @@ def netpipe(run: Run) -> Result:
         "verb": options.verb,
     }
     return run.result(row, explain, sized=("size",))
+
+
+def add_ladder(
+    workload: Workload, given: dict[str, Any], perturbation: int | str | None
+) -> Iterator[str]:
+    """Add the sizes to options of a workload that runs NetPIPE's, or say why that cannot be.
+
+    The sizes so many bytes below and above each are measured, too.
+    """
+    option = Option("", low=0)
+    try:
+        around = None if perturbation is None else option.read(perturbation)
+    except ValueError as error:
+        yield f"perturbation: {error}"
+        return
+    if around is not None and not workload.ladder:
+        yield f"perturbation: {workload.name} has no such option; netpipe has it"
+    elif around is not None and (fault := option.fault(around)):
+        yield f"perturbation: {fault}"
+    elif workload.ladder and "size" not in given:
+        given["size"] = netpipe_ladder(PERTURBATION if around is None else around)
+    elif around:
+        given["size"] = perturbed(given["size"], around)
+
+
+def netpipe_ladder(perturbation: int = PERTURBATION) -> tuple[int, ...]:
+    """Return the message sizes of NetPIPE 3 in bytes: 1, 2, 3, 4, 6, 8, 12, 13, 16, ... 8 MiB + 3.
+
+    Two steps lie between one power of two and the next. As soon as a step is longer than the
+    perturbation (0: none) and one byte more, the sizes on both sides are measured too (NetPIPE
+    3.6, src/netpipe.c: the main loop).
+    """
+    found: list[int] = []
+    size, step, number = 1, 1, 0
+    while size <= LONGEST:
+        if number > 2 and number % 2:
+            step *= 2
+        wide = step > perturbation + 1
+        found += perturbed([size], perturbation) if wide else [size]
+        size, number = size + step, number + 1
+    return tuple(found)
+
+
+def perturbed(sizes: Iterable[int], perturbation: int) -> tuple[int, ...]:
+    """Return each size with those that many bytes below and above it, each once."""
+    around = dict.fromkeys((-perturbation, 0, perturbation))
+    found = (size + change for size in sizes for change in around)
+    return tuple(dict.fromkeys(size for size in found if size >= 1))

@@ -118,7 +118,6 @@ class Workload:
 
     @property
     def function(self) -> Callable[[Run], Result]:
-        """What runs it."""
         module, _, name = self.program.rpartition(".")
         found: Callable[[Run], Result] = getattr(import_module(f"hcasim.workloads.{module}"), name)
         return found
@@ -167,7 +166,6 @@ class Workload:
         return found
 
     def each_point(self, given: Mapping[str, Any]) -> list[Options]:
-        """Return the options of each point: each value of an axis with each other's."""
         swept = {name: given[name] for name in AXES if name in given}
         points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
         return [self.build({**given, **point}) for point in points]

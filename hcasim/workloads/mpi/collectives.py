@@ -147,7 +147,6 @@ class Collective:
             self._done.succeed()
 
     def measure(self) -> Result:
-        """Measure."""
         for comm in self.job.worlds:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)

@@ -46,11 +46,9 @@ class Group(ABC):
         self.laps = self.timing()
 
     def timing(self) -> Laps:
-        """How iterations are timed."""
         return Laps.of(self.options, cold=COLD, slack=SLACK, error=ERROR)
 
     def lap(self, duration_ps: int) -> None:
-        """Note the duration of an iteration, unless enough is known."""
         if not self.laps.done:
             self.laps.lap(duration_ps)
             self.tell()
@@ -64,7 +62,6 @@ class Group(ABC):
             self.known.succeed()
 
     def iterate(self) -> None:
-        """Run to the end of an iteration."""
         self._again = self.sim.event()
         self.sim.run(until=self._again)
 

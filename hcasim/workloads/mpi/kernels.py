@@ -61,7 +61,6 @@ class LapPace:
         return (self._iterations - self.last) * sum(pattern) / len(pattern)
 
     def error_ps(self) -> float:
-        """By how much that may be off."""
         return self.left_out_ps() * self._laps.pattern_error
 
 

@@ -124,7 +124,6 @@ class Receiving(Sending):
 
 
 def _latency(groups: list[PingPong]) -> Result:
-    """Half a round trip, the mean over all pairs."""
     measure(groups)
     latency_us = sum(group.laps.mean_ps() for group in groups) / len(groups) / 2 / 1e6
     return found(groups, {"latency_us": latency_us}, lambda: explain_message(groups[0]))

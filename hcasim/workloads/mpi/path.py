@@ -19,8 +19,6 @@ Mark = tuple[int, str]
 
 @dataclass(slots=True)
 class _Posted:
-    """An operation: of which process, at which of its steps, and what it carries."""
-
     core: str
     step: int
     time_ps: int
@@ -50,7 +48,6 @@ class Step:
     stages: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for a breakdown."""
         return {
             "rank": self.rank,
             **({"to": self.to} if self.on_the_way else {}),

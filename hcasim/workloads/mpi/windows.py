@@ -141,7 +141,6 @@ class Windows(Group):
             yield from self._window(comm, self._length(index), to, of)
 
     def _window(self, comm: Comm, length: int, to: list[int], of: list[int]) -> Steps:
-        """One window of a process to some ranks and of some."""
         size = self.options.size
         received: list[Request] = []
         sent: list[Request] = []

@@ -247,6 +247,8 @@ def test_each_row_says_what_varies(hcasim_: Hcasim) -> None:
     words = ("bench", "window_bw", *SUR, "--qps", "1..4", "--reuse", "100,0")
     found = [*csv.DictReader(io.StringIO(hcasim_(*words, "--format", "csv").output))]
     assert found[0]["bandwidth_MBps"] == "1048.576"
+    known = {"testbed": "sur2005", "adapter": "mt25218", "firmware_mode": "mem", "window": "64"}
+    assert known.items() <= found[0].items()
     rows = [(row["qps"], row["reuse"]) for row in found]
     assert rows == [(qps, reuse) for qps in "124" for reuse in ("100", "0")]
     data = hcasim_(*words, "--json").json

@@ -91,9 +91,9 @@ def test_a_fit_that_makes_no_sense_is_refused(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as the trace a.jsonl"),
-        (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
-        (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
+        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as a.jsonl, which is read"),
+        (("-o", "link.toml"), "-o link.toml: found the same file as a.jsonl, which is read"),
+        (("-o", "hard.toml"), "-o hard.toml: found the same file as a.jsonl, which is read"),
         (("./a.jsonl",), "a.jsonl: found the same trace as a.jsonl; allowed: once"),
         (("-o", "r.toml", "--report", "r.html"), "--report r.html: found the same file as -o"),
         (("-o", "r.toml", "--report", "x/../r.html"), "--report x/../r.html: found the same file"),

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.runs.ladder import netpipe_ladder
 from hcasim.traces.netpipe import write_netpipe, write_np_out
 from hcasim.traces.simulated import Run
+from hcasim.workloads.netpipe import netpipe_ladder
 from tests.unit.cli.conftest import Hcasim
 
 BEN = ("bench", "netpipe", "--testbed", "benjegerdes2004")

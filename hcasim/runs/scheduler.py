@@ -1,4 +1,4 @@
-"""Workers on other machines: those of a Dask scheduler."""
+"""The workers of a Dask scheduler, on other machines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ADDRESS = "tcp://HOST:PORT, or the file that `dask scheduler --scheduler-file` w
 _ALONE = threading.Lock()
 
 
-class Cluster:
-    """Workers of a Dask scheduler, to which this process connects at the first call.
+class Scheduler:
+    """A Dask scheduler with its workers, to which this process connects at the first call.
 
     Dask decides how many calls are done at a time, and tries one again on other workers if one
     dies.
