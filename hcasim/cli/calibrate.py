@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setti
 from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
 from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import CatalogError as Faults
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.calibrate.objective import Run
@@ -30,12 +31,8 @@ if TYPE_CHECKING:
     from hcasim.calibrate.request import Prepared
     from hcasim.runs.store import Store
 
-    _Asked = tuple[
-        Callable[[Run], FitReport],
-        Sequence[tuple[Path | None, Callable[[FitReport], str]]],
-        str,
-    ]
-    """What searches, what is written with its texts, and what helps a search that does not end."""
+    _Asked = tuple[Callable[[Run], FitReport], str]
+    """What searches, and what helps a search that does not end."""
 
 _BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
@@ -96,16 +93,18 @@ def command(
     -o no fit is written.
     """
     from hcasim.calibrate.objective import runner
+    from hcasim.calibrate.page import document
     from hcasim.ground.writing import write_atomically
+    from hcasim.pages import write
     from hcasim.runs.executor import OutOfTime
     from hcasim.runs.store import usual_store
 
     store = None if no_cache else usual_store()
     fit = Output("-o", output, [".toml"])
     if testbed is None and not any(map(_is_file, words)):
-        find, files, remedy = _of_claims(words, fit, given)
+        find, remedy = _of_claims(words, fit, given)
     else:
-        find, files, remedy = _of_files(words, testbed, fit, given, store)
+        find, remedy = _of_files(words, testbed, fit, given, store)
     unended = f"the search did not end; allowed: {remedy}"
     if output is not None:
         unended = f"{output}: not written: {unended}"
@@ -123,9 +122,10 @@ def command(
     if not found.converged:
         # A part of a search is no fit.
         raise Faults([unended])
-    for file, render in files:
+    for file in (output, given["report"]):
         if file is not None:
-            write_atomically(file, render(found))
+            text = found.to_toml() if file is output else write(document(found), ".html")
+            write_atomically(file, text)
             note(f"Wrote {file}")
 
 
@@ -160,15 +160,10 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
     faults += output_faults([output])
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     fit = load_fit(words[0])
     found = observations(fit)
-    return (
-        lambda run: calibrate(fit, found, run=run),
-        [(output.file, lambda report: report.to_toml())],
-        "other bounds",
-    )
+    return lambda run: calibrate(fit, found, run=run), "other bounds"
 
 
 def _of_files(
@@ -181,8 +176,6 @@ def _of_files(
     """Return the search that measurements ask for; a store keeps what is cut off of it."""
     from hcasim.calibrate.fit import fit_traces
     from hcasim.calibrate.freeing import RULE
-    from hcasim.calibrate.page import document
-    from hcasim.pages import write
 
     outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
     prepared = _prepared(words, testbed, given, [*output_faults(outputs)])
@@ -201,14 +194,7 @@ def _of_files(
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
         remedy = f"a larger --budget{goes_on}"
-    return (
-        lambda run: fit_traces(prepared, run),
-        [
-            (output.file, lambda found: found.to_toml()),
-            (given["report"], lambda found: write(document(found), ".html")),
-        ],
-        remedy,
-    )
+    return lambda run: fit_traces(prepared, run), remedy
 
 
 def _prepared(
@@ -260,8 +246,7 @@ def _prepared(
             prepared = prepare_fit(request)
     except CatalogError as error:
         faults += error.faults
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     return prepared
 
 

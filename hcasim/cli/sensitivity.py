@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrated import blamed, calibrated, read_known
+from hcasim.cli.calibrated import blamed, calibrated
 from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
@@ -86,9 +86,8 @@ def command(
 
     wanted = Wanted(given)
     given["workload"] = subject
-    known, faults = read_known(calibration, given)
-    faults += switch_faults(given)
-    base, _ = calibrated(known, None, given, faults)
+    faults = switch_faults(given)
+    known, base, _ = calibrated(calibration, None, given, faults)
     asked = read_experiment(given, faults)
     asked["overrides"] = {**base, **asked["overrides"]} or None
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
