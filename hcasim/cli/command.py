@@ -20,7 +20,7 @@ Decorated = Callable[..., Any]
 
 
 def options(*given: Decorated) -> Decorated:
-    """Return what gives a command options, which its help has in this order."""
+    """Give a command options, in this order."""
 
     def give(command: Decorated) -> Decorated:
         for option in reversed(given):
@@ -31,13 +31,7 @@ def options(*given: Decorated) -> Decorated:
 
 
 def option(words: str, text: str, **settings: Any) -> Decorated:
-    """Return what gives a command an option.
-
-    Parameters:
-        words: how it is written, such as "-j --jobs N"; and what it is called, if not like that.
-        text: what help says of it.
-        settings: as click takes them.
-    """
+    """Give a command an option, written as "-j --jobs N" or "--no-timing timing", with its help."""
     names = [one for one in words.split() if one.startswith("-") or one.islower()]
     metavar = next(iter(words.split()[len(names) :]), None)
     return click.option(*names, help=text, **{"metavar": metavar, **settings})
@@ -66,11 +60,7 @@ _wide_option = flag(
 
 
 class Command(click.Command):
-    """A command that refuses empty words.
-
-    Parameters:
-        tables: whether it prints any.
-    """
+    """A command that refuses empty words, and prints what libraries warn of as notes."""
 
     def __init__(self, *words: Any, tables: bool = True, **settings: Any) -> None:
         super().__init__(*words, **settings)
@@ -158,20 +148,16 @@ calibration_option = option(
 
 
 def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:
-    """Read what `settings_option` was given; the parameters are those of `read_pairs`."""
+    """Read what `settings_option` was given."""
     return read_pairs("--set", settings, faults, "PATH=VALUE")
 
 
 def read_pairs(
     option: str, given: Iterable[str], faults: list[str], allowed: str = "NAME=VALUE"
 ) -> dict[str, str]:
-    """Read what an option was given that is repeatable.
+    """Read what a repeatable option was given, such as "adapter.bus.lanes=4".
 
-    Parameters:
-        option: such as "--set".
-        given: such as "adapter.bus.lanes=4".
-        faults: gets a line for each that cannot be read or contradicts another.
-        allowed: how each is written.
+    `faults` gets a line for each that cannot be read or contradicts another.
     """
     found: dict[str, str] = {}
     for one in given:

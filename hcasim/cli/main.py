@@ -131,11 +131,7 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _prepare_process() -> None:
-    """Give a process streams that take any text, and libraries one thread and no display.
-
-    What is printed to a stream that was closed goes nowhere, and not into a file that is opened
-    later under its number.
-    """
+    """Give a process streams that take any text, and libraries one thread and no display."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:

@@ -125,20 +125,17 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
     from rich import progress
     from rich.console import Console
 
-    console = Console(stderr=True)
-    # Rich shortens what does not fit, and first the times; each has the width that it needs.
-    shown = (
-        (38, progress.TextColumn(label)),
-        (60, progress.BarColumn()),
-        (0, progress.MofNCompleteColumn()),
-        (46, progress.TimeElapsedColumn()),
-        (0, progress.TextColumn("to go")),
-        (0, progress.TimeRemainingColumn()),
+    columns = (
+        progress.TextColumn(label),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("to go"),
+        progress.TimeRemainingColumn(),
     )
-    columns = [column for width, column in shown if console.width >= width]
     # A point may take minutes: speed is that of the last hour.
     with progress.Progress(
-        *columns, console=console, transient=True, speed_estimate_period=3600
+        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=3600
     ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

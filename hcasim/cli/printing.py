@@ -92,13 +92,7 @@ def _named(point: Mapping[str, int]) -> str:
 
 
 def print_profile(costs: Collection[Cost], points: Sequence[str] = (), *, timing: bool) -> None:
-    """Print what points cost, after an empty line, or nothing if nobody has asked.
-
-    Parameters:
-        costs: what each point cost.
-        points: each in words, if each is to have a line.
-        timing: whether to say times, which are in the last two columns.
-    """
+    """Print what points cost, if anybody has asked: each, if it has words, and all together."""
     from hcasim.workloads.result import total
 
     if not costs:

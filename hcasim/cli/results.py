@@ -44,13 +44,9 @@ _FILE = (
 def result_options(
     *, forms: Collection[str] = FORMS, folder: str = "", more: str = "", plot: bool = True
 ) -> Decorated:
-    """Return what gives a command the options that say what becomes of its result.
+    """Give a command the options that say what becomes of its result, which it prints in `forms`.
 
-    Parameters:
-        forms: those in which it prints.
-        folder: what --output does, if it may name a folder.
-        more: endings of --output beside those of all results.
-        plot: whether it can be drawn.
+    `folder` is the help of an --output that may name one, `more` says endings beside the usual.
     """
     drawn = option("--plot", "Also draw the result: .png, .svg, .pdf.", type=FILE)
     return options(
@@ -74,13 +70,7 @@ report_option = option(
 
 
 class Output(NamedTuple):
-    """A file that an option names.
-
-    Parameters:
-        option: such as "--plot".
-        file: to be written; None if the option was not given.
-        endings: those that are allowed; any without them. Devices and pipes may have any.
-    """
+    """A file that an option names, if it does; without endings any is allowed, as of a device."""
 
     option: str
     file: Path | None
@@ -127,18 +117,10 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 class Wanted:
-    """What becomes of a result: taken from arguments of a command, which are removed there.
+    """What becomes of a result: its form, and files for it, its figure and its report, if any.
 
-    Parameters:
-        given: the arguments that `result_options` and `report_option` gave.
-        forms: those that the command has.
-        folder: whether an output with an ending of no result is a folder.
-
-    Attributes:
-        form: in which it is printed.
-        output: file that it is written into, if any; `folder` if it is one.
-        plot: file that it is drawn into, if any.
-        page: file of a report, if any.
+    It takes what `result_options` and `report_option` gave out of the arguments of a command. With
+    `folder` an output with an ending of no result is one.
     """
 
     def __init__(
@@ -167,12 +149,9 @@ class Wanted:
     def faults(
         self, *more: Output, endings: Sequence[str] = (), extra: Mapping[str, bool] = _NONE
     ) -> list[str]:
-        """Say what is wrong with the form, and with the files that will be written.
+        """Say what is wrong with the form and the files, of other options, too.
 
-        Parameters:
-            more: files of other options.
-            endings: of --output; those of any result without them.
-            extra: options whose answer only text and JSON hold, and whether they were given.
+        `extra` says whether options were given whose answer only text and JSON hold.
         """
         from hcasim.runs.table import ENDINGS, FIGURES
 
@@ -193,14 +172,9 @@ class Wanted:
     def prepare_folder(
         self, scenarios: Iterable[Scenario], endings: Sequence[str], *more: str
     ) -> None:
-        """See that the folder, if one is wanted, can be made; it is when there is a result.
+        """Refuse a folder that cannot have its files; it is made when there is a result.
 
-        Parameters:
-            scenarios: of which there will be a file of each of `endings`.
-            more: names of further files.
-
-        Raises:
-            CatalogError: it cannot be made, or one of its files cannot be written.
+        Each scenario has a file of each of the endings, and there may be more by their names.
         """
         from hcasim.ground.reading import leads_to
         from hcasim.ground.writing import make_folder
@@ -226,13 +200,8 @@ class Wanted:
     ) -> None:
         """Write, draw and print a result.
 
-        Parameters:
-            found: the result.
-            show: prints it as text, if it is more than its table.
-            write: writes it into a folder.
-            document: makes its report.
-            draw: draws it, if not as the result does.
-            special: what files and forms of this command alone hold, by ending or form.
+        It is shown, written into a folder and drawn in a way of its own, if one is given; `special`
+        has what files and forms of this command alone hold, by ending or form.
         """
         from hcasim.ground.writing import make_folder, write_atomically
         from hcasim.runs.table import figure

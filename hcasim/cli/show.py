@@ -85,8 +85,9 @@ def _workload(workload: Workload) -> Listing:
 
     own = {name: one for name, one in OPTIONS.items() if name in workload.options}
     values = {name: getattr(workload.defaults, name) for name in own}
+    table = f"; the tool's own sizes: --size {workload.table}" if workload.table else ""
     return _listing(
-        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}",
+        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}{table}",
         ("option", "default", "meaning"),
         ((f"--{n.replace('_', '-')}", word(values[n]), one.help) for n, one in own.items()),
         kind="workloads",

@@ -41,16 +41,7 @@ trace_options = options(
 
 
 class Tracing:
-    """What is to be recorded of a run: taken from the arguments that `trace_options` gave.
-
-    Parameters:
-        given: the arguments, from which its own are removed.
-
-    Attributes:
-        faults: what is wrong with them.
-        wanted: options that ask for a file.
-        outputs: their files.
-    """
+    """What is to be recorded of a run: it takes what `trace_options` gave out of the arguments."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         from hcasim.study.capture.capture import ENDINGS as CAPTURES
@@ -83,13 +74,9 @@ class Tracing:
 
     @contextmanager
     def listening(self, run: str) -> Iterator[Listen | None]:
-        """Record what runs inside, and say how much that was.
+        """Record a run inside the block, if that is wanted, and say how much that was.
 
-        Parameters:
-            run: what that is, in words.
-
-        Yields:
-            What is to be given the simulator before anything happens; None if nothing is wanted.
+        What it yields is to be given the simulator before anything happens.
         """
         from hcasim.study.capture.capture import captured
         from hcasim.study.timeline.recording import recorded

@@ -32,6 +32,8 @@ Plain = None | bool | int | float | str | list[Any] | dict[str, Any]
 
 
 class _Options(Form):
+    """How a program was run."""
+
     mtu: int = Field(description="in bytes")
     switch: str | bool = Field(description="id of the first model; false: back to back")
     host: str
@@ -47,6 +49,8 @@ class _Options(Form):
 
 
 class _Rank(Form):
+    """What a process has done with its time."""
+
     rank: int
     node: int = Field(description="on which it ran")
     run_s: float = Field(description="until it has ended")
@@ -59,6 +63,8 @@ class _Rank(Form):
 
 
 class _CallUse(Form):
+    """A call, by all processes together."""
+
     call: str
     calls: int
     total_s: float = Field(description="of all processes")
@@ -75,6 +81,8 @@ class _Pair(Form):
 
 
 class _Spent(Form):
+    """What a part of the critical path was spent on."""
+
     what: str = Field(
         description="computing, messages (under way between processes), own operations (of the "
         "adapter, for the process that waits), or the call whose software worked"

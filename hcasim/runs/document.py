@@ -38,8 +38,7 @@ Chosen = Annotated[
             "properties": {
                 "mtu": {"type": "integer", "minimum": 1},
                 "switch": {
-                    "description": "id of the first model; false: back to back; "
-                    "true in older files: that of the testbed",
+                    "description": "id of the first model; false: back to back",
                     "type": ["string", "boolean"],
                 },
                 "host": {"type": "string"},

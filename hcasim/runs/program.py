@@ -250,11 +250,7 @@ class Launch:
         return notes_on(self.machine, -(-self.ranks // self.ppn))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process; times are means over processes.
-
-        Raises:
-            CatalogError: it cannot be started so, or goes wrong.
-        """
+        """Simulate it in this process; times are means over processes."""
         own = {name: getattr(self, name) for name in ("ppn", "map_by", "rate", "exact")}
         found = app(
             self.place or self.workload,
