@@ -110,7 +110,7 @@ REFUSED = {
         ("--processes -1", "--processes: found '-1'; allowed: a whole number from 1"),
         ("--nodes 99999999999999999999", "--nodes: found '9999"),
         ("-o none/t.jsonl", "--output none/t.jsonl: cannot be written: there is no folder none"),
-        ("-o none/", "cannot be written: there is no folder none"),
+        ("-o none/", "--output: found 'none'; allowed endings: .jsonl"),
     ],
     TREE: [
         ("alreduce", "did you mean 'allreduce'?"),
