@@ -72,12 +72,17 @@ def print_table(
     from rich.text import Text
 
     console = Console(highlight=False)
+    lines = [[*map(printable, row)] for row in rows]
+    # What tells the rows apart stays whole if the others have room beside it.
+    first = max((len(line[0]) for line in lines), default=0)
+    whole = first + 5 * (len(columns) - 1) <= console.width
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for name in columns:
         justify: Literal["right", "left"] = "right" if name in right else "left"
-        drawn.add_column(Text(name), justify=justify, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(printable(cell), _STYLES.get(cell, "")) for cell in row))
+        own = whole and name == columns[0]
+        drawn.add_column(Text(name), justify=justify, overflow="fold", no_wrap=own)
+    for line in lines:
+        drawn.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in line))
     if title:
         console.print(Text(printable(title), style="bold"))
     console.print(drawn)

@@ -50,3 +50,10 @@ def test_nothing_is_cut_off_whatever_the_width(draw: Draw, width: int) -> None:
     assert max(map(len, lines)) <= width
     assert [text.count(str(n)) for n in range(9)] == [40] * 9
     assert "…" not in text
+
+
+def test_what_tells_the_rows_apart_stays_whole_if_there_is_room(draw: Draw) -> None:
+    row = ("adapter.bus.bridge.bus.parameter", "1 ns", STATEMENT, STATEMENT)
+    lines = draw(60, "", ("path", "value", "meaning", "source"), [row])
+    assert lines[2].startswith(f"{row[0]}  1 ns")
+    assert max(map(len, lines)) <= 60
