@@ -1,15 +1,10 @@
 """Host memory that connections take: tables of the adapter, queues, and what software adds.
 
-An adapter in the firmware mode memfree has its tables (interconnect context memory, ICM) in host
-memory. The driver fills a table on demand, one chunk at a time, and at once as far as the firmware
-reserves entries. Sources: Linux mthca_main.c, mthca_memfree.c, mthca_mr.c and mthca_eq.c;
-rdma-core providers/mthca/{verbs,qp,memfree}.c.
-
-sur2005 section 4.4 looks at such a process with pmap, which sees ``mapped_KiB``; the tables that
-the driver keeps in host memory are in ``pinned_KiB`` and ``total_KiB`` only. Nothing is simulated.
-
-Not counted, as no public source gives their sizes: the pages for the firmware itself and its
-auxiliary pages, both in host memory in mode memfree.
+In mode memfree the adapter's tables (ICM) are in host memory, filled a chunk at a time, and at once
+as far as the firmware reserves entries. Sources: Linux mthca_main.c, mthca_memfree.c, mthca_mr.c
+and mthca_eq.c; rdma-core providers/mthca/{verbs,qp,memfree}.c. pmap, as sur2005 section 4.4 uses
+it, sees ``mapped_KiB``. Nothing is simulated; pages for the firmware itself and its auxiliary pages
+do not count, as no public source gives their sizes.
 """
 
 from __future__ import annotations

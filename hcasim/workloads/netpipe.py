@@ -1,15 +1,10 @@
-"""Ping-pong as NetPIPE does it over InfiniBand, on the level of verbs.
+"""Ping-pong as NetPIPE 3.6 does it over InfiniBand, on the level of verbs (src/ib.c).
 
-The method is that of NetPIPE 3.6 (src/ib.c). Sends are not signaled, and the next receive is posted
-before the answer. The receiver learns of a message from the completion queue, which costs a
-doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
-buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
-write (``-t rdma_write``), which needs no receive and is only noticed in memory.
-
-One buffer serves sending and receiving, but it is registered once for each, so the adapter
-translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
-rotate through two pools instead, one for sending and one for receiving, each registered as a
-whole. Or they rotate through several buffers, each with registrations of its own.
+Sends are not signaled, and the next receive is posted before the answer. A message is noticed in
+the completion queue, at a doorbell for each (``-c vapi_poll``), or by the last byte of its buffer
+(``-c local_poll``); RDMA writes (``-t rdma_write``) need no receive. One buffer serves sending and
+receiving and is registered for each; with -I (benjegerdes2004 section 3.3) messages rotate through
+two pools, each registered as a whole, or else through several buffers with their own registrations.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """Two processes that exchange messages, or several such pairs at once.
 
-Overlap is measured by iterations of a call without blocking, computing, and waiting for it; a
-message of 4 bytes says that the receive has been posted, or that what was sent has come in. They
-are run without computing, and then with computing for as long as that took: what they take longer
-could not be overlapped. As nothing else happens until the process waits, it could compute for the
-rest without taking longer.
-
+Overlap is measured by iterations of a call without blocking, computing, and waiting for it; 4 bytes
+say that the receive has been posted, or that what was sent has come in. They are run without
+computing, and then with as much as that took: what they take longer could not be overlapped.
 Sources: OSU benchmarks 2.1 (2005), osu_latency.c, in the tree of MVAPICH2; 3.1, osu_multi_lat.c;
-4.4, osu_ialltoall.c and the like; NetPIPE 3.6, src/mpi.c and src/netpipe.c; rashti2007 section
-4.6, for the percentage of the communication time that can be overlapped.
+4.4, osu_ialltoall.c and the like; NetPIPE 3.6, src/mpi.c and src/netpipe.c; rashti2007 section 4.6.
 """
 
 from __future__ import annotations
