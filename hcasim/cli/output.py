@@ -53,11 +53,7 @@ def print_table(
 ) -> None:
     """Print a table: aligned text, or drawn on a terminal, where long cells are folded.
 
-    Parameters:
-        title: a line above it.
-        columns: their names; those in `right` are aligned to the right.
-        rows: the cells as text.
-        below: whether an empty line comes first.
+    The title is a line above it; columns named in `right` are aligned to the right.
     """
     if below:
         click.echo()

@@ -216,14 +216,10 @@ def run_benchmark(
     profile: bool = False,
     store: Store | None = None,
 ) -> Benchmark:
-    """Run the points of a benchmark.
+    """Run the points of a benchmark, as `bench` does.
 
-    Parameters:
-        prepared: the points.
-        jobs, progress, profile: as of `bench`.
-        listen: is given the simulator of each point before anything happens; then all points
-            run in this process.
-        store: knows results of earlier runs and keeps new ones; or none.
+    `listen` is given the simulator of each point before anything happens; then all points run in
+    this process. The store, if there is one, knows results of earlier runs and keeps new ones.
     """
     started = perf_counter()
     if listen is None:
@@ -271,12 +267,7 @@ def _explained(job: Point, result: Result) -> dict[str, Any]:
 
 
 def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return an entry for each cache that was used, as `hcasim.runs.document.CacheUse` has it.
-
-    Parameters:
-        machine: says where the table behind each cache is.
-        counters: of the adapters, such as "sqpc_miss_cnt"; all iterations that were run count.
-    """
+    """Return an entry, as `CacheUse` has it, for each cache that the counters say was used."""
     adapter = machine.adapter
     found: list[dict[str, Any]] = []
     if not isinstance(adapter, Adapter):

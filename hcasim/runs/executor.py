@@ -124,11 +124,7 @@ def run_points(
 
 @contextlib.contextmanager
 def time_limit(end: float | None) -> Iterator[None]:
-    """End what is simulated inside the block, in the middle of a point too.
-
-    Parameters:
-        end: the moment of the monotonic clock; no limit if None.
-    """
+    """End what is simulated inside at a moment of the monotonic clock, in the middle of a point."""
     token = _END.set(end)
     try:
         yield
@@ -138,12 +134,7 @@ def time_limit(end: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
-    """Have what is simulated inside the block simulated by the workers of a Dask scheduler.
-
-    Parameters:
-        address: such as "tcp://node1:8786", or the path of the file that it has written; without
-            it all stays as it is.
-    """
+    """Let the workers of a Dask scheduler, by its address or file, simulate inside the block."""
     if address is None:
         yield
         return

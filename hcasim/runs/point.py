@@ -46,11 +46,9 @@ class Work(Hashable, Protocol):
         """Return it with no more than its result follows from, to be sent to a worker."""
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process.
+        """Simulate it in this process, and measure the cost of that with `profile`.
 
-        Parameters:
-            listen: is given the simulator before anything happens.
-            profile: also measure what that costs.
+        `listen` is given the simulator before anything happens.
         """
 
 

@@ -175,11 +175,7 @@ def launch_faults(machine: Machine | None, ranks: int, ppn: int, map_by: str) ->
 
 
 def read_rate(rate: float | str | None) -> float | None:
-    """Return operations a second.
-
-    Raises:
-        CatalogError: it is no such rate.
-    """
+    """Return operations a second; CatalogError if it is no such rate."""
     if rate is None:
         return None
     allowed = f"allowed: {OPERATIONS.format(LEAST_RATE)} to {OPERATIONS.format(MOST_RATE)}"
@@ -268,12 +264,9 @@ class Launch:
 
 
 def read_launch(program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
-    """Return a program as it was asked for; inside `each_machine_once` each is looked at once.
+    """Return a program, by name or file, as it was asked for by settings, which may be text.
 
-    Parameters:
-        program: its name or file.
-        machine: what it runs on.
-        given: settings by name, as values or as text.
+    Inside `each_machine_once` each program is looked at once.
 
     Raises:
         CatalogError: every fault of the request.

@@ -29,10 +29,7 @@ class Scheduler:
     """A Dask scheduler with its workers, to which this process connects at the first call.
 
     Dask decides how many calls are done at a time, and tries one again on other workers if one
-    dies.
-
-    Parameters:
-        address: such as "tcp://node1:8786", or the path of the file that it has written.
+    dies. The address is such as "tcp://node1:8786", or the path of the file that it has written.
     """
 
     workers = sys.maxsize
@@ -44,11 +41,7 @@ class Scheduler:
         self._executor: Any = None
 
     def submit(self, *call: Any) -> Future[Any]:
-        """Have a worker call a function with arguments.
-
-        Raises:
-            CatalogError: no scheduler is there.
-        """
+        """Have a worker call a function with arguments; CatalogError if no scheduler is there."""
         if self._client is None:
             self._client = self._connected()
             self._executor = self._client.get_executor(pure=False)

@@ -209,12 +209,9 @@ def read_options(
     faults: list[str],
     option: Callable[[str], Option] = OPTIONS.__getitem__,
 ) -> dict[str, Any]:
-    """Return options that may be text, as far as they are given and can be read.
+    """Return options that may be text, as far as they are given, not None, and can be read.
 
-    Parameters:
-        given: values by name; those that are None are left out.
-        faults: gets a line for each text that cannot be read.
-        option: returns how an option is written.
+    `faults` gets a line for each text that cannot be read; `option` says how one is written.
     """
     found: dict[str, Any] = {}
     for name, value in given.items():
