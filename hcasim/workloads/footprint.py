@@ -26,9 +26,7 @@ DOORBELL_PAGE: Final = 4096
 class Component(NamedTuple):
     """One use of host memory in bytes, also if it comes to nothing.
 
-    Attributes:
-        pinned: it cannot be swapped out.
-        mapped: it is in the address space of the process, where pmap sees it.
+    What is pinned cannot be swapped out; what is mapped is where pmap sees it.
     """
 
     name: str

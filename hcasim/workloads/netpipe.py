@@ -82,17 +82,14 @@ def places(pd: PD, options: Options) -> list[Place]:
 
 
 def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
-    """Find iterations that need not be run, as nothing they leave behind is ever found again.
+    """Return how many messages at the start carry no more than a page, and how laps are timed.
 
-    A message with as many pages as the adapter holds translations displaces all others: after the
-    first round trip each finds what the one before has found, and one is enough. Where the places
-    together have twice the translations that the adapter holds, each message misses all of its own,
-    the first as the hundredth. That leaves the entries that protect the buffers. A pool has one for
-    all messages. Separate buffers have one each, which a short message brings in as well as a long
-    one, if the first long one then displaces all translations.
-
-    Returns:
-        Messages at the start that carry no more than a page, and how the iterations are timed.
+    Iterations need not be run if nothing they leave behind is ever found again. A message with as
+    many pages as the adapter holds translations displaces all others: after the first round trip
+    one is enough. Where the places together have twice as many, each message misses all of its own,
+    the first as the hundredth. Then the entries that protect buffers are left: one of a pool, or
+    one of each buffer, which a short message brings in as well as a long one, if the first long one
+    then displaces all translations.
     """
     turns = rotation(options)
     whole = 0, {"cycle": turns, "cold": turns, "repeats": 2}
@@ -244,9 +241,8 @@ def add_ladder(
 def netpipe_ladder(perturbation: int = PERTURBATION) -> tuple[int, ...]:
     """Return the message sizes of NetPIPE 3 in bytes: 1, 2, 3, 4, 6, 8, 12, 13, 16, ... 8 MiB + 3.
 
-    Two steps lie between one power of two and the next. As soon as a step is longer than the
-    perturbation (0: none) and one byte more, the sizes on both sides are measured too (NetPIPE
-    3.6, src/netpipe.c: the main loop).
+    Two steps lie between powers of two; where a step is longer than the perturbation and one byte
+    more, the sizes on both sides are measured too (src/netpipe.c: the main loop).
     """
     found: list[int] = []
     size, step, number = 1, 1, 0

@@ -31,12 +31,9 @@ USUAL = Options()
 
 @dataclass
 class Run:
-    """One point of a benchmark that is being measured.
+    """One point of a benchmark that is being measured, on the nodes that `choose` returns.
 
-    Attributes:
-        name: of the benchmark.
-        choose: returns the numbers of the nodes that take part.
-        usage: how busy everything is, from the start on unless it is marked later.
+    How busy everything is counts from the start on, unless `usage` is marked later.
     """
 
     name: str

@@ -31,10 +31,8 @@ TYPICAL = 1e-2
 class Group(ABC):
     """A process that takes the time, and its peers, each with the communicator of all.
 
-    Attributes:
-        laps: the durations that it takes.
-        begun, known: happen after the first iteration, and when durations say enough.
-        received_ps: when a peer had its last message, of those that say so.
+    It tells when the first iteration is over, when durations say enough, and some when a peer had
+    its last message.
     """
 
     def __init__(self, job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> None:

@@ -22,11 +22,7 @@ _ENOUGH = 5
 
 
 class LapPace:
-    """Lets iterations be run until they repeat; then one more, behind which all processes stop.
-
-    Attributes:
-        last: iteration that is run.
-    """
+    """Lets iterations be run until they repeat; then one more, the last, where all stop."""
 
     def __init__(self, sim: Simulator, iterations: int, exact: bool) -> None:
         self.last = self._iterations = iterations

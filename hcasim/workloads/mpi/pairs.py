@@ -145,10 +145,8 @@ def imb_pingpong(run: Run) -> Result:
 def netpipe_mpi(run: Run) -> Result:
     """Half a round trip as NetPIPE does it, and the bandwidth that it stands for.
 
-    One buffer serves sending and receiving. With -I the messages rotate through two pools instead,
-    one for sending and one for receiving; what the library does with so much memory is its own
-    affair. Times are those of later turns through the pools: NetPIPE reports the shortest of
-    several trials.
+    One buffer serves sending and receiving; with -I the messages rotate through a pool for each.
+    Times are those of later turns through the pools: NetPIPE reports the shortest of its trials.
     """
     pair = one_pair(Rotation, run)
     measure([pair])
