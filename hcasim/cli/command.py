@@ -109,7 +109,6 @@ jobs_option = options(
         callback=_use_scheduler,
     ),
 )
-"""Give a command the options that say where it simulates."""
 
 no_cache_option = flag(
     "--no-cache", "Simulate all, also what an earlier run has simulated, and keep nothing of it."
@@ -128,10 +127,8 @@ profile_option = flag(
 )
 
 running_options = options(no_cache_option, jobs_option)
-"""Give a command the options of how it simulates."""
 
 measured_options = options(no_cache_option, profile_option, timing_option, jobs_option)
-"""Give a command the options of how it simulates, and of what that costs."""
 
 settings_option = option(
     "--set settings PATH=VALUE",

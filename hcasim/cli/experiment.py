@@ -157,7 +157,6 @@ side_options = options(
         for letter in ("a", "b")
     ),
 )
-"""Give a command the options of two machines and of a benchmark on both."""
 
 
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:

@@ -107,5 +107,4 @@ SHOWN = Named("models", "scenarios", "workloads")
 FITTED = Named("calibrations")
 BASE = Named("models", "scenarios")
 FILE = click.Path(path_type=Path)
-"""The path of a file."""
 FILE.name = "file"

@@ -32,24 +32,10 @@ _WHERE = (
     "Look at {folder}/index.html: figures, agreement, why claims are missed, where values come "
     "from. The table of all claims is in {folder}/reproduce.txt, for programs in reproduce.json."
 )
-_OF_RUN = ("--host", "--stack", "--firmware-mode", "--mtu", "--switch", "--no-switch", "--set")
 _RIGHT = ("published", "simulated", "error")
 
 
-class _Judging(Command):
-    """Claims are judged on a testbed and with an adapter; of other choices it says who has them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name not in _OF_RUN:
-                raise
-            hint = "allowed: --testbed or --adapter; `hcasim run` has it, and judges nothing"
-            raise click.UsageError(f"{error.option_name}: is not for claims; {hint}", ctx) from None
-
-
-@click.command("reproduce", cls=_Judging)
+@click.command("reproduce", cls=Command)
 @click.argument("names", metavar="[PAPER|COLLECTION|SCENARIO]...", type=SCENARIO, nargs=-1)
 @option("--testbed ID", "Judge on another than the authors had: id or file.", type=TESTBED)
 @option(

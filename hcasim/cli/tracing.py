@@ -37,7 +37,6 @@ trace_options = options(
         "Bytes kept of each packet (default: all); Wireshark calls what is cut malformed.",
     ),
 )
-"""Give a command the options of what is recorded of a run."""
 
 
 class Tracing:

@@ -304,7 +304,6 @@ class _Processes:
 
 
 _kept: list[_Processes] = []
-"""Those that have nothing to do."""
 _KEPT_LOCK = threading.Lock()
 
 

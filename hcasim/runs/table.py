@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = (".png", ".svg", ".pdf")
-"""Endings of figures."""
 SHOWN = 200
 """Rows that a notebook shows."""
 
