@@ -74,4 +74,4 @@ def test_data_for_programs_steers_no_terminal_and_keeps_its_meaning() -> None:
 def test_a_bar_shows_the_time_to_go(root: Path) -> None:
     words = "bench write_bw --testbed liu2004 --size 256K,512K,1M,2M -j 1 -n 40 --exact --no-cache"
     shown = on_terminal(root, 100, *words.split())
-    assert re.search(r"Simulating .* [23]/4 0:00:\d\d to go 0:00:\d\d", shown)
+    assert re.search(r"Simulating .* [23]/4 \d:\d\d:\d\d to go \d:\d\d:\d\d", shown)
