@@ -38,7 +38,7 @@ _BLOCK = 4096
 class Store:
     """Results of points, by the code that simulated them, the machine and the options.
 
-    Results come back to the last digit. An entry that cannot be read and a folder that cannot be
+    Results come back to the last digit. An entry that was damaged and a folder that cannot be
     used count for nothing. Files with names of 64 hexadecimal digits are entries; nothing else in
     the folder is removed.
 
@@ -63,8 +63,10 @@ class Store:
             file = self.folder / self._key(point)
             # What cannot be read, is damaged or has another form counts for nothing.
             with contextlib.suppress(OSError, ValueError, TypeError):
-                found[point] = Result(**json.loads(file.read_text(encoding="utf-8")))
-                os.utime(file)
+                total, _, body = file.read_text(encoding="utf-8").partition("\n")
+                if total == _sum(file.name, body):
+                    found[point] = Result(**json.loads(body))
+                    os.utime(file)
         return found
 
     def keep(self, point: Work, result: Result) -> None:
@@ -79,7 +81,8 @@ class Store:
                 self._tidy = True
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 tidy(self.folder)
-            write_atomically(self.folder / self._key(point), body, durable=False)
+            file = self.folder / self._key(point)
+            write_atomically(file, f"{_sum(file.name, body)}\n{body}", durable=False)
 
     def _key(self, point: Work) -> str:
         return hashlib.sha256(f"{self._code} {point.key}".encode()).hexdigest()
@@ -138,3 +141,7 @@ def tidy(folder: Path, most: int = MOST) -> None:
             with contextlib.suppress(OSError):
                 Path(path).unlink()
                 total -= size
+
+
+def _sum(key: str, body: str) -> str:
+    return hashlib.sha256(f"{key}\n{body}".encode()).hexdigest()

@@ -79,12 +79,22 @@ def test_what_json_would_change_is_not_kept(store: Store, field: str, value: Any
     assert store.find([POINT]) == {}
 
 
-@pytest.mark.parametrize("damaged", [b"", b'{"row"', b"\xff\xfe", b"[]", b'{"row": {}, "x": 1}'])
-def test_a_damaged_entry_counts_for_nothing_and_is_replaced(store: Store, damaged: bytes) -> None:
+def damages() -> dict[str, Callable[[bytes], bytes]]:
+    return {
+        "altered digit": lambda data: data.replace(b"0.3", b"0.4"),
+        "cut off": lambda data: data[:-5],
+        "no text": lambda data: b"\xff\xfe" + data,
+        "of another name": lambda data: f"{store_module._sum('x', '{}')}\n{{}}".encode(),
+    }
+
+
+@pytest.mark.parametrize("damage", damages())
+def test_a_damaged_entry_counts_for_nothing_and_is_replaced(store: Store, damage: str) -> None:
     store.keep(POINT, RESULT)
     (file,) = store.folder.iterdir()
     data = file.read_bytes()
-    file.write_bytes(damaged)
+    file.write_bytes(damages()[damage](data))
+    assert file.read_bytes() != data
     assert store.find([POINT]) == {}
     store.keep(POINT, RESULT)
     assert file.read_bytes() == data
