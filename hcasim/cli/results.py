@@ -99,13 +99,17 @@ def output_faults(outputs: Iterable[Output]) -> Iterator[str]:
 
 
 def _read_words() -> Iterator[str]:
-    """Yield the words of a command that may name files: all but its outputs."""
+    """Yield the words of a command that name files: all but ids and its outputs."""
+    from hcasim.ground.reading import leads_to
+
     if context := click.get_current_context(silent=True):
         for param in context.command.params:
             if param.type is not FILE and param.name != "output":
                 found = context.params.get(param.name or "")
-                words = found if isinstance(found, tuple) else (found,)
-                yield from (str(word) for word in words if isinstance(word, str | Path))
+                for one in found if isinstance(found, tuple) else (found,):
+                    word = str(one) if isinstance(one, str | Path) else ""
+                    if {*word} & {".", "/"} and leads_to(Path(word)):
+                        yield word
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -66,3 +66,9 @@ def test_what_is_not_read_may_be_written_over_again(hcasim_: Hcasim, folder: Pat
     for _ in range(2):
         found = hcasim_("app", "steps.goal", *APP, "-o", "copy.csv", "--trace", "lines")
         assert (found.code, "rank" in (folder / "copy.csv").read_text()) == (0, True)
+
+
+def test_an_id_is_no_file_even_if_one_is_called_so(hcasim_: Hcasim, folder: Path) -> None:
+    for name in ("write_lat", "liu2004"):
+        for _ in range(2):
+            assert hcasim_("bench", "write_lat", *LIU, "-s", "8", "--trace", name).code == 0
