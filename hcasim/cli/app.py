@@ -20,10 +20,9 @@ from hcasim.cli.command import (
     timing_option,
 )
 from hcasim.cli.experiment import machine_options, read_experiment
-from hcasim.cli.output import print_line, print_notes, progress_bar
+from hcasim.cli.output import print_line, print_notes, print_table, progress_bar
 from hcasim.cli.printing import print_profile
-from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
+from hcasim.cli.results import Output, Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.ground.errors import refuse
 

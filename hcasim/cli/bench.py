@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli import experiment
-from hcasim.cli.calibrated import blamed, calibrated, read_known
+from hcasim.cli.calibrated import blamed, calibrated
 from hcasim.cli.command import calibration_option, measured_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import note, progress_bar
@@ -50,11 +50,10 @@ def command(
 ) -> None:
     """Run a benchmark, such as write_lat, and print what it measures.
 
-    netpipe runs NetPIPE's sizes unless some are given; of OSU's and Intel's benchmarks
-    `hcasim bench osu_latency --help` and the like say which --size is the whole table. The
-    defaults of a workload are what `hcasim show WORKLOAD` prints. Programs of perftest may be named
-    as they are, ib_write_lat, and -s, -n, -q and -t are perftest's; -I is NetPIPE's, and perftest's
-    -l has no counterpart.
+    netpipe runs NetPIPE's sizes unless some are given. `hcasim show WORKLOAD` prints the defaults
+    of a workload, and which --size is the whole table of OSU's and Intel's benchmarks. Programs of
+    perftest may be named as they are, ib_write_lat, and -s, -n, -q and -t are perftest's; -I is
+    NetPIPE's.
 
     Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;
@@ -65,9 +64,9 @@ def command(
     from hcasim.runs.store import usual_store
 
     tracing, wanted = Tracing(given), Wanted(given, _FORMS)
-    known, faults = read_known(calibration, given)
-    faults += experiment.switch_faults(given)
-    base, samples = calibrated(known, uncertainty, given, faults)
+    faults = experiment.switch_faults(given)
+    count = experiment.read_samples(uncertainty, faults)
+    known, base, samples = calibrated(calibration, count, given, faults)
 
     def prepare(settings: dict[str, str]) -> list[Point]:
         found: list[str] = []
@@ -81,8 +80,7 @@ def command(
 
     prepared = prepare(base)
     drawn = [] if faults else [*map(prepare, samples)]
-    count = experiment.read_samples(uncertainty, faults) if known is None else None
-    if count and not faults:
+    if count and calibration is None and not faults:
         from hcasim.study.bands import draw
 
         found = draw([_asked(given, base, faults)], count)
@@ -129,7 +127,6 @@ def _asked(given: dict[str, Any], base: dict[str, str], faults: list[str]) -> Ex
 
 
 def _foreign(result: Benchmark, form: str) -> str:
-    """Return what a tool would print, or a file of another form."""
     from hcasim.runs.foreign import np_out, printed, to_trace
     from hcasim.traces import render
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,19 @@ import click
 
 from hcasim.cli.command import (
     Command,
+    flag,
     jobs_option,
     no_cache_option,
+    option,
     options,
     read_settings,
     settings_option,
 )
 from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setting, Workload
-from hcasim.cli.output import note, print_json, print_line, progress_bar
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_table
+from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
+from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import CatalogError as Faults
+from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
     from hcasim.calibrate.objective import Run
@@ -29,73 +31,46 @@ if TYPE_CHECKING:
     from hcasim.calibrate.request import Prepared
     from hcasim.runs.store import Store
 
-    _Asked = tuple[
-        Callable[[Run], FitReport],
-        Sequence[tuple[Path | None, Callable[[FitReport], str]]],
-        str,
-    ]
-    """What searches, what is written with its texts, and what helps a search that does not end."""
+    _Asked = tuple[Callable[[Run], FitReport], str]
+    """What searches, and what helps a search that does not end."""
 
 _BUDGET = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?s", re.ASCII)
 # Values are taken as text, so that all that is wrong can be said at once.
 _of_traces = options(
-    click.option(
-        "--testbed",
-        type=TESTBED,
-        help="The base description that traces are fitted to: id or file.",
-    ),
-    click.option(
-        "--adapter", type=ADAPTER, help="An adapter instead of the testbed's default: id or file."
-    ),
-    click.option("--stack", type=STACK, help="Software instead of the testbed's: id or file."),
-    click.option("--host", type=HOST, help="A host instead of the testbed's: id or file."),
+    option("--testbed", "Base description that traces are fitted to: id or file.", type=TESTBED),
+    option("--adapter", "Adapter instead of the testbed's default: id or file.", type=ADAPTER),
+    option("--stack", "Software instead of the testbed's: id or file.", type=STACK),
+    option("--host", "Host instead of the testbed's: id or file.", type=HOST),
     settings_option,
-    click.option("--mtu", metavar="N", help="Bytes, instead of what traces and testbed say."),
-    click.option("--no-switch", is_flag=True, default=None, help="Two hosts back to back."),
-    click.option(
-        "--free",
-        metavar="PATH[=LOW..HIGH]",
+    option("--mtu N", "Bytes, instead of what traces and testbed say."),
+    flag("--no-switch", "Two hosts back to back.", default=None),
+    option(
+        "--free PATH[=LOW..HIGH]",
+        "Fit this parameter, by the path that show prints. Repeatable.",
         type=Setting(equals=False),
         multiple=True,
-        help="Fit this parameter, by the path that show prints. Repeatable.",
     ),
-    click.option(
-        "--holdout",
-        metavar="WORKLOAD",
+    option(
+        "--holdout WORKLOAD",
+        "Compare with these points only; they are not fitted. Repeatable.",
         type=Workload(),
         multiple=True,
-        help="Compare with these points only; they are not fitted. Repeatable.",
     ),
-    click.option(
-        "--budget",
-        metavar="SECONDS",
-        help="End after so long, such as 90s (default: no end).",
-    ),
-    click.option("--seed", metavar="N", help="Seed for samples (default: 0)."),
-    click.option("--intervals", metavar="KIND", help="profile (the default) or linear: of 95 %."),
-    click.option("--loss", metavar="KIND", help="soft_l1 (the default) or linear."),
-    click.option(
-        "--floor",
-        metavar="PERCENT",
-        help="Error that the model may have at any point (default: 1).",
-    ),
-    click.option(
-        "--allow-mismatch", is_flag=True, default=None, help="Fit traces of other hardware."
-    ),
-    click.option(
-        "--report",
-        type=FILE,
-        metavar="FILE.html",
-        help="Also write a page with curves and residuals.",
-    ),
+    option("--budget SECONDS", "End after so long, such as 90s (default: no end)."),
+    option("--seed N", "Seed for samples (default: 0)."),
+    option("--intervals KIND", "profile (the default) or linear: of 95 %."),
+    option("--loss KIND", "soft_l1 (the default) or linear."),
+    option("--floor PERCENT", "Error that the model may have at any point (default: 1)."),
+    flag("--allow-mismatch", "Fit traces of other hardware.", default=None),
+    option("--report FILE.html", "Also write a page with curves and residuals.", type=FILE),
 )
 
 
 @click.command("calibrate", cls=Command)
 @click.argument("words", metavar="FIT | FILE...", type=FITTED, nargs=-1, required=True)
 @_of_traces
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", type=FILE, metavar="FILE.toml", help="Write the fit to this file.")
+@flag("--json as_json", "Print JSON.")
+@option("-o --output FILE.toml", "Write the fit to this file.", type=FILE)
 @no_cache_option
 @jobs_option
 def command(
@@ -118,16 +93,18 @@ def command(
     -o no fit is written.
     """
     from hcasim.calibrate.objective import runner
+    from hcasim.calibrate.page import document
     from hcasim.ground.writing import write_atomically
+    from hcasim.pages import write
     from hcasim.runs.executor import OutOfTime
     from hcasim.runs.store import usual_store
 
     store = None if no_cache else usual_store()
     fit = Output("-o", output, [".toml"])
     if testbed is None and not any(map(_is_file, words)):
-        find, files, remedy = _of_claims(words, fit, given)
+        find, remedy = _of_claims(words, fit, given)
     else:
-        find, files, remedy = _of_files(words, testbed, fit, given, store)
+        find, remedy = _of_files(words, testbed, fit, given, store)
     unended = f"the search did not end; allowed: {remedy}"
     if output is not None:
         unended = f"{output}: not written: {unended}"
@@ -145,9 +122,10 @@ def command(
     if not found.converged:
         # A part of a search is no fit.
         raise Faults([unended])
-    for file, render in files:
+    for file in (output, given["report"]):
         if file is not None:
-            write_atomically(file, render(found))
+            text = found.to_toml() if file is output else write(document(found), ".html")
+            write_atomically(file, text)
             note(f"Wrote {file}")
 
 
@@ -169,7 +147,6 @@ def _print(found: FitReport) -> None:
 
 
 def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> _Asked:
-    """Return the search that a file of calibration/fits asks for."""
     from hcasim.calibrate.fit import calibrate
     from hcasim.catalog import load_fit
     from hcasim.papers.observations import observations
@@ -183,15 +160,10 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
     faults += output_faults([output])
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     fit = load_fit(words[0])
     found = observations(fit)
-    return (
-        lambda run: calibrate(fit, found, run=run),
-        [(output.file, lambda report: report.to_toml())],
-        "other bounds",
-    )
+    return lambda run: calibrate(fit, found, run=run), "other bounds"
 
 
 def _of_files(
@@ -204,12 +176,9 @@ def _of_files(
     """Return the search that measurements ask for; a store keeps what is cut off of it."""
     from hcasim.calibrate.fit import fit_traces
     from hcasim.calibrate.freeing import RULE
-    from hcasim.calibrate.page import document
-    from hcasim.pages import write
 
-    traces = [(f"the trace {word}", Path(word)) for word in words]
     outputs = [output, Output("--report", given["report"], [".html", ".htm"])]
-    prepared = _prepared(words, testbed, given, [*output_faults(outputs, traces)])
+    prepared = _prepared(words, testbed, given, [*output_faults(outputs)])
     for text in prepared.notes:
         note(text)
     for path, entry in prepared.fit.entries.items():
@@ -225,14 +194,7 @@ def _of_files(
     if prepared.request.budget is not None:
         goes_on = "" if store is None else f", with which it goes on from {store.folder}"
         remedy = f"a larger --budget{goes_on}"
-    return (
-        lambda run: fit_traces(prepared, run),
-        [
-            (output.file, lambda found: found.to_toml()),
-            (given["report"], lambda found: write(document(found), ".html")),
-        ],
-        remedy,
-    )
+    return lambda run: fit_traces(prepared, run), remedy
 
 
 def _prepared(
@@ -284,8 +246,7 @@ def _prepared(
             prepared = prepare_fit(request)
     except CatalogError as error:
         faults += error.faults
-    if faults:
-        raise Faults(faults)
+    refuse(*faults)
     return prepared
 
 

@@ -16,64 +16,45 @@ _PARTS = ("adapter", "stack", "host")
 """What may be chosen instead of the testbed's."""
 
 
-def read_known(file: Path | None, given: dict[str, Any]) -> tuple[Calibration | None, list[str]]:
-    """Return the calibration that a file holds, and every fault of it."""
-    if file is None:
-        return None, []
-    from hcasim.calibrate.file.reading import read_calibration
-    from hcasim.catalog import CatalogError, resolve
-
-    with suppress(CatalogError):
-        # Files that are given by their paths are known by their ids from here on.
-        resolve(given["testbed"], **{part: given[part] for part in _PARTS})
-    try:
-        return read_calibration(file), []
-    except CatalogError as error:
-        return None, error.faults
-
-
 def calibrated(
-    calibration: Calibration | None,
-    uncertainty: str | None,
-    given: dict[str, Any],
-    faults: list[str],
-) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Return the settings that a calibration makes, and those of each sample."""
-    if calibration is None:
-        return {}, []
+    file: Path | None, count: int | None, given: dict[str, Any], faults: list[str]
+) -> tuple[Calibration | None, dict[str, str], list[dict[str, str]]]:
+    """Return the calibration of a file, the settings that it makes, and those of each sample."""
+    if file is None:
+        return None, {}, []
     from hcasim.calibrate.entries import identifier
-    from hcasim.calibrate.file.calibration import USUAL
+    from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import CatalogError, resolve
     from hcasim.workloads import find_workload
 
     workload = find_workload(given["workload"])
     mpi = workload is not None and workload.mpi
-    try:
+    known = machine = None
+    with suppress(CatalogError):
+        # Files that are given by their paths are known by their ids from here on. What is wrong
+        # with the machine is said when the points are prepared.
         machine = resolve(given["testbed"], **{part: given[part] for part in _PARTS}, mpi=mpi)
-    except CatalogError:
-        return {}, []  # said when the points are prepared
     try:
+        known = read_calibration(file)
+        if machine is None:
+            return known, {}, []
         testbed = identifier(given["testbed"], "testbeds")
         adapter = identifier(given["adapter"] or machine.adapter.id, "adapters")
-        _take_base(calibration, testbed, adapter, given)
+        _take_base(known, testbed, adapter, given)
         stack = identifier(given["stack"] or machine.stack.id, "stacks")
         host = identifier(given["host"] or machine.host.id, "hosts")
-        base = calibration.overrides(testbed, adapter, stack=stack, host=host)
+        base = known.overrides(testbed, adapter, stack=stack, host=host)
         by_hand = _by_hand(given)
-        note_unused(calibration, testbed, adapter, stack, host, by_hand)
-        if uncertainty is None:
-            return base, []
-        if uncertainty and not uncertainty.isdecimal():
-            faults.append(f"--uncertainty: found {uncertainty!r}; allowed: a whole number")
-            return base, []
-        chosen = calibration.chosen_samples(int(uncertainty or USUAL))
-        samples = [calibration.overrides(testbed, adapter, one, stack, host) for one in chosen]
-        if all(one[path] == base[path] for one in samples for path in base.keys() - by_hand):
+        note_unused(known, testbed, adapter, stack, host, by_hand)
+        chosen = () if count is None else known.chosen_samples(count)
+        samples = [known.overrides(testbed, adapter, one, stack, host) for one in chosen]
+        left = base.keys() - by_hand
+        if samples and all(one[path] == base[path] for one in samples for path in left):
             note("--uncertainty: nothing that is left of the calibration is uncertain")
-        return base, samples
+        return known, base, samples
     except CatalogError as error:
         faults += error.faults
-        return {}, []
+        return known, {}, []
 
 
 def blamed(

@@ -9,9 +9,8 @@ import click
 from hcasim.cli.command import Command, flag, option, running_options
 from hcasim.cli.experiment import experiment_options, read_experiment
 from hcasim.cli.naming import Workload
-from hcasim.cli.output import progress_bar
+from hcasim.cli.output import print_result, progress_bar
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_result
 from hcasim.ground.errors import CatalogError, refuse
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import click
 
 from hcasim.cli.naming import Setting
 from hcasim.cli.output import WIDE, note
-from hcasim.cli.outputs import guarded
 from hcasim.ground.errors import refuse
 
 WORDS = "hcasim.words"
@@ -22,7 +20,7 @@ Decorated = Callable[..., Any]
 
 
 def options(*given: Decorated) -> Decorated:
-    """Return what gives a command options, which its help has in this order."""
+    """Give a command options, in this order."""
 
     def give(command: Decorated) -> Decorated:
         for option in reversed(given):
@@ -33,13 +31,7 @@ def options(*given: Decorated) -> Decorated:
 
 
 def option(words: str, text: str, **settings: Any) -> Decorated:
-    """Return what gives a command an option.
-
-    Parameters:
-        words: how it is written, such as "-j --jobs N"; and what it is called, if not like that.
-        text: what help says of it.
-        settings: as click takes them.
-    """
+    """Give a command an option, written as "-j --jobs N" or "--no-timing timing", with its help."""
     names = [one for one in words.split() if one.startswith("-") or one.islower()]
     metavar = next(iter(words.split()[len(names) :]), None)
     return click.option(*names, help=text, **{"metavar": metavar, **settings})
@@ -67,31 +59,8 @@ _wide_option = flag(
 )
 
 
-@contextlib.contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Print what libraries warn of as notes: a line each, in which nothing steers a terminal."""
-    import logging
-
-    class Notes(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            note(f"Warning: {record.getMessage()}")
-
-    handler = Notes(logging.WARNING)
-    logging.getLogger().addHandler(handler)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: note(f"Warning: {message}")
-            yield
-    finally:
-        logging.getLogger().removeHandler(handler)
-
-
 class Command(click.Command):
-    """A command that refuses empty words, and does not write over what it reads.
-
-    Parameters:
-        tables: whether it prints any.
-    """
+    """A command that refuses empty words, and prints what libraries warn of as notes."""
 
     def __init__(self, *words: Any, tables: bool = True, **settings: Any) -> None:
         super().__init__(*words, **settings)
@@ -110,7 +79,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         from hcasim.catalog.loader import each_file_once
 
-        with _warnings_as_notes(), guarded(), each_file_once():
+        with warnings.catch_warnings(), each_file_once():
+            warnings.showwarning = lambda message, *_, **__: note(f"Warning: {message}")
             return super().invoke(ctx)
 
 
@@ -139,7 +109,6 @@ jobs_option = options(
         callback=_use_scheduler,
     ),
 )
-"""Give a command the options that say where it simulates."""
 
 no_cache_option = flag(
     "--no-cache", "Simulate all, also what an earlier run has simulated, and keep nothing of it."
@@ -158,10 +127,8 @@ profile_option = flag(
 )
 
 running_options = options(no_cache_option, jobs_option)
-"""Give a command the options of how it simulates."""
 
 measured_options = options(no_cache_option, profile_option, timing_option, jobs_option)
-"""Give a command the options of how it simulates, and of what that costs."""
 
 settings_option = option(
     "--set settings PATH=VALUE",
@@ -178,20 +145,16 @@ calibration_option = option(
 
 
 def read_settings(settings: Iterable[str], faults: list[str]) -> dict[str, str]:
-    """Read what `settings_option` was given; the parameters are those of `read_pairs`."""
+    """Read what `settings_option` was given."""
     return read_pairs("--set", settings, faults, "PATH=VALUE")
 
 
 def read_pairs(
     option: str, given: Iterable[str], faults: list[str], allowed: str = "NAME=VALUE"
 ) -> dict[str, str]:
-    """Read what an option was given that is repeatable.
+    """Read what a repeatable option was given, such as "adapter.bus.lanes=4".
 
-    Parameters:
-        option: such as "--set".
-        given: such as "adapter.bus.lanes=4".
-        faults: gets a line for each that cannot be read or contradicts another.
-        allowed: how each is written.
+    `faults` gets a line for each that cannot be read or contradicts another.
     """
     found: dict[str, str] = {}
     for one in given:

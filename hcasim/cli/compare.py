@@ -17,9 +17,8 @@ from hcasim.cli.experiment import (
     uncertainty_option,
 )
 from hcasim.cli.naming import Workload
-from hcasim.cli.output import print_line, progress_bar
+from hcasim.cli.output import print_line, print_table, progress_bar, word
 from hcasim.cli.results import TEXT, Wanted, result_options
-from hcasim.cli.tables import print_table, word
 from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:
@@ -105,7 +104,6 @@ def _print(found: Comparison, sources: bool) -> None:
 
 
 def _measured(side: Mapping[str, float], name: str) -> Iterator[str]:
-    """Yield what a side has measured, with its band."""
     from hcasim.ground.quantities import band_fields, written
 
     ends = [written(side[end], name) for end in band_fields(name) if end in side]
@@ -118,7 +116,6 @@ def _ends(ends: Iterable[str]) -> str:
 
 
 def _sources(found: Comparison) -> Iterator[tuple[str, ...]]:
-    """Yield where each value that differs comes from, a line for each side that has it."""
     for difference in found.differences:
         for side, one in (("A", difference.a), ("B", difference.b)):
             if one is not None:

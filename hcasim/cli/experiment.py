@@ -29,8 +29,6 @@ class ExperimentCommand(Command):
     """Benchmarks have most of perftest's letters; of its other options it says what they are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not {"-h", "--help"}.isdisjoint(args):
-            ctx.meta[_WORKLOAD] = next((word for word in args if not word.startswith("-")), "")
         words = [*args]
         try:
             return super().parse_args(ctx, args)
@@ -39,7 +37,6 @@ class ExperimentCommand(Command):
             raise click.UsageError("\n".join(lines), ctx) from None
 
 
-_WORKLOAD = "hcasim.workload"
 _POLLED = "has no counterpart: completions are polled"
 _CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
 INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline-size"
@@ -73,31 +70,6 @@ def counterparts(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(known[name] for name in written if name in known))
 
 
-class _OfWorkload(click.Option):
-    """An option whose default differs; help has that of the workload, if one is named."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        record = super().get_help_record(ctx)
-        name = ctx.meta.get(_WORKLOAD)
-        if record is None or not name:
-            return record
-        from hcasim.workloads import WORKLOADS
-
-        workload, option = WORKLOADS.get(name.removeprefix("ib_")), OPTIONS[self.name or ""]
-        if workload is None or option.name not in workload.options:
-            return record
-        default = getattr(workload.defaults, option.name)
-        text = option.label(default) if option.is_size else str(default)
-        if option.name == "size":
-            text += f"; all of the tool's: {workload.table}" if workload.table else ""
-            text = "NetPIPE's sizes" if workload.ladder else text
-        return record[0], record[1].replace(_varying(option), f"default: {text}")
-
-
-def _varying(option: Option) -> str:
-    return f"default: {option.varies}, by workload"
-
-
 def _of_benchmark(one: Option) -> Decorated:
     name = f"--{one.name.replace('_', '-')}"
     if one.is_flag:
@@ -107,13 +79,12 @@ def _of_benchmark(one: Option) -> Decorated:
         metavar = "N,N..M" if one.doubling else "N,N"
     elif one.is_size:
         metavar = "BYTES"
-    default = _varying(one)
+    default = f"default: {one.varies}, by workload"
     if not one.varies:
         default = f"default: {one.label(one.usual) if one.is_size else one.usual}"
     words = f"{one_of(one.words)}; " if one.words else ""
     text = one.help + ("." if one.is_name else f" ({words}{default}).")
-    cls = _OfWorkload if one.varies else click.Option
-    return option(f"{one.short} {name} {metavar}", text, cls=cls)
+    return option(f"{one.short} {name} {metavar}", text)
 
 
 _BENCHMARK = options(*map(_of_benchmark, OPTIONS.values()))
@@ -143,11 +114,7 @@ _MACHINE = options(
 
 
 def machine_options(*, testbed: bool | None = True) -> Decorated:
-    """Return what gives a command the options of a machine.
-
-    Parameters:
-        testbed: whether one must be named; None if arguments of the command name it.
-    """
+    """Give a command the options of a machine; with None its arguments name the testbed."""
     text = "The machine: id, such as liu2004, or file."
     named = option("--testbed", text, required=testbed, type=TESTBED)
     return _MACHINE if testbed is None else options(named, _MACHINE)
@@ -159,12 +126,7 @@ def experiment_options(*, testbed: bool | None = True) -> Decorated:
 
 
 def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
-    """Return the settings of an experiment, as `hcasim.bench` takes them, that were given.
-
-    Parameters:
-        given: the options by name, as `experiment_options` or `machine_options` gave them.
-        faults: gets a line for each that is wrong.
-    """
+    """Return the settings of an experiment that were given, as `hcasim.bench` takes them."""
     faults += switch_faults(given)
     names = ("adapter", "host", "stack", "firmware_mode", "mtu", "perturbation", *OPTIONS)
     found = {name: given[name] for name in names if given.get(name) is not None}
@@ -195,7 +157,6 @@ side_options = options(
         for letter in ("a", "b")
     ),
 )
-"""Give a command the options of two machines and of a benchmark on both."""
 
 
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import Command
-from hcasim.cli.output import note, print_json, print_line
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_table, word
+from hcasim.cli.command import Command, flag, option
+from hcasim.cli.naming import FILE
+from hcasim.cli.output import note, print_json, print_line, print_table, word
+from hcasim.cli.results import Output, output_faults
 from hcasim.ground.errors import refuse
-from hcasim.ground.reading import leads_to
 
 if TYPE_CHECKING:
     from hcasim.traces import Hints, Trace
@@ -28,50 +28,28 @@ _WORDS = {
 # Values are taken as text, so that all that is wrong can be said at once.
 @click.command("import", cls=Command)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    help="Write a trace: FILE.jsonl one of all files, FOLDER/ one for each.",
-)
-@click.option(
-    "--format",
-    "form",
-    metavar="FORMAT",
+@option("-o --output FILE.jsonl", "Write one trace of all files.", type=FILE)
+@option(
+    "--format form FORMAT",
+    "probe, perftest, osu, imb or netpipe (default: what it looks like).",
     default="",
-    help="probe, perftest, osu, imb or netpipe (default: what it looks like).",
 )
-@click.option("--workload", metavar="W", default="", help="Benchmark of figures without a title.")
-@click.option(
-    "--unit",
-    metavar="U",
-    default="",
-    help=f"Unit of bandwidths without one: {', '.join(_WORDS['unit'])}.",
-)
-@click.option("--device", metavar="NAME", default="", help="The adapter, if the tool is silent.")
-@click.option(
-    "--transport",
-    metavar="WORD",
-    default="",
-    help="infiniband, roce or iwarp, if the tool is silent.",
-)
-@click.option(
-    "--nodes",
-    metavar="N",
-    help="Nodes on which an MPI benchmark ran; two processes are taken as on two.",
-)
-@click.option("--processes", metavar="N", help="Its processes on each of them.")
-@click.option("--algorithm", metavar="WORD", default="", help="That its collective used.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--workload W", "Benchmark of figures without a title.", default="")
+@option("--unit U", f"Unit of bandwidths without one: {', '.join(_WORDS['unit'])}.", default="")
+@option("--device NAME", "The adapter, if the tool is silent.", default="")
+@option("--transport WORD", "infiniband, roce or iwarp, if the tool is silent.", default="")
+@option("--nodes N", "Nodes on which an MPI benchmark ran; two processes are taken as on two.")
+@option("--processes N", "Its processes on each of them.")
+@option("--algorithm WORD", "That its collective used.", default="")
+@flag("--json as_json", "Print JSON.")
 def command(
-    files: tuple[str, ...], output: str | None, form: str, as_json: bool, **given: Any
+    files: tuple[str, ...], output: Path | None, form: str, as_json: bool, **given: Any
 ) -> None:
     """Read what perftest, OSU, IMB, NetPIPE or hcasim's probes measured.
 
-    Without -o it shows what it read. Several files become one trace, of one tool and one adapter;
-    into a FOLDER/ they become one each. "-" is standard input. What is printed without its unit,
-    its test or its adapter is not guessed: the message names the option that says it. Nothing is
-    written unless all files can be read.
+    Without -o it shows what it read. Several files become one trace, of one tool and one adapter.
+    "-" is standard input. What is printed without its unit, its test or its adapter is not guessed:
+    the message names the option that says it. Nothing is written unless all files can be read.
     """
     from hcasim.catalog import CatalogError
     from hcasim.ground.writing import write_atomically
@@ -79,11 +57,8 @@ def command(
 
     faults: list[str] = []
     hints = _hints(given, faults)
-    in_folder = output is not None and (output.endswith("/") or leads_to(Path(output), Path.is_dir))
-    targets = [] if output is None else [Path(output)]
-    if output is not None and in_folder:
-        targets = [Path(output) / f"{_stem(name)}{ENDING}" for name in files]
-    faults += _option_faults(files, targets, form, in_folder)
+    faults += _option_faults(files, form)
+    faults += output_faults([Output("--output", output, [ENDING])])
     refuse(*faults)
     traces: list[tuple[str, Trace]] = []
     for name in files:
@@ -93,20 +68,18 @@ def command(
             faults += error.faults
     refuse(*faults)
     shown = [(_shown(name), trace) for name, trace in traces]
-    if targets:
-        found = [trace for _, trace in traces] if in_folder else [merge(traces)]
-        shown = [(str(path), trace) for path, trace in zip(targets, found, strict=True)]
-        texts = [render(trace) for trace in found]
-        for path, text, trace in zip(targets, texts, found, strict=True):
-            write_atomically(path, text)
-            count = len(trace.points)
-            note(f"Wrote {count} point{'s' if count != 1 else ''} to {path}")
-            _print_notes(trace)
+    if output is not None:
+        trace = merge(traces)
+        shown = [(str(output), trace)]
+        write_atomically(output, render(trace))
+        count = len(trace.points)
+        note(f"Wrote {count} point{'s' if count != 1 else ''} to {output}")
+        _print_notes(trace)
     if as_json:
         from hcasim.schemas.documents import ImportDocument
 
         print_json({**ImportDocument.head(), "traces": [_to_dict(*one) for one in shown]})
-    elif not targets:
+    elif output is None:
         for place, (name, trace) in enumerate(shown):
             if place:
                 click.echo()
@@ -119,47 +92,27 @@ def _hints(given: dict[str, Any], faults: list[str]) -> Hints:
     from hcasim.traces.figures import count
     from hcasim.traces.source import Unreadable
 
-    for option, allowed in _WORDS.items():
-        if (found := given[option]) and found not in allowed:
-            faults.append(Fault(f"--{option}", found, one_of(allowed), nearest(found, allowed)))
-    for option in ("nodes", "processes"):
-        text, given[option] = given[option], None
+    for name, allowed in _WORDS.items():
+        if (found := given[name]) and found not in allowed:
+            faults.append(Fault(f"--{name}", found, one_of(allowed), nearest(found, allowed)))
+    for name in ("nodes", "processes"):
+        text, given[name] = given[name], None
         try:
-            given[option] = None if text is None else count(text, f"--{option}", 1)
+            given[name] = None if text is None else count(text, f"--{name}", 1)
         except Unreadable as error:
             faults.append(str(error))
     return Hints(**given)
 
 
-def _option_faults(
-    files: tuple[str, ...], targets: list[Path], form: str, in_folder: bool
-) -> list[str]:
+def _option_faults(files: tuple[str, ...], form: str) -> Iterator[str]:
     from hcasim.ground.errors import Fault, nearest, one_of
     from hcasim.traces import FORMATS
 
-    faults: list[str] = []
     if form and form not in FORMATS:
-        faults.append(Fault("--format", form, one_of(FORMATS), nearest(form, FORMATS)))
+        yield Fault("--format", form, one_of(FORMATS), nearest(form, FORMATS))
     for name in dict.fromkeys(files):
         if files.count(name) > 1:
-            faults.append(f"{_shown(name)}: named {files.count(name)} times; allowed: once")
-    if targets == [Path(STDIN)]:
-        return [*faults, "--output: found '-'; allowed: a file or a folder; --json prints"]
-    faults += [
-        f"--output: {target} would be written {targets.count(target)} times; rename a file"
-        for target in dict.fromkeys(targets)
-        if targets.count(target) > 1
-    ]
-    if targets and not in_folder and targets[0].suffix != ENDING:
-        found = f"found {str(targets[0])!r}"
-        faults.append(f"--output: {found}; allowed endings: {ENDING}, or a FOLDER/")
-    read = [(f"{_shown(name)}, which is read", Path(name)) for name in files if name != STDIN]
-    outputs = [Output("--output", one) for one in dict.fromkeys(targets)]
-    return [*faults, *output_faults(outputs, read)]
-
-
-def _stem(name: str) -> str:
-    return "stdin" if name == STDIN else Path(name).name.removesuffix(ENDING)
+            yield f"{_shown(name)}: named {files.count(name)} times; allowed: once"
 
 
 def _shown(name: str) -> str:
@@ -217,7 +170,7 @@ def _print(name: str, trace: Trace) -> None:
                 )
             )
     heading = ", ".join(filter(None, (f"{name}: {tool}", adapter)))
-    print_table(heading, columns, rows, right=("Size", "Value"), aside=("Options",))
+    print_table(heading, columns, rows, right=("Size", "Value"))
     for failure in trace.failures:
         print_line(f"Failed: {failure.workload}: {failure.error}")
     _print_notes(trace)

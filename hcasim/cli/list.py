@@ -9,8 +9,8 @@ import click
 
 from hcasim.cli.command import Command
 from hcasim.cli.naming import ids
+from hcasim.cli.output import print_table
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 
 SECTIONS = ("models", "scenarios", "calibrations", "workloads")
@@ -21,11 +21,11 @@ SECTIONS = ("models", "scenarios", "calibrations", "workloads")
 @result_options(plot=False)
 def command(what: str | None, **given: Any) -> None:
     """List models, scenarios, calibrations and workloads."""
-    from hcasim.cli.listing import FORMS, Listing
+    from hcasim.runs.table import LISTINGS, Listing
     from hcasim.schemas.documents import ListDocument
 
     wanted = Wanted(given)
-    refuse(*wanted.faults(endings=FORMS))
+    refuse(*wanted.faults(endings=LISTINGS))
     found = {name: _rows(name) for name in ([what] if what else SECTIONS)}
     rows = [{"section": name, **row} for name, section in found.items() for row in section]
     listing = Listing("What hcasim has", rows, {**ListDocument.head(), **found})
@@ -57,7 +57,6 @@ def _rows(section: str) -> list[dict[str, str]]:
 
 
 def _file(name: str, kind: str, *keys: str) -> dict[str, str]:
-    """What the list says of a file; of one that cannot be read, why."""
     from hcasim.catalog import CatalogError, find_file, folders, read_toml
     from hcasim.ground.errors import display
 

@@ -131,11 +131,7 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _prepare_process() -> None:
-    """Give a process streams that take any text, and libraries one thread and no display.
-
-    What is printed to a stream that was closed goes nowhere, and not into a file that is opened
-    later under its number.
-    """
+    """Give a process streams that take any text, and libraries one thread and no display."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
@@ -175,10 +171,8 @@ def _run(words: list[str], prog_name: str) -> int:
             return BROKEN_PIPE
         if not error.code:
             raise
-        # It completes what it was not asked for.
-        name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
-        found = f"found {os.environ.get(name)!r}"
-        return _refused(f"Error: {name}: {found}; allowed: bash_source, zsh_source or fish_source")
+        # Click was asked to complete words of a shell that it does not know.
+        return BAD_INPUT
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         # An interruption may have led to other errors.
         chain = [*_chain(error)]
@@ -190,14 +184,12 @@ def _run(words: list[str], prog_name: str) -> int:
 
 
 def _refused(*lines: str, code: int = BAD_INPUT) -> int:
-    """Say why nothing was done, and return the exit code."""
     for line in lines:
         note(line)
     return code
 
 
 def _ended(chain: list[BaseException]) -> int:
-    """Say which signal has ended the command, and return its exit code."""
     # Handlers go before the interpreter does; this stays.
     for number in ENDED:
         signal.signal(number, signal.SIG_IGN)
@@ -207,7 +199,6 @@ def _ended(chain: list[BaseException]) -> int:
 
 
 def _unexpected(error: BaseException, chain: list[BaseException], debug: bool) -> int:
-    """Say in a line how the command ended, and return its exit code."""
     if debug:
         import traceback
 
@@ -224,20 +215,12 @@ def _unexpected(error: BaseException, chain: list[BaseException], debug: bool) -
     if number in _DISK_FULL:
         abandon(sys.stdout)
         return _refused(f"Error: standard output: cannot be written: {os.strerror(number or 0)}")
-    # What pathlib makes of it before Python 3.13.
-    before, _, circle = str(error).partition("Symlink loop from ")
-    if isinstance(error, OSError) and number == errno.ELOOP:
-        before, circle = "", str(error.filename)
-    if circle and not before:
-        found = "found links that lead in a circle; allowed: a path that leads somewhere"
-        return _refused(f"Error: {circle.strip(chr(39))}: {found}")
     how = "the command, its files and what it prints with --debug"
     said = f"hcasim has failed: {words_of(error)}; please report it to its developers: {how}"
     return _refused(f"Error: {said}", code=UNEXPECTED)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield what went wrong, and what it came from."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -12,12 +12,7 @@ from hcasim.ground.errors import CatalogError, one_of
 
 
 class Named(click.types.StringParamType):
-    """The id of something that there is, or the path of a file; which it is, the command checks.
-
-    Parameters:
-        kinds: what it may be, as `ids` takes it.
-        path: whether the path of a file may stand there.
-    """
+    """An id of some kinds, as `ids` takes them, or the path of a file; the command checks which."""
 
     name = "id"
 
@@ -59,11 +54,7 @@ class Workload(Named):
 
 
 class Setting(click.types.StringParamType):
-    """A parameter of the machine that the other words name.
-
-    Parameters:
-        equals: a value follows.
-    """
+    """A parameter of the machine that the other words name; with `equals` a value follows."""
 
     name = "setting"
 
@@ -116,5 +107,4 @@ SHOWN = Named("models", "scenarios", "workloads")
 FITTED = Named("calibrations")
 BASE = Named("models", "scenarios")
 FILE = click.Path(path_type=Path)
-"""The path of a file."""
 FILE.name = "file"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hcasim.cli.command import Command
+from hcasim.cli.command import Command, option
 from hcasim.cli.naming import BASE
 from hcasim.cli.output import note
 from hcasim.ground.errors import refuse
@@ -26,21 +26,12 @@ _NAME = re.compile(r"[A-Za-z0-9][\w-]{0,99}", re.ASCII)
 @click.command("new", cls=Command, tables=False)
 @click.argument("kind", type=click.Choice(list(_KINDS)))
 @click.argument("name")
-@click.option(
-    "--based-on",
-    "base",
-    metavar="ID",
-    type=BASE,
-    help="What it resembles: id, as list says, or file.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    metavar="FOLDER",
+@option("--based-on base ID", "What it resembles: id, as list says, or file.", type=BASE)
+@option(
+    "-o --output folder FOLDER",
+    "Where to write NAME.toml (default: the current folder).",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="Where to write NAME.toml (default: the current folder).",
 )
 def command(kind: str, name: str, base: str | None, folder: Path) -> None:
     """Write a file that a description of your own begins with.

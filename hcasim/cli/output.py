@@ -1,22 +1,24 @@
-"""The one printer of lines, and of data for programs."""
+"""What is printed: lines, tables, data for programs, notes and progress."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
-from hcasim.ground.text import printable, printable_lines
+from hcasim.ground.text import plain_table, printable, printable_lines
 
 if TYPE_CHECKING:
     from hcasim.runs.executor import Progress
+    from hcasim.runs.table import Table
 
 WIDE = "hcasim.wide"
 """What `click.Context.meta` says: whether tables are printed in one piece on a terminal, too."""
+_STYLES = {"pass": "green", "fail": "bold red", "deviation": "yellow"}
 
 
 def print_line(text: str, *, err: bool = False) -> None:
@@ -39,6 +41,61 @@ def print_notes(notes: Iterable[str]) -> None:
     """Print below a result what it leaves out, a line each."""
     for text in notes:
         print_line(text)
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Collection[str] = (),
+    *,
+    below: bool = False,
+) -> None:
+    """Print a table: aligned text, or drawn on a terminal, where long cells are folded.
+
+    The title is a line above it; columns named in `right` are aligned to the right.
+    """
+    if below:
+        click.echo()
+    columns, right = ([*map(printable, names)] for names in (columns, right))
+    context = click.get_current_context(silent=True)
+    wide = context is not None and context.meta.get(WIDE, False)
+    if wide or not sys.stdout.isatty():
+        click.echo(plain_table(title, columns, rows, right), nl=False)
+        return
+    from rich import box, table
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    lines = [[*map(printable, row)] for row in rows]
+    # What tells the rows apart stays whole if the others have room beside it.
+    first = max((len(line[0]) for line in lines), default=0)
+    whole = first + 5 * (len(columns) - 1) <= console.width
+    drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for name in columns:
+        justify: Literal["right", "left"] = "right" if name in right else "left"
+        own = whole and name == columns[0]
+        drawn.add_column(Text(name), justify=justify, overflow="fold", no_wrap=own)
+    for line in lines:
+        drawn.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in line))
+    if title:
+        console.print(Text(printable(title), style="bold"))
+    console.print(drawn)
+
+
+def print_result(found: Table, title: str = "", *, below: bool = False) -> None:
+    """Print the lines of a result and its notes; its title is its own unless another is given."""
+    head, *lines = found.lines()
+    print_table(title or found.title, head, lines, right=head, below=below)
+    print_notes(getattr(found, "notes", ()))
+
+
+def word(value: object) -> str:
+    """Write a value as a cell: what is true or false as yes or no, nothing as an empty one."""
+    if value is None:
+        return ""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
 def abandon(stream: TextIO) -> None:
@@ -69,20 +126,17 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
     from rich import progress
     from rich.console import Console
 
-    console = Console(stderr=True)
-    # Rich shortens what does not fit, and first the times; each has the width that it needs.
-    shown = (
-        (38, progress.TextColumn(label)),
-        (60, progress.BarColumn()),
-        (0, progress.MofNCompleteColumn()),
-        (46, progress.TimeElapsedColumn()),
-        (0, progress.TextColumn("to go")),
-        (0, progress.TimeRemainingColumn()),
+    columns = (
+        progress.TextColumn(label),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("to go"),
+        progress.TimeRemainingColumn(),
     )
-    columns = [column for width, column in shown if console.width >= width]
     # A point may take minutes: speed is that of the last hour.
     with progress.Progress(
-        *columns, console=console, transient=True, speed_estimate_period=3600
+        *columns, console=Console(stderr=True), transient=True, speed_estimate_period=3600
     ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

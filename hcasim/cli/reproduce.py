@@ -11,10 +11,9 @@ import click
 
 from hcasim.cli.command import Command, measured_options, option
 from hcasim.cli.naming import ADAPTER, SCENARIO, TESTBED
-from hcasim.cli.output import note, print_notes, progress_bar
+from hcasim.cli.output import note, print_notes, print_table, progress_bar
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import FORMS, Wanted, in_folder, report_option, result_options, told
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 from hcasim.ground.text import plain_table, printable
 from hcasim.ground.writing import write_atomically
@@ -33,24 +32,10 @@ _WHERE = (
     "Look at {folder}/index.html: figures, agreement, why claims are missed, where values come "
     "from. The table of all claims is in {folder}/reproduce.txt, for programs in reproduce.json."
 )
-_OF_RUN = ("--host", "--stack", "--firmware-mode", "--mtu", "--switch", "--no-switch", "--set")
 _RIGHT = ("published", "simulated", "error")
 
 
-class _Judging(Command):
-    """Claims are judged on a testbed and with an adapter; of other choices it says who has them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name not in _OF_RUN:
-                raise
-            hint = "allowed: --testbed or --adapter; `hcasim run` has it, and judges nothing"
-            raise click.UsageError(f"{error.option_name}: is not for claims; {hint}", ctx) from None
-
-
-@click.command("reproduce", cls=_Judging)
+@click.command("reproduce", cls=Command)
 @click.argument("names", metavar="[PAPER|COLLECTION|SCENARIO]...", type=SCENARIO, nargs=-1)
 @option("--testbed ID", "Judge on another than the authors had: id or file.", type=TESTBED)
 @option(
@@ -102,7 +87,7 @@ def _show(report: Report, folder: Path | None) -> None:
         print_notes([*report.overview(), _WHERE.format(folder=folder)])
     else:
         head, *lines = report.lines()
-        print_table(report.title, head, lines, right=_RIGHT, aside=("scenario", "role"))
+        print_table(report.title, head, lines, right=_RIGHT)
         print_notes(["", *report.closing_lines()])
     print_profile(report.costs.values(), timing=report.wall_seconds is not None)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
 
 from hcasim.cli.command import Decorated, flag, option, options
 from hcasim.cli.naming import FILE
-from hcasim.cli.output import note, print_lines
-from hcasim.cli.outputs import Output, output_faults
-from hcasim.cli.tables import print_result
+from hcasim.cli.output import note, print_lines, print_result
 from hcasim.ground.errors import nearest, one_of, refuse
 from hcasim.ground.text import command_line
 
@@ -43,13 +44,9 @@ _FILE = (
 def result_options(
     *, forms: Collection[str] = FORMS, folder: str = "", more: str = "", plot: bool = True
 ) -> Decorated:
-    """Return what gives a command the options that say what becomes of its result.
+    """Give a command the options that say what becomes of its result, which it prints in `forms`.
 
-    Parameters:
-        forms: those in which it prints.
-        folder: what --output does, if it may name a folder.
-        more: endings of --output beside those of all results.
-        plot: whether it can be drawn.
+    `folder` is the help of an --output that may name one, `more` says endings beside the usual.
     """
     drawn = option("--plot", "Also draw the result: .png, .svg, .pdf.", type=FILE)
     return options(
@@ -72,19 +69,62 @@ report_option = option(
 )
 
 
+class Output(NamedTuple):
+    """A file that an option names, if it does; without endings any is allowed, as of a device."""
+
+    option: str
+    file: Path | None
+    endings: Collection[str] = ()
+
+
+def output_faults(outputs: Iterable[Output]) -> Iterator[str]:
+    """Say why files cannot be written: also those that a word of the command names, to be read."""
+    from hcasim.ground.writing import is_device, writing_fault
+
+    seen = [(f"{word}, which is read", Path(word)) for word in _read_words()]
+    for named, file, endings in outputs:
+        if file is None:
+            continue
+        name, device = f"{named} {file}", is_device(file)
+        same = [known for known, other in seen if _is_same(file, other)]
+        seen.append((name, file))
+        if same and not device:
+            yield f"{name}: found the same file as {same[0]}; allowed: one of its own"
+            continue
+        ending = file.name.lower()
+        if endings and not device and (ending in endings or not ending.endswith((*endings,))):
+            yield f"{named}: found {str(file)!r}; allowed endings: {one_of([*endings])}"
+        if fault := writing_fault(file):
+            yield f"{named} {fault}"
+
+
+def _read_words() -> Iterator[str]:
+    """Yield the words of a command that name files: all but ids and its outputs."""
+    from hcasim.ground.reading import leads_to
+
+    if context := click.get_current_context(silent=True):
+        for param in context.command.params:
+            if param.type is not FILE and param.name != "output":
+                found = context.params.get(param.name or "")
+                for one in found if isinstance(found, tuple) else (found,):
+                    word = str(one) if isinstance(one, str | Path) else ""
+                    if {*word} & {".", "/"} and leads_to(Path(word)):
+                        yield word
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        # Also by another link.
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
 class Wanted:
-    """What becomes of a result: taken from arguments of a command, which are removed there.
+    """What becomes of a result: its form, and files for it, its figure and its report, if any.
 
-    Parameters:
-        given: the arguments that `result_options` and `report_option` gave.
-        forms: those that the command has.
-        folder: whether an output with an ending of no result is a folder.
-
-    Attributes:
-        form: in which it is printed.
-        output: file that it is written into, if any; `folder` if it is one.
-        plot: file that it is drawn into, if any.
-        page: file of a report, if any.
+    It takes what `result_options` and `report_option` gave out of the arguments of a command. With
+    `folder` an output with an ending of no result is one.
     """
 
     def __init__(
@@ -113,12 +153,9 @@ class Wanted:
     def faults(
         self, *more: Output, endings: Sequence[str] = (), extra: Mapping[str, bool] = _NONE
     ) -> list[str]:
-        """Say what is wrong with the form, and with the files that will be written.
+        """Say what is wrong with the form and the files, of other options, too.
 
-        Parameters:
-            more: files of other options.
-            endings: of --output; those of any result without them.
-            extra: options whose answer only text and JSON hold, and whether they were given.
+        `extra` says whether options were given whose answer only text and JSON hold.
         """
         from hcasim.runs.table import ENDINGS, FIGURES
 
@@ -139,22 +176,21 @@ class Wanted:
     def prepare_folder(
         self, scenarios: Iterable[Scenario], endings: Sequence[str], *more: str
     ) -> None:
-        """Make the folder, if one is wanted.
+        """Refuse a folder that cannot have its files; it is made when there is a result.
 
-        Parameters:
-            scenarios: of which there will be a file of each of `endings`.
-            more: names of further files.
-
-        Raises:
-            CatalogError: it cannot be made, or one of its files cannot be written.
+        Each scenario has a file of each of the endings, and there may be more by their names.
         """
+        from hcasim.ground.reading import leads_to
         from hcasim.ground.writing import make_folder
 
         if self.folder is not None:
+            new = [one for one in (self.folder, *self.folder.parents) if not leads_to(one)]
             make_folder(self.folder)
             files = [in_folder(self.folder, one, ending) for one in scenarios for ending in endings]
             files += [self.folder / name for name in more]
             refuse(*output_faults(Output("--output", file) for file in files))
+            for one in new:
+                one.rmdir()
 
     def deliver(
         self,
@@ -168,19 +204,15 @@ class Wanted:
     ) -> None:
         """Write, draw and print a result.
 
-        Parameters:
-            found: the result.
-            show: prints it as text, if it is more than its table.
-            write: writes it into a folder.
-            document: makes its report.
-            draw: draws it, if not as the result does.
-            special: what files and forms of this command alone hold, by ending or form.
+        It is shown, written into a folder and drawn in a way of its own, if one is given; `special`
+        has what files and forms of this command alone hold, by ending or form.
         """
-        from hcasim.ground.writing import write_atomically
+        from hcasim.ground.writing import make_folder, write_atomically
         from hcasim.runs.table import figure
 
         try:
             if self.folder is not None and write is not None:
+                make_folder(self.folder)
                 write(self.folder)
             if self.output is not None:
                 ending = self.output.suffix.lower()

@@ -12,10 +12,9 @@ import click
 from hcasim.cli.command import Command, measured_options, option, settings_option
 from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.naming import SCENARIO, TESTBED
-from hcasim.cli.output import note, progress_bar
+from hcasim.cli.output import note, print_result, progress_bar
 from hcasim.cli.printing import print_profile
 from hcasim.cli.results import Wanted, in_folder, result_options
-from hcasim.cli.tables import print_result
 from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import title
 

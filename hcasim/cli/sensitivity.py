@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.calibrated import blamed, calibrated, read_known
+from hcasim.cli.calibrated import blamed, calibrated
 from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
@@ -15,9 +15,8 @@ from hcasim.cli.experiment import (
     read_experiment,
     switch_faults,
 )
-from hcasim.cli.output import print_notes, progress_bar
+from hcasim.cli.output import print_notes, print_table, progress_bar
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import CatalogError, refuse
 
 if TYPE_CHECKING:
@@ -87,9 +86,8 @@ def command(
 
     wanted = Wanted(given)
     given["workload"] = subject
-    known, faults = read_known(calibration, given)
-    faults += switch_faults(given)
-    base, _ = calibrated(known, None, given, faults)
+    faults = switch_faults(given)
+    known, base, _ = calibrated(calibration, None, given, faults)
     asked = read_experiment(given, faults)
     asked["overrides"] = {**base, **asked["overrides"]} or None
     ends = read_pairs("--range", ranges, faults, "PATH=LOW..HIGH")
@@ -134,7 +132,6 @@ def _print(found: Sensitivity, top: int) -> None:
 
 
 def _is_seen(one: Effect, output: Output) -> bool:
-    """Whether any of what is printed differs from the base."""
     from hcasim.ground.quantities import number
 
     return len({number(value) for value in (one.low, output.base, one.high)}) > 1

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrated import note_unused
-from hcasim.cli.command import Command, calibration_option
+from hcasim.cli.command import Command, calibration_option, option
 from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
-from hcasim.cli.output import note
+from hcasim.cli.output import note, print_table, word
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table, word
 from hcasim.ground.errors import Fault, nearest, refuse
 
 if TYPE_CHECKING:
     from hcasim.catalog import Machine, Parameter, Value
-    from hcasim.cli.listing import Listing
     from hcasim.papers.scenario import Scenario
+    from hcasim.runs.table import Listing
     from hcasim.workloads import Workload
 
 # The first word of the paths that --set takes.
@@ -29,17 +28,15 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID", type=SHOWN)
 @click.argument("path", required=False)
-@click.option("--adapter", type=ADAPTER, help="Show a testbed with this adapter: id or file.")
-@click.option("--host", type=HOST, help="Show a testbed with this host: id or file.")
-@click.option(
+@option("--adapter", "Show a testbed with this adapter: id or file.", type=ADAPTER)
+@option("--host", "Show a testbed with this host: id or file.", type=HOST)
+@option(
     "--switch",
+    "Show a testbed with this switch instead of its own, or between its two hosts.",
     type=SWITCH,
-    help="Show a testbed with this switch instead of its own, or between its two hosts.",
 )
 @calibration_option
-@click.option(
-    "--grep", metavar="WORD", help="Show only the lines of a model or testbed that have this word."
-)
+@option("--grep WORD", "Show only the lines of a model or testbed that have this word.")
 @result_options(plot=False)
 def command(identifier: str, **asked: Any) -> None:
     """Show a model, testbed or scenario: each value with its evidence and source.
@@ -50,11 +47,11 @@ def command(identifier: str, **asked: Any) -> None:
     """
     from hcasim.catalog import find_kind
     from hcasim.catalog.folders import is_path
-    from hcasim.cli.listing import FORMS
+    from hcasim.runs.table import LISTINGS
     from hcasim.workloads import find_workload
 
     wanted = Wanted(asked)
-    refuse(*wanted.faults(endings=FORMS))
+    refuse(*wanted.faults(endings=LISTINGS))
     workload = find_workload(identifier)
     is_scenario = "/" in identifier
     if is_path(identifier, "scenarios"):
@@ -76,7 +73,7 @@ def command(identifier: str, **asked: Any) -> None:
 def _listing(
     heading: str, columns: Sequence[str], cells: Iterable[Sequence[str]], **data: Any
 ) -> Listing:
-    from hcasim.cli.listing import Listing
+    from hcasim.runs.table import Listing
     from hcasim.schemas.documents import ShowHead
 
     rows = [dict(zip(columns, line, strict=True)) for line in cells]
@@ -88,8 +85,9 @@ def _workload(workload: Workload) -> Listing:
 
     own = {name: one for name, one in OPTIONS.items() if name in workload.options}
     values = {name: getattr(workload.defaults, name) for name in own}
+    table = f"; the tool's own sizes: --size {workload.table}" if workload.table else ""
     return _listing(
-        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}",
+        f"{workload.name}: {workload.title}; measures {', '.join(workload.fields)}{table}",
         ("option", "default", "meaning"),
         ((f"--{n.replace('_', '-')}", word(values[n]), one.help) for n, one in own.items()),
         kind="workloads",
@@ -163,7 +161,6 @@ def _model(
 def _testbed(
     name: str, file: Path | None, adapter: str | None, host: str | None, switch: str | None
 ) -> tuple[Machine, tuple[Parameter[Value], ...]]:
-    """Return a machine and its parameters, also as a calibration file has it."""
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import resolve
 

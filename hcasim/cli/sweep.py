@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hcasim.cli.calibrated import calibrated, read_known
+from hcasim.cli.calibrated import calibrated
 from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
@@ -141,9 +141,7 @@ def _fitted(
         return {}
     given["settings"] = [f"{path}=" for path in overrides]
     given["no_switch"] = False if "switch" in asked else None
-    known, more = read_known(file, given)
-    base, _ = calibrated(known, None, given, more)
-    faults += more
+    _, base, _ = calibrated(file, None, given, faults)
     if given["mtu"] is not None:
         asked["mtu"] = given["mtu"]
     if given["no_switch"]:

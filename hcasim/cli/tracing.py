@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hcasim.cli.command import option, options
 from hcasim.cli.naming import FILE
 from hcasim.cli.output import note
-from hcasim.cli.outputs import Output
+from hcasim.cli.results import Output
 
 if TYPE_CHECKING:
     from hcasim.engine import EventStream, Simulator
@@ -37,20 +37,10 @@ trace_options = options(
         "Bytes kept of each packet (default: all); Wireshark calls what is cut malformed.",
     ),
 )
-"""Give a command the options of what is recorded of a run."""
 
 
 class Tracing:
-    """What is to be recorded of a run: taken from the arguments that `trace_options` gave.
-
-    Parameters:
-        given: the arguments, from which its own are removed.
-
-    Attributes:
-        faults: what is wrong with them.
-        wanted: options that ask for a file.
-        outputs: their files.
-    """
+    """What is to be recorded of a run: it takes what `trace_options` gave out of the arguments."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         from hcasim.study.capture.capture import ENDINGS as CAPTURES
@@ -83,13 +73,9 @@ class Tracing:
 
     @contextmanager
     def listening(self, run: str) -> Iterator[Listen | None]:
-        """Record what runs inside, and say how much that was.
+        """Record a run inside the block, if that is wanted, and say how much that was.
 
-        Parameters:
-            run: what that is, in words.
-
-        Yields:
-            What is to be given the simulator before anything happens; None if nothing is wanted.
+        What it yields is to be given the simulator before anything happens.
         """
         from hcasim.study.capture.capture import captured
         from hcasim.study.timeline.recording import recorded
@@ -126,7 +112,6 @@ class Tracing:
 
 @contextmanager
 def _lines(file: Path) -> Iterator[EventStream]:
-    """Write a line for each event of the blocks."""
     from hcasim.engine import EventStream
     from hcasim.ground.writing import written_atomically
 

@@ -9,9 +9,8 @@ import click
 from hcasim.cli.command import option
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
-from hcasim.cli.output import print_line, progress_bar
+from hcasim.cli.output import print_line, print_table, progress_bar
 from hcasim.cli.results import Wanted, result_options
-from hcasim.cli.tables import print_table
 from hcasim.ground.errors import refuse
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
-from hcasim.ground.process import tell_read
 from hcasim.ground.text import printable
 
 MIB = 1 << 20
@@ -150,8 +149,6 @@ def read_toml(file: Path) -> dict[str, Any]:
     """
     try:
         status = file.stat()
-        # Also of what is known from before.
-        tell_read(file)
         return _read(file, status.st_mtime_ns, status.st_size)
     except (FileNotFoundError, NoSuchFile):
         fault = no_such_file(file)

@@ -271,7 +271,6 @@ class Application(Table):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What each process has done with its time."""
         return [one.row() for one in self.outcome.ranks]
 
     @property
@@ -283,11 +282,9 @@ class Application(Table):
         return self.columns[1:]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return what each process has done as a table of pandas."""
         return super().to_pandas().set_index("rank")
 
     def plot(self) -> Figure:
-        """Draw what each process has done with its time, and who has sent how much to whom."""
         from hcasim.runs.drawing import new_figure, plain
 
         figure, machine = new_figure(9.6), self.machine

@@ -25,7 +25,6 @@ from hcasim.workloads.options import AXES, OPTIONS, Options, varying
 from hcasim.workloads.result import Cost
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from hcasim.runs.store import Store
@@ -67,12 +66,10 @@ class Benchmark(Table):
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """What was measured, point by point."""
         return self.curve.rows
 
     @property
     def title(self) -> str:
-        """What was measured, and where."""
         return f"{self.workload} on {self.machine.id}, {self.machine.adapter.id}"
 
     @property
@@ -132,12 +129,12 @@ class Benchmark(Table):
             **({} if took is None else {"wall_seconds": round(took, 6)}),
         ).to_dict()
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a table; needs pandas."""
-        return self.curve.to_pandas()
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, each with testbed, adapter, options and what-if settings."""
+        return self.curve.records
 
     def plot(self) -> Figure:
-        """Draw what was measured over what varies."""
         from hcasim.runs.drawing import draw_lines
 
         return draw_lines(self.title, self.fields, self.series, AXES[self.curve.axis])
@@ -219,14 +216,10 @@ def run_benchmark(
     profile: bool = False,
     store: Store | None = None,
 ) -> Benchmark:
-    """Run the points of a benchmark.
+    """Run the points of a benchmark, as `bench` does.
 
-    Parameters:
-        prepared: the points.
-        jobs, progress, profile: as of `bench`.
-        listen: is given the simulator of each point before anything happens; then all points
-            run in this process.
-        store: knows results of earlier runs and keeps new ones; or none.
+    `listen` is given the simulator of each point before anything happens; then all points run in
+    this process. The store, if there is one, knows results of earlier runs and keeps new ones.
     """
     started = perf_counter()
     if listen is None:
@@ -274,12 +267,7 @@ def _explained(job: Point, result: Result) -> dict[str, Any]:
 
 
 def cache_use(machine: Machine, counters: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return an entry for each cache that was used, as `hcasim.runs.document.CacheUse` has it.
-
-    Parameters:
-        machine: says where the table behind each cache is.
-        counters: of the adapters, such as "sqpc_miss_cnt"; all iterations that were run count.
-    """
+    """Return an entry, as `CacheUse` has it, for each cache that the counters say was used."""
     adapter = machine.adapter
     found: list[dict[str, Any]] = []
     if not isinstance(adapter, Adapter):

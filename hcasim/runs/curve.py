@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.quantities import title, written
 from hcasim.ground.text import brief, html_table
-from hcasim.runs.table import Table, frame
+from hcasim.runs.table import Table
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from hcasim.runs.launch import Launch
     from hcasim.runs.point import Point
+    from hcasim.runs.program import Launch
 
 
 PARTS = ("testbed", "adapter", "firmware_mode", "workload")
@@ -55,12 +54,10 @@ class Curve(Table):
 
     @property
     def title(self) -> str:
-        """The name of the series in a legend."""
         return self.label
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """What varies."""
         return (self.axis,)
 
     @cached_property
@@ -69,13 +66,6 @@ class Curve(Table):
         import numpy as np
 
         return np.array([row[self.axis] for row in self.rows], dtype=np.int64)
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Message sizes in bytes."""
-        import numpy as np
-
-        return np.array([row["size"] for row in self.rows], dtype=np.int64)
 
     def at(self, x: int) -> Mapping[str, Any]:
         """Return the row at one value of what varies."""
@@ -117,16 +107,10 @@ class Curve(Table):
         options = self.points or ({},) * len(self.rows)
         return [{**start, **own, **row} for own, row in zip(options, self.rows, strict=True)]
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `records` as a table, to be joined with others; needs pandas."""
-        return frame(self.records)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON: how it was measured, and what that gave."""
         return {**self.setup, "name": self.name, "label": self.label, "rows": list(self.rows)}
 
     def plot(self) -> Figure:
-        """Draw what was measured over what varies."""
         from hcasim.runs.drawing import draw_lines
 
         return draw_lines(self.label, self.fields, {self.label: self.rows}, AXES[self.axis])

@@ -38,8 +38,7 @@ Chosen = Annotated[
             "properties": {
                 "mtu": {"type": "integer", "minimum": 1},
                 "switch": {
-                    "description": "id of the first model; false: back to back; "
-                    "true in older files: that of the testbed",
+                    "description": "id of the first model; false: back to back",
                     "type": ["string", "boolean"],
                 },
                 "host": {"type": "string"},
@@ -62,7 +61,6 @@ class Form(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 

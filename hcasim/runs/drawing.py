@@ -72,16 +72,10 @@ def mark_axis(axes: Axes, axis: Option, points: Iterable[int]) -> None:
 def draw_lines(
     heading: str, fields: Sequence[str], lines: Mapping[str, Rows], axis: Option
 ) -> Figure:
-    """Draw what a benchmark measures over what varies; the figure belongs to no window system.
+    """Draw what a benchmark measures: lines of rows, by what else varies, over what varies.
 
     For NetPIPE that is the throughput over the size of the messages and, beside it, over the time
     that they take: its signature graph, whose left end is the latency.
-
-    Parameters:
-        heading: what was measured, and where.
-        fields: its columns of numbers.
-        lines: rows, by what else varies.
-        axis: what varies.
     """
     signature = THROUGHPUT in fields
     field = THROUGHPUT if signature else fields[0]
@@ -119,14 +113,9 @@ def draw_line(
     number: int,
     band: Iterable[tuple[float, float, float]] = (),
 ) -> None:
-    """Draw a line.
+    """Draw a line of points, with its band: x and both ends of what it may be.
 
-    Parameters:
-        axes: where.
-        points: x and y; numbers are put in order, words stay as they come.
-        label: of the legend.
-        number: of the line, which says its colour and marker.
-        band: x and both ends of what it may be.
+    Numbers are put in order, words stay as they come; the line's number says how it looks.
     """
     every = [(x if is_number(x) else plain(str(x)), y) for x, y in points]
     if all(is_number(x) for x, _ in every):

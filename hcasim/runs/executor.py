@@ -1,4 +1,4 @@
-"""Many points: each once, here, in processes of this machine or on a cluster, stopped cleanly."""
+"""Many points: each once, here, in processes of this machine or of others, stopped cleanly."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hcasim.ground.errors import call_fault, count_fault, name_fault, refuse
 from hcasim.ground.process import look_for_room
-from hcasim.runs.cluster import ADDRESS, Cluster
 from hcasim.runs.point import Work
+from hcasim.runs.scheduler import ADDRESS, Scheduler
 
 if TYPE_CHECKING:
     from hcasim.runs.store import Store
@@ -59,7 +59,7 @@ class OutOfTime(Exception):
 
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
-_CLUSTER: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+_SCHEDULER: ContextVar[Scheduler | None] = ContextVar("scheduler", default=None)
 _alone = 0.0
 """Seconds for which this process has simulated so far, while there were no workers."""
 
@@ -87,12 +87,12 @@ def run_points(
         OutOfTime: if `time_limit` is over, after the worker processes have ended.
         WorkerDied: each process that simulates a point dies.
     """
-    cluster = _CLUSTER.get()
+    scheduler = _SCHEDULER.get()
     refuse(
         count_fault("jobs", workers),
         call_fault("progress", progress),
         "jobs: contradicts the scheduler, which has workers of its own; leave one out"
-        if cluster is not None and workers is not None
+        if scheduler is not None and workers is not None
         else "",
     )
     unique = dict.fromkeys(points)
@@ -111,8 +111,8 @@ def run_points(
     report(len(results), len(unique))
     most = workers or os.cpu_count() or 1
     count = min(most, len(missing))
-    if missing and cluster is not None:
-        _HandOut(cluster, missing, note, profile).run()
+    if missing and scheduler is not None:
+        _HandOut(scheduler, missing, note, profile).run()
     # What is in another process can be ended at any time.
     elif count > 1 or (missing and _END.get() is not None):
         _HandOut(_processes(count, most), missing, note, profile).run()
@@ -124,11 +124,7 @@ def run_points(
 
 @contextlib.contextmanager
 def time_limit(end: float | None) -> Iterator[None]:
-    """End what is simulated inside the block, in the middle of a point too.
-
-    Parameters:
-        end: the moment of the monotonic clock; no limit if None.
-    """
+    """End what is simulated inside at a moment of the monotonic clock, in the middle of a point."""
     token = _END.set(end)
     try:
         yield
@@ -138,23 +134,18 @@ def time_limit(end: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_scheduler(address: str | PathLike[str] | None) -> Iterator[None]:
-    """Have what is simulated inside the block simulated by the workers of a Dask scheduler.
-
-    Parameters:
-        address: such as "tcp://node1:8786", or the path of the file that it has written; without
-            it all stays as it is.
-    """
+    """Let the workers of a Dask scheduler, by its address or file, simulate inside the block."""
     if address is None:
         yield
         return
     refuse(name_fault("scheduler", address, ADDRESS))
-    cluster = Cluster(fspath(address))
-    token = _CLUSTER.set(cluster)
+    scheduler = Scheduler(fspath(address))
+    token = _SCHEDULER.set(scheduler)
     try:
         yield
     finally:
-        _CLUSTER.reset(token)
-        cluster.end()
+        _SCHEDULER.reset(token)
+        scheduler.end()
 
 
 class _HandOut:
@@ -162,7 +153,7 @@ class _HandOut:
 
     def __init__(
         self,
-        place: _Processes | Cluster,
+        place: _Processes | Scheduler,
         points: Sequence[Work],
         note: Callable[[Work, Result], None],
         profile: bool,
@@ -177,7 +168,6 @@ class _HandOut:
         self._seconds, self._count = 0.0, 0
 
     def run(self) -> None:
-        """Have all points simulated, or end whatever is running."""
         end = _END.get()
         try:
             if end is None and not self._place.ready:
@@ -268,8 +258,6 @@ def _simulate(points: Sequence[Work], profile: bool) -> Done:
 
 
 class _Processes:
-    """So many workers on this machine."""
-
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._executor: Any = None
@@ -277,7 +265,6 @@ class _Processes:
 
     @property
     def ready(self) -> bool:
-        """Whether a process is there."""
         return self._first is not None and self._first.done()
 
     def submit(self, *call: Any) -> Future[Any]:
@@ -302,7 +289,6 @@ class _Processes:
         """Raise what a call ended with in better words; there are none."""
 
     def end(self) -> None:
-        """End what is running, at once."""
         executor, self._executor, self._first = self._executor, None, None
         if executor is not None:
             executor.shutdown(kill_workers=True)
@@ -313,13 +299,11 @@ class _Processes:
                     thread.join(1)
 
     def leave(self) -> None:
-        """Keep the workers for the next points."""
         with _KEPT_LOCK:
             _kept.append(self)
 
 
 _kept: list[_Processes] = []
-"""Those that have nothing to do."""
 _KEPT_LOCK = threading.Lock()
 
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import CatalogError, Machine, nearest, one_of
 from hcasim.ground.errors import refuse, settings_fault
-from hcasim.runs.ladder import add_ladder
-from hcasim.runs.machine import CHOICES, PLAIN, find_machine, known_once
+from hcasim.runs.machine import CHOICES, PLAIN, find_machine
 from hcasim.runs.point import Point
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.checks import check
+from hcasim.workloads.netpipe import add_ladder
 from hcasim.workloads.options import OPTIONS
 from hcasim.workloads.workload import read_options
 
 if TYPE_CHECKING:
-    from hcasim.runs.launch import Launch
+    from hcasim.runs.program import Launch
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,9 @@ class Experiment:
         """
         if not self.is_program:
             return [*self.benchmark()]
-        from hcasim.runs.launch import Launches
+        from hcasim.runs.program import read_launch
 
-        launches = known_once(Launches, Launches)
-        return [launches.read(self.workload, self.machine(), self.options)]
+        return [read_launch(self.workload, self.machine(), self.options)]
 
     def benchmark(self) -> list[Point]:
         """Return the points of a benchmark, each value of an axis with each of the others.

@@ -49,12 +49,7 @@ def known_once(key: Hashable, make: Callable[[], T]) -> T:
 def find_machine(
     testbed: str | PathLike[str] | Machine | None, chosen: Mapping[str, Any], mpi: bool
 ) -> Machine:
-    """Return a machine as it was asked for.
-
-    Parameters:
-        testbed: its id or file, or a machine.
-        chosen: arguments of `hcasim.catalog.resolve` by name.
-        mpi: whether it is to have an MPI library.
+    """Return a machine as it was asked for: by arguments of `resolve`, with an MPI library or not.
 
     Raises:
         CatalogError: every fault of the request, no testbed, or choices beside a machine.
@@ -72,11 +67,6 @@ def find_machine(
 
 
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
-    """Return what to say beside a result.
-
-    Parameters:
-        machine: what was simulated.
-        nodes: how many of its nodes took part; two have a link to themselves.
-    """
+    """Return what to say beside a result of so many nodes; two have a link to themselves."""
     meet = nodes > 2 and isinstance(machine.link, EthernetLink)
     return (NO_CONGESTION_CONTROL,) if meet else ()

@@ -46,11 +46,9 @@ class Work(Hashable, Protocol):
         """Return it with no more than its result follows from, to be sent to a worker."""
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process.
+        """Simulate it in this process, and measure the cost of that with `profile`.
 
-        Parameters:
-            listen: is given the simulator before anything happens.
-            profile: also measure what that costs.
+        `listen` is given the simulator before anything happens.
         """
 
 
@@ -74,27 +72,23 @@ class Point:
 
     @property
     def weight(self) -> float:
-        """A guess of the seconds that it takes; of as many packets a larger size takes longer."""
+        # Of as many packets a larger size takes longer.
         return PACKET * (self.packets + self.options.size / 2**40)
 
     @cached_property
     def key(self) -> str:
-        """What tells it from all others, in any process."""
         options = json.dumps(vars(self.options), sort_keys=True)
         return f"{self.workload} {self.machine.digest} {options}"
 
     @property
     def reads(self) -> bool:
-        """Whether it reads files: no benchmark does."""
         return False
 
     @property
     def title(self) -> str:
-        """What it is, in few words."""
         return f"{self.workload} with size {self.options.size}"
 
     def bare(self) -> Point:
-        """Return it with no more than its result follows from."""
         return replace(self, machine=self.machine.bare())
 
     @property
@@ -119,11 +113,6 @@ class Point:
         return notes_on(self.machine, max(least, nodes))
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
-        """Simulate it in this process, as `Work.run` says.
-
-        Raises:
-            CatalogError: the machine's limits are too tight for the benchmark.
-        """
         from hcasim import workloads
 
         meter = Meter(listen) if profile else None

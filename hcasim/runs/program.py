@@ -1,14 +1,22 @@
-"""Runs a program of MPI on a machine."""
+"""A program of MPI on a machine: how it is started, and one run of it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from os import PathLike
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from hcasim.apps.programs import find_program
+from hcasim.apps.file import import_state
+from hcasim.apps.programs import PYTHON, find_program, is_program
 from hcasim.apps.run import Listen, Main, Show, placement_faults
 from hcasim.apps.run import run as run_program
 from hcasim.catalog import CatalogError, Machine
@@ -28,12 +36,14 @@ from hcasim.ground.units import OPERATIONS, UnitError
 from hcasim.mpi import DeadlockError, MPIError
 from hcasim.mpi.job import PLACEMENTS
 from hcasim.runs.application import Application
-from hcasim.runs.machine import CHOICES, PLAIN, find_machine
-from hcasim.workloads.result import Meter
+from hcasim.runs.machine import CHOICES, PLAIN, find_machine, known_once, notes_on
+from hcasim.workloads.result import Meter, Result
 
 LEAST_RATE: Final = 1
 MOST_RATE: Final = 10**18
 """Operations a second."""
+LAUNCH = ("ranks", "ppn", "map_by", "arguments", "rate")
+"""What is said of a program beside its machine."""
 
 
 def app(
@@ -158,11 +168,7 @@ def launch_faults(machine: Machine | None, ranks: int, ppn: int, map_by: str) ->
 
 
 def read_rate(rate: float | str | None) -> float | None:
-    """Return operations a second.
-
-    Raises:
-        CatalogError: it is no such rate.
-    """
+    """Return operations a second; CatalogError if it is no such rate."""
     if rate is None:
         return None
     allowed = f"allowed: {OPERATIONS.format(LEAST_RATE)} to {OPERATIONS.format(MOST_RATE)}"
@@ -176,3 +182,141 @@ def read_rate(rate: float | str | None) -> float | None:
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise CatalogError([f"rate: found {shown(given)}; {allowed}"])
     return float(rate)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program on a machine, as one `hcasim.runs.point.Work` of many.
+
+    Parameters:
+        workload: the program: a file, or a name such as "is.A"; what follows is as of `hcasim.app`.
+        arguments: of the program, as a shell divides them.
+        digest: of the program's file; empty if it is none.
+        place: where its file is, for a worker in another folder.
+    """
+
+    workload: str
+    machine: Machine
+    ranks: int
+    ppn: int = 1
+    map_by: str = "block"
+    arguments: str = ""
+    rate: str | None = None
+    exact: bool = False
+    digest: str = ""
+    place: str = field(default="", compare=False)
+
+    @property
+    def weight(self) -> int:
+        # Nobody knows what a program does.
+        return self.ranks << 20
+
+    @cached_property
+    def key(self) -> str:
+        said = json.dumps([getattr(self, name) for name in (*LAUNCH, "exact")])
+        return f"app {self.workload} {self.digest} {self.machine.digest} {said}"
+
+    @property
+    def reads(self) -> bool:
+        return bool(self.digest)
+
+    @property
+    def title(self) -> str:
+        return f"{self.workload} with {self.ranks} ranks"
+
+    def bare(self) -> Launch:
+        return replace(self, machine=self.machine.bare())
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is started, and how the machine is used."""
+        own = {name: one for name in LAUNCH if (one := getattr(self, name)) not in (None, "")}
+        return {**self.machine.choices, **own, "exact": self.exact}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its result leaves out that a reader may expect."""
+        return notes_on(self.machine, -(-self.ranks // self.ppn))
+
+    def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
+        """Simulate it in this process; times are means over processes."""
+        own = {name: getattr(self, name) for name in ("ppn", "map_by", "rate", "exact")}
+        found = app(
+            self.place or self.workload,
+            self.machine,
+            self.ranks,
+            arguments=shlex.split(self.arguments),
+            listen=listen,
+            profile=profile,
+            **own,
+        )
+        names = "run", "compute", "mpi", "wait"
+        means = found.seconds, found.compute_seconds, found.mpi_seconds, found.wait_seconds
+        row = {f"{name}_us": 1e6 * mean for name, mean in zip(names, means, strict=True)}
+        return Result(row, dict(found.counters), cost=found.cost)
+
+
+def read_launch(program: object, machine: Machine, given: Mapping[str, Any]) -> Launch:
+    """Return a program, by name or file, as it was asked for by settings, which may be text.
+
+    Inside `each_machine_once` each program is looked at once.
+
+    Raises:
+        CatalogError: every fault of the request.
+    """
+    assert is_program(program)
+    name = fspath(program)
+    found = _asked(name, machine, given)
+    about = name, found.arguments, found.rate
+    faults = known_once(("faults of", *about), lambda: _program_faults(*about))
+    refuse(*launch_faults(machine, found.ranks, found.ppn, found.map_by), *faults)
+    digest = known_once(("digest of", name), lambda: _digest(name))
+    return replace(found, digest=digest, place=str(Path(name).absolute()) if digest else "")
+
+
+def _asked(name: str, machine: Machine, given: Mapping[str, Any]) -> Launch:
+    own, allowed = dict(given), (*LAUNCH, "exact")
+    known = one_of(allowed)
+    faults = [
+        f"{one}: {name} has no such option; it has {known}" for one in own if one not in allowed
+    ]
+    if "ranks" not in own:
+        faults.append(f"ranks: found none; allowed: how many processes {name} has")
+    for one in ("ranks", "ppn"):
+        text = str(own.get(one, 1)).strip()
+        if isinstance(own.get(one), bool) or not text.isdecimal() or not int(text):
+            faults.append(f"{one}: found {own[one]!r}; allowed: a whole number of 1 or more")
+        elif one in own:
+            own[one] = int(text)
+    refuse(*faults)
+    for one in ("arguments", "rate"):
+        if own.get(one) is not None:
+            own[one] = str(own[one])
+    return Launch(name, machine, **own)
+
+
+def _program_faults(name: str, arguments: str, rate: str | None) -> list[str]:
+    """Say why there is no such program, or it cannot be given what it is to be given."""
+    try:
+        words = shlex.split(arguments)
+    except ValueError as error:
+        return [f"arguments: found {arguments!r}: {error}"]
+    try:
+        find_program(name, words, read_rate(rate))
+    except CatalogError as error:
+        return error.faults
+    return []
+
+
+def _digest(program: str | PathLike[str]) -> str:
+    """Return a digest of a program and of what its imports depend on; empty if it is no file."""
+    file = Path(program)
+    if not file.is_file():
+        return ""
+    found = hashlib.sha256(file.resolve().as_posix().encode())
+    # The program itself will say that it cannot be read.
+    with suppress(OSError):
+        found.update(file.read_bytes())
+    if file.suffix == PYTHON:
+        found.update(os.fsencode(f"\0{import_state()}"))
+    return found.hexdigest()

@@ -124,11 +124,9 @@ def code_digest() -> str:
 
 
 def tidy(folder: Path, most: int = MOST) -> None:
-    """Remove the entries of a folder that were not used for longest, if they are too many.
+    """If entries take more bytes than they may, remove half, those not used for longest first.
 
-    Parameters:
-        folder: of entries; nothing else in it is touched.
-        most: bytes that they may take; if they take more, half of it is left.
+    Nothing else in the folder is touched.
     """
     files = []
     for entry in os.scandir(folder):

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = (".png", ".svg", ".pdf")
-"""Endings of figures."""
 SHOWN = 200
 """Rows that a notebook shows."""
 
@@ -53,6 +53,11 @@ class Table:
             """Draw it; not every result has a figure."""
 
     @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The rows as files hold them, with how each was measured where the result knows it."""
+        return self.rows
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """All keys of rows, as they first appear."""
         return tuple(dict.fromkeys(key for row in self.rows for key in row))
@@ -79,27 +84,22 @@ class Table:
         write_atomically(file, found)
 
     def to_json(self) -> str:
-        """Return it as a JSON document."""
         return to_json(self.to_dict())
 
     def to_csv(self) -> str:
-        """Return its rows as CSV."""
-        return to_csv(self.rows)
+        return to_csv(self.records)
 
     def to_jsonl(self) -> str:
-        """Return its rows as JSON Lines."""
-        return "".join(f"{json.dumps(row, ensure_ascii=True)}\n" for row in self.rows)
+        return "".join(f"{json.dumps(row, ensure_ascii=True)}\n" for row in self.records)
 
     def to_parquet(self) -> bytes:
-        """Return its rows as a file of Parquet; needs pandas and pyarrow."""
         _needs("pyarrow", "Parquet")
         buffer = io.BytesIO()
-        frame(self.rows).to_parquet(buffer, index=False)
+        frame(self.records).to_parquet(buffer, index=False)
         return buffer.getvalue()
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return its rows as a table of pandas."""
-        return frame(self.rows)
+        return frame(self.records)
 
     def to_xarray(self) -> xr.Dataset:
         """Return what was measured over what varies, NaN elsewhere; needs xarray and pandas.
@@ -116,18 +116,15 @@ class Table:
         return xr.Dataset.from_dataframe(table[list(self.fields)])
 
     def to_text(self) -> str:
-        """Return it as aligned text."""
         head, *lines = self.lines()
         return plain_table(self.title, head, lines, right=head)
 
     def to_markdown(self) -> str:
-        """Return it as a table of Markdown."""
         head, *lines = ([one.replace("|", "\\|") for one in row] for row in self.lines())
         every = [head, ["---:"] * len(head), *lines]
         return "".join(f"| {' | '.join(row)} |\n" for row in every)
 
     def to_latex(self) -> str:
-        """Return it as a tabular of LaTeX."""
         head, *lines = (" & ".join(map(_latex, row)) + r" \\" for row in self.lines())
         columns = "r" * len(self.lines()[0])
         body = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *lines, r"\hline"]
@@ -156,6 +153,26 @@ _FORMS: Mapping[str, Callable[[Table], str | bytes]] = {
 """Forms of a table, by the ending of a file."""
 ENDINGS = (*_FORMS, *FIGURES)
 """Of files that hold a result, or its figure."""
+LISTINGS = tuple(_FORMS)
+"""Of files that hold a result without a figure."""
+
+
+@dataclass(frozen=True)
+class Listing(Table):
+    """Rows of text, which no figure shows; `data` is what JSON holds."""
+
+    title: str
+    rows: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any]
+    axes: tuple[str, ...] = ()
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the keys, and the cells of each row as text."""
+        cells = (tuple(str(row.get(name, "")) for name in self.columns) for row in self.rows)
+        return [self.columns, *cells]
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self.data)
 
 
 def cell(value: Any, name: str = "") -> str:

@@ -30,8 +30,6 @@ RANDOM_ERROR = 5e-3
 
 
 class _Rig:
-    """A device on the bus of a host, and the memory that it uses."""
-
     def __init__(self, run: Run) -> None:
         sim, options, device = run.sim, run.options, run.machine.adapter
         description = run.machine.host
@@ -57,11 +55,9 @@ class _Rig:
 
     @property
     def scattered(self) -> bool:
-        """Whether operations are at places at random."""
         return self._places > 1
 
     def address(self) -> int:
-        """Where the next operation is."""
         return self._place * self._random.randrange(self._places) if self.scattered else 0
 
     def _warm(self, host: Host, cache: str, size: int) -> None:
@@ -75,7 +71,6 @@ class _Rig:
             near.place(size - tail, tail)
 
     def starts(self, kind: Kind) -> tuple[Start, ...]:
-        """What begins one operation, each kind in its turn."""
         if kind == "rw" and self.engine is None:
             return (self._both,)
         return {"r": (self._read,), "w": (self._write,), "rw": (self._read, self._write)}[kind]
@@ -123,7 +118,6 @@ class _Stream:
         self._next = self._finished = self._since = 0
 
     def start(self) -> None:
-        """Begin one more operation."""
         start = self._starts[self._next]
         self._next = (self._next + 1) % len(self._starts)
         start(self._done)

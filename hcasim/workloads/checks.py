@@ -108,7 +108,6 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
 
 
 def _beyond(settings: Options, name: str, most: int, why: str) -> Iterator[str]:
-    """Say that an option is too large, if it is."""
     if (found := getattr(settings, name)) > most:
         yield f"{name}: found {found}; allowed: up to {most}, {why}"
 

@@ -96,9 +96,7 @@ def _circles_told(cluster: Cluster) -> Iterator[None]:
 def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], float]:
     """Let flows run from place to place in the cluster, all at once.
 
-    Returns:
-        Bytes a second of each node that is the first of a pair, in their order there, and the
-        relative error of their sum.
+    Returns bytes a second of each node that is the first of a pair, and the error of their sum.
     """
     cluster, options = run.cluster, run.options
     endless = replace(options, iters=ENDLESS, exact=True)
@@ -142,11 +140,7 @@ def perftest(run: Run) -> Result:
 
 
 def run_flows(cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs) -> list[Side]:
-    """Run a flow for each pair, all at once, to their ends; return the senders in their order.
-
-    Raises:
-        CatalogError: packets block each other for good.
-    """
+    """Run a flow for each pair, all at once, to their ends; return the senders in their order."""
     sides = [side for pair in pairs for side in join(cluster, pair, options, opcode)]
     with _circles_told(cluster):
         cluster.sim.run(until=start(cluster.sim, sides))
@@ -167,7 +161,6 @@ def jain(rates: Sequence[float]) -> float:
 
 
 def _complete(run: Run, pairs: Pairs) -> Result:
-    """Run flows and measure them: what they carry together, and how long each takes."""
     options = run.options
     senders = run_flows(run.cluster, options, OPCODES[options.verb], pairs)
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)

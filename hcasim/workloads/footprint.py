@@ -1,25 +1,20 @@
 """Host memory that connections take: tables of the adapter, queues, and what software adds.
 
-An adapter in the firmware mode memfree has its tables (interconnect context memory, ICM) in host
-memory. The driver fills a table on demand, one chunk at a time, and at once as far as the firmware
-reserves entries. Sources: Linux mthca_main.c, mthca_memfree.c, mthca_mr.c and mthca_eq.c;
-rdma-core providers/mthca/{verbs,qp,memfree}.c.
-
-sur2005 section 4.4 looks at such a process with pmap, which sees ``mapped_KiB``; the tables that
-the driver keeps in host memory are in ``pinned_KiB`` and ``total_KiB`` only. Nothing is simulated.
-
-Not counted, as no public source gives their sizes: the pages for the firmware itself and its
-auxiliary pages, both in host memory in mode memfree.
+In mode memfree the adapter's tables (ICM) are in host memory, filled a chunk at a time, and at once
+as far as the firmware reserves entries. Sources: Linux mthca_main.c, mthca_memfree.c, mthca_mr.c
+and mthca_eq.c; rdma-core providers/mthca/{verbs,qp,memfree}.c. pmap, as sur2005 section 4.4 uses
+it, sees ``mapped_KiB``. Nothing is simulated; pages for the firmware itself and its auxiliary pages
+do not count, as no public source gives their sizes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from hcasim.catalog import Adapter, Machine
 from hcasim.catalog.adapter_tables import Tables
 from hcasim.catalog.stack import Driver
-from hcasim.verbs.context import VerbsError
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Run
 
@@ -31,9 +26,7 @@ DOORBELL_PAGE: Final = 4096
 class Component(NamedTuple):
     """One use of host memory in bytes, also if it comes to nothing.
 
-    Attributes:
-        pinned: it cannot be swapped out.
-        mapped: it is in the address space of the process, where pmap sees it.
+    What is pinned cannot be swapped out; what is mapped is where pmap sees it.
     """
 
     name: str
@@ -42,46 +35,29 @@ class Component(NamedTuple):
     mapped: bool
 
 
-class Footprint(NamedTuple):
-    """What one process and its connections take on one host, in bytes."""
-
-    components: tuple[Component, ...]
-
-    @property
-    def pinned(self) -> int:
-        """What cannot be swapped out."""
-        return sum(one.size for one in self.components if one.pinned)
-
-    @property
-    def mapped(self) -> int:
-        """The process's address space, as pmap counts it."""
-        return sum(one.size for one in self.components if one.mapped)
-
-    @property
-    def total(self) -> int:
-        """All, pinned or mapped."""
-        return sum(one.size for one in self.components)
-
-
 def measure(run: Run) -> Result:
     """Host memory that ``options.qps`` queue pairs of ``options.depth`` entries take."""
-    options = run.options
-    found = footprint(run.machine, options.qps, options.depth)
+    found = footprint(run.machine, run.options.qps, run.options.depth)
+
+    def kib(sizes: Iterable[int]) -> float:
+        return sum(sizes) / KIB
+
+    total = kib(one.size for one in found)
     row: dict[str, Any] = {
-        "pinned_KiB": found.pinned / KIB,
-        "total_KiB": found.total / KIB,
-        "mapped_KiB": found.mapped / KIB,
+        "pinned_KiB": kib(one.size for one in found if one.pinned),
+        "total_KiB": total,
+        "mapped_KiB": kib(one.size for one in found if one.mapped),
     }
-    row |= {f"{one.name}_KiB": one.size / KIB for one in found.components}
+    row |= {f"{one.name}_KiB": one.size / KIB for one in found}
     components = [
         {"component": one.name, "KiB": one.size / KIB, "pinned": one.pinned, "mapped": one.mapped}
-        for one in found.components
+        for one in found
     ]
-    told = {"components": components, "total_KiB": found.total / KIB}
+    told = {"components": components, "total_KiB": total}
     return run.result(row, lambda: told, counters={})
 
 
-def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
+def footprint(machine: Machine, qps: int, depth: int) -> tuple[Component, ...]:
     """What one process with connected queue pairs takes, at no simulated time.
 
     The process is the only user of the adapter. It has a completion queue that holds the
@@ -91,23 +67,11 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
     Parameters:
         qps: reliable connection queue pairs.
         depth: entries of each send queue and of each receive queue.
-
-    Raises:
-        VerbsError: ``EINVAL`` for a number of queue pairs or entries that cannot be, ``ENOMEM`` if
-            the adapter has not so many queue pairs, ``ENOSYS`` if adapter or stack do not say what
-            they need.
     """
-    adapter, driver, limits = machine.hca, machine.stack.driver, machine.hca.limits
-    if qps < 1:
-        raise VerbsError("EINVAL", f"qps is {qps}; allowed: 1 or more")
-    if not 1 <= depth <= limits.max_wr:
-        raise VerbsError("EINVAL", f"depth is {depth}; allowed: 1 to {limits.max_wr}")
-    if qps > limits.max_qp:
-        raise VerbsError("ENOMEM", f"qps is {qps}; allowed: 1 to {limits.max_qp}")
-    if driver is None:
-        raise VerbsError("ENOSYS", f"{machine.stack.id} does not say what its driver allocates")
-    if adapter.tables is None:
-        raise VerbsError("ENOSYS", f"{adapter.id} does not say what tables it has")
+    adapter, driver = machine.hca, machine.stack.driver
+    # The registry asks for both.
+    assert driver is not None
+    assert adapter.tables is not None
     memfree, page = adapter.firmware_mode == "memfree", driver.page
     entries = 2 * (_power_of_two(depth) if memfree else depth)
     work_queue = _round_up(entries * adapter.wqe.stride, page)
@@ -126,17 +90,15 @@ def footprint(machine: Machine, qps: int, depth: int) -> Footprint:
         records = 2 * pages * _round_up(DOORBELL_PAGE, page)
     buffers = [*((1, size) for size in event_queues), (qps, work_queue), (cqs, completion_queue)]
     tables = _tables(adapter, adapter.tables, driver, qps, cqs, buffers)
-    return Footprint(
-        (
-            *(Component(f"icm_{name}", size, True, False) for name, size in tables.items()),
-            Component("event_queues", sum(event_queues), pinned=True, mapped=False),
-            Component("work_queues", qps * work_queue, pinned=True, mapped=True),
-            Component("completion_queues", cqs * completion_queue, pinned=True, mapped=True),
-            Component("doorbell_records", records, pinned=True, mapped=True),
-            Component("uar_pages", devices * page, pinned=False, mapped=True),
-            Component("wr_ids", qps * entries * driver.wr_id, pinned=False, mapped=True),
-            Component("process", driver.process, pinned=False, mapped=True),
-        )
+    return (
+        *(Component(f"icm_{name}", size, True, False) for name, size in tables.items()),
+        Component("event_queues", sum(event_queues), pinned=True, mapped=False),
+        Component("work_queues", qps * work_queue, pinned=True, mapped=True),
+        Component("completion_queues", cqs * completion_queue, pinned=True, mapped=True),
+        Component("doorbell_records", records, pinned=True, mapped=True),
+        Component("uar_pages", devices * page, pinned=False, mapped=True),
+        Component("wr_ids", qps * entries * driver.wr_id, pinned=False, mapped=True),
+        Component("process", driver.process, pinned=False, mapped=True),
     )
 
 
@@ -197,5 +159,4 @@ def _round_up(size: int, unit: int) -> int:
 
 
 def _power_of_two(count: int) -> int:
-    """The smallest power of two that is not less."""
     return 1 << (count - 1).bit_length()

@@ -77,7 +77,6 @@ class Laps:
 
     @property
     def done(self) -> bool:
-        """Whether the average is known."""
         return self.period is not None or len(self.durations_ps) >= self.warmup + self.iters
 
     @property
@@ -87,7 +86,6 @@ class Laps:
         return 100 * (self.pattern_error * max(0, missing) / self.iters)
 
     def lap(self, duration_ps: int) -> None:
-        """Note the duration of one more iteration."""
         self.durations_ps.append(duration_ps)
         if self.exact or self.period is not None:
             return

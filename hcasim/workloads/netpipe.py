@@ -1,19 +1,15 @@
-"""Ping-pong as NetPIPE does it over InfiniBand, on the level of verbs.
+"""Ping-pong as NetPIPE 3.6 does it over InfiniBand, on the level of verbs (src/ib.c).
 
-The method is that of NetPIPE 3.6 (src/ib.c). Sends are not signaled, and the next receive is posted
-before the answer. The receiver learns of a message from the completion queue, which costs a
-doorbell for each completion that is consumed (``-c vapi_poll``), or from the last byte of its
-buffer (``-c local_poll``); then receives are not signaled either. Messages may also travel by RDMA
-write (``-t rdma_write``), which needs no receive and is only noticed in memory.
-
-One buffer serves sending and receiving, but it is registered once for each, so the adapter
-translates it by two sets of entries. With -I, which benjegerdes2004 section 3.3 uses, the messages
-rotate through two pools instead, one for sending and one for receiving, each registered as a
-whole. Or they rotate through several buffers, each with registrations of its own.
+Sends are not signaled, and the next receive is posted before the answer. A message is noticed in
+the completion queue, at a doorbell for each (``-c vapi_poll``), or by the last byte of its buffer
+(``-c local_poll``); RDMA writes (``-t rdma_write``) need no receive. One buffer serves sending and
+receiving and is registered for each; with -I (benjegerdes2004 section 3.3) messages rotate through
+two pools, each registered as a whole, or else through several buffers with their own registrations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -23,9 +19,10 @@ from hcasim.verbs.memory import Watch
 from hcasim.workloads.end import OPCODES, Program, Steps, join
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.latency import ERROR, SLACK, PingPong
+from hcasim.workloads.option import Option
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.workload import Run, Workload
 
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
@@ -35,6 +32,10 @@ POOL = 10_000_000
 """Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
 ALIGNMENT = 16 * 1024
 """Boundary in bytes on which each message begins (bufalign in src/netpipe.c)."""
+PERTURBATION = 3
+"""Bytes by which NetPIPE varies a size (DEFPERT in src/netpipe.h)."""
+LONGEST = 10_000_000
+"""Bytes beyond which NetPIPE tries no size (MAXINT in src/netpipe.h)."""
 _ACCESS = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 
 
@@ -81,17 +82,14 @@ def places(pd: PD, options: Options) -> list[Place]:
 
 
 def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
-    """Find iterations that need not be run, as nothing they leave behind is ever found again.
+    """Return how many messages at the start carry no more than a page, and how laps are timed.
 
-    A message with as many pages as the adapter holds translations displaces all others: after the
-    first round trip each finds what the one before has found, and one is enough. Where the places
-    together have twice the translations that the adapter holds, each message misses all of its own,
-    the first as the hundredth. That leaves the entries that protect the buffers. A pool has one for
-    all messages. Separate buffers have one each, which a short message brings in as well as a long
-    one, if the first long one then displaces all translations.
-
-    Returns:
-        Messages at the start that carry no more than a page, and how the iterations are timed.
+    Iterations need not be run if nothing they leave behind is ever found again. A message with as
+    many pages as the adapter holds translations displaces all others: after the first round trip
+    one is enough. Where the places together have twice as many, each message misses all of its own,
+    the first as the hundredth. Then the entries that protect buffers are left: one of a pool, or
+    one of each buffer, which a short message brings in as well as a long one, if the first long one
+    then displaces all translations.
     """
     turns = rotation(options)
     whole = 0, {"cycle": turns, "cold": turns, "repeats": 2}
@@ -147,7 +145,6 @@ class Player(Program):
         self._mark("post_recv")
 
     def send(self) -> Steps:
-        """Post the next message."""
         message = next(self._sends)
         turn = message % len(self._places)
         place, remote = self._places[turn], self.peer._places[turn]
@@ -216,3 +213,50 @@ def netpipe(run: Run) -> Result:
         "verb": options.verb,
     }
     return run.result(row, explain, sized=("size",))
+
+
+def add_ladder(
+    workload: Workload, given: dict[str, Any], perturbation: int | str | None
+) -> Iterator[str]:
+    """Add the sizes to options of a workload that runs NetPIPE's, or say why that cannot be.
+
+    The sizes so many bytes below and above each are measured, too.
+    """
+    option = Option("", low=0)
+    try:
+        around = None if perturbation is None else option.read(perturbation)
+    except ValueError as error:
+        yield f"perturbation: {error}"
+        return
+    if around is not None and not workload.ladder:
+        yield f"perturbation: {workload.name} has no such option; netpipe has it"
+    elif around is not None and (fault := option.fault(around)):
+        yield f"perturbation: {fault}"
+    elif workload.ladder and "size" not in given:
+        given["size"] = netpipe_ladder(PERTURBATION if around is None else around)
+    elif around:
+        given["size"] = perturbed(given["size"], around)
+
+
+def netpipe_ladder(perturbation: int = PERTURBATION) -> tuple[int, ...]:
+    """Return the message sizes of NetPIPE 3 in bytes: 1, 2, 3, 4, 6, 8, 12, 13, 16, ... 8 MiB + 3.
+
+    Two steps lie between powers of two; where a step is longer than the perturbation and one byte
+    more, the sizes on both sides are measured too (src/netpipe.c: the main loop).
+    """
+    found: list[int] = []
+    size, step, number = 1, 1, 0
+    while size <= LONGEST:
+        if number > 2 and number % 2:
+            step *= 2
+        wide = step > perturbation + 1
+        found += perturbed([size], perturbation) if wide else [size]
+        size, number = size + step, number + 1
+    return tuple(found)
+
+
+def perturbed(sizes: Iterable[int], perturbation: int) -> tuple[int, ...]:
+    """Return each size with those that many bytes below and above it, each once."""
+    around = dict.fromkeys((-perturbation, 0, perturbation))
+    found = (size + change for size in sizes for change in around)
+    return tuple(dict.fromkeys(size for size in found if size >= 1))

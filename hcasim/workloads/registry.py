@@ -476,11 +476,7 @@ def run_point(
 ) -> Result:
     """Run one benchmark of `WORKLOADS` once on a fresh machine.
 
-    Parameters:
-        listen: is given the simulator before anything happens, to listen to its blocks.
-
-    Raises:
-        KeyError: for an unknown name.
+    `listen` is given the simulator before anything happens, to listen to its blocks.
     """
     workload = WORKLOADS[name]
     sim = Simulator(options.exact)

@@ -31,12 +31,9 @@ USUAL = Options()
 
 @dataclass
 class Run:
-    """One point of a benchmark that is being measured.
+    """One point of a benchmark that is being measured, on the nodes that `choose` returns.
 
-    Attributes:
-        name: of the benchmark.
-        choose: returns the numbers of the nodes that take part.
-        usage: how busy everything is, from the start on unless it is marked later.
+    How busy everything is counts from the start on, unless `usage` is marked later.
     """
 
     name: str
@@ -118,7 +115,6 @@ class Workload:
 
     @property
     def function(self) -> Callable[[Run], Result]:
-        """What runs it."""
         module, _, name = self.program.rpartition(".")
         found: Callable[[Run], Result] = getattr(import_module(f"hcasim.workloads.{module}"), name)
         return found
@@ -167,7 +163,6 @@ class Workload:
         return found
 
     def each_point(self, given: Mapping[str, Any]) -> list[Options]:
-        """Return the options of each point: each value of an axis with each other's."""
         swept = {name: given[name] for name in AXES if name in given}
         points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
         return [self.build({**given, **point}) for point in points]
@@ -211,12 +206,9 @@ def read_options(
     faults: list[str],
     option: Callable[[str], Option] = OPTIONS.__getitem__,
 ) -> dict[str, Any]:
-    """Return options that may be text, as far as they are given and can be read.
+    """Return options that may be text, as far as they are given, not None, and can be read.
 
-    Parameters:
-        given: values by name; those that are None are left out.
-        faults: gets a line for each text that cannot be read.
-        option: returns how an option is written.
+    `faults` gets a line for each text that cannot be read; `option` says how one is written.
     """
     found: dict[str, Any] = {}
     for name, value in given.items():

@@ -44,7 +44,6 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import nearest
 from hcasim.ground.faults import shown
-from hcasim.ground.process import tell_read, unwatched
 from hcasim.mpi.messages import MAX_SECONDS
 
 _NAME: Final = re.compile(r"(.+)\.([0-9]{1,7})\.et")
@@ -151,18 +150,14 @@ def _files(path: Path, name: str) -> list[Path]:
     if found is None:
         allowed = "allowed: NAME.0.et, NAME.1.et and so on, one for each process"
         refuse(name, f"found {shown(path.name)}; {allowed}")
-    with unwatched():
-        # Only the names of its own files count.
-        beside = [*path.parent.iterdir()]
     files: dict[int, Path] = {}
-    for one in beside:
+    for one in path.parent.iterdir():
         other = _NAME.fullmatch(one.name)
         if other is not None and other[1] == found[1]:
             if int(other[2]) in files:
                 refuse(name, f"found rank {int(other[2])} in two files")
             files[int(other[2])] = one
     count = max(files, default=0) + 1
-    tell_read(path.with_name(f"{found[1]}.{count}.et"))
     if count > MOST_RANKS:
         refuse(name, f"found rank {count - 1}; allowed: 0 to {MOST_RANKS - 1}")
     if len(files) < count:

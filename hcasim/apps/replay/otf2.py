@@ -46,7 +46,6 @@ from hcasim.apps.replay.text import (
 from hcasim.apps.replay.trace import Trace
 from hcasim.ground.errors import words_of
 from hcasim.ground.faults import shown
-from hcasim.ground.process import tell_read, unwatched
 from hcasim.ground.reading import size_of
 from hcasim.mpi.messages import MAX_SECONDS
 
@@ -78,20 +77,17 @@ def read_otf2(path: Path, name: str, data: bytes) -> Trace:
     files = [path, stem.with_suffix(".def"), *sorted(stem.glob("*"))]
     if (size := sum(map(size_of, files))) > LARGEST:
         refuse(name, f"found {size} B in its files; allowed: {LARGEST} B")
-    for one in filter(Path.is_file, files):
-        tell_read(one)
     words = [str(path.absolute()), str(_SECONDS + size // _SPEED)]
     script = f"from {__name__} import _serve; _serve()"
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with unwatched():
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", script, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=env,
-            check=False,
-        )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=env,
+        check=False,
+    )
     try:
         fault, found = pickle.loads(done.stdout)
     except (EOFError, pickle.UnpicklingError):

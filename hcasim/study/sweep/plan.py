@@ -14,9 +14,9 @@ from hcasim.catalog.provenance import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.launch import LAUNCH, Launch
 from hcasim.runs.machine import CHOICES
 from hcasim.runs.point import Point
+from hcasim.runs.program import LAUNCH, Launch
 from hcasim.study.sweep.expression import Expression, ExpressionError, read_expression
 from hcasim.study.sweep.values import MOST, Times, several, unit_of
 from hcasim.workloads import find_workload, unknown_workload

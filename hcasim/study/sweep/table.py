@@ -12,8 +12,8 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.text import brief
 from hcasim.runs.curve import PARTS, measured_with
 from hcasim.runs.document import Form, Head, Notes, Rows
-from hcasim.runs.launch import Launch
 from hcasim.runs.point import Point, all_notes
+from hcasim.runs.program import Launch
 from hcasim.runs.table import Table, cell
 from hcasim.study.sweep.plan import Planned
 from hcasim.study.sweep.values import column_of, number_of

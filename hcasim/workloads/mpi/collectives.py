@@ -1,9 +1,8 @@
 """Collectives of all processes, as the OSU and the Intel (Pallas) benchmarks measure them.
 
-The OSU benchmarks time each call by itself and let a barrier follow. Those of Pallas and Intel time
-all calls together, one right behind the other; the root, where there is one, is each process in
-turn, so that calls overlap. Both report the mean over calls and processes.
-Sources: OSU benchmarks 3 to 7, osu_bcast.c and the like; IMB 2.3, IMB_bcast.c and the like.
+OSU times each call by itself and lets a barrier follow. Pallas and Intel time all calls together;
+the root is each process in turn, so that calls overlap. Both report the mean over calls and
+processes. Sources: OSU benchmarks 3 to 7, osu_bcast.c and the like; IMB 2.3, IMB_bcast.c and so on.
 """
 
 from __future__ import annotations
@@ -147,7 +146,6 @@ class Collective:
             self._done.succeed()
 
     def measure(self) -> Result:
-        """Measure."""
         for comm in self.job.worlds:
             self.sim.process(self._loop(comm))
         self.sim.run(until=self._done)

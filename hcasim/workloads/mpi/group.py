@@ -31,10 +31,8 @@ TYPICAL = 1e-2
 class Group(ABC):
     """A process that takes the time, and its peers, each with the communicator of all.
 
-    Attributes:
-        laps: the durations that it takes.
-        begun, known: happen after the first iteration, and when durations say enough.
-        received_ps: when a peer had its last message, of those that say so.
+    It tells when the first iteration is over, when durations say enough, and some when a peer had
+    its last message.
     """
 
     def __init__(self, job: Job, options: Options, one: Comm, peers: Sequence[Comm]) -> None:
@@ -46,11 +44,9 @@ class Group(ABC):
         self.laps = self.timing()
 
     def timing(self) -> Laps:
-        """How iterations are timed."""
         return Laps.of(self.options, cold=COLD, slack=SLACK, error=ERROR)
 
     def lap(self, duration_ps: int) -> None:
-        """Note the duration of an iteration, unless enough is known."""
         if not self.laps.done:
             self.laps.lap(duration_ps)
             self.tell()
@@ -64,7 +60,6 @@ class Group(ABC):
             self.known.succeed()
 
     def iterate(self) -> None:
-        """Run to the end of an iteration."""
         self._again = self.sim.event()
         self.sim.run(until=self._again)
 

@@ -22,11 +22,7 @@ _ENOUGH = 5
 
 
 class LapPace:
-    """Lets iterations be run until they repeat; then one more, behind which all processes stop.
-
-    Attributes:
-        last: iteration that is run.
-    """
+    """Lets iterations be run until they repeat; then one more, the last, where all stop."""
 
     def __init__(self, sim: Simulator, iterations: int, exact: bool) -> None:
         self.last = self._iterations = iterations
@@ -61,7 +57,6 @@ class LapPace:
         return (self._iterations - self.last) * sum(pattern) / len(pattern)
 
     def error_ps(self) -> float:
-        """By how much that may be off."""
         return self.left_out_ps() * self._laps.pattern_error
 
 

@@ -1,14 +1,10 @@
 """Two processes that exchange messages, or several such pairs at once.
 
-Overlap is measured by iterations of a call without blocking, computing, and waiting for it; a
-message of 4 bytes says that the receive has been posted, or that what was sent has come in. They
-are run without computing, and then with computing for as long as that took: what they take longer
-could not be overlapped. As nothing else happens until the process waits, it could compute for the
-rest without taking longer.
-
+Overlap is measured by iterations of a call without blocking, computing, and waiting for it; 4 bytes
+say that the receive has been posted, or that what was sent has come in. They are run without
+computing, and then with as much as that took: what they take longer could not be overlapped.
 Sources: OSU benchmarks 2.1 (2005), osu_latency.c, in the tree of MVAPICH2; 3.1, osu_multi_lat.c;
-4.4, osu_ialltoall.c and the like; NetPIPE 3.6, src/mpi.c and src/netpipe.c; rashti2007 section
-4.6, for the percentage of the communication time that can be overlapped.
+4.4, osu_ialltoall.c and the like; NetPIPE 3.6, src/mpi.c and src/netpipe.c; rashti2007 section 4.6.
 """
 
 from __future__ import annotations
@@ -124,7 +120,6 @@ class Receiving(Sending):
 
 
 def _latency(groups: list[PingPong]) -> Result:
-    """Half a round trip, the mean over all pairs."""
     measure(groups)
     latency_us = sum(group.laps.mean_ps() for group in groups) / len(groups) / 2 / 1e6
     return found(groups, {"latency_us": latency_us}, lambda: explain_message(groups[0]))
@@ -150,10 +145,8 @@ def imb_pingpong(run: Run) -> Result:
 def netpipe_mpi(run: Run) -> Result:
     """Half a round trip as NetPIPE does it, and the bandwidth that it stands for.
 
-    One buffer serves sending and receiving. With -I the messages rotate through two pools instead,
-    one for sending and one for receiving; what the library does with so much memory is its own
-    affair. Times are those of later turns through the pools: NetPIPE reports the shortest of
-    several trials.
+    One buffer serves sending and receiving; with -I the messages rotate through a pool for each.
+    Times are those of later turns through the pools: NetPIPE reports the shortest of its trials.
     """
     pair = one_pair(Rotation, run)
     measure([pair])

@@ -19,8 +19,6 @@ Mark = tuple[int, str]
 
 @dataclass(slots=True)
 class _Posted:
-    """An operation: of which process, at which of its steps, and what it carries."""
-
     core: str
     step: int
     time_ps: int
@@ -30,15 +28,10 @@ class _Posted:
 
 @dataclass(slots=True)
 class Step:
-    """A step of a path: work of a process, or the way of an operation to another one.
+    """A step of a path: work of a process, or the way of an operation to the one that waits for it.
 
-    Attributes:
-        rank: whose processor works, or who posted the operation.
-        to: who waits for the operation; the same rank for work.
-        on_the_way: whether it is an operation.
-        duration_ps: of all together, if there are several.
-        count: how many of the same name there are before the path leaves the rank.
-        stages: of an operation, in the adapters and the fabric.
+    Who works has the same rank in both; several steps of one name before the path leaves a rank are
+    counted together. Stages are those of an operation, in the adapters and the fabric.
     """
 
     rank: int
@@ -50,7 +43,6 @@ class Step:
     stages: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for a breakdown."""
         return {
             "rank": self.rank,
             **({"to": self.to} if self.on_the_way else {}),

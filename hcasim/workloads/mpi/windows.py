@@ -1,12 +1,10 @@
 """Bandwidth of windows of messages, as the OSU benchmarks measure it.
 
-A hotspot is one process that keeps up with several peers (rashti2007 section 4.5). The paper says
-who sends to whom, but not windows and replies: they are those of osu_bw. The process is the first
-of all; its peers are those of the other nodes. Both ways it sends to the first half of them and
-receives from the others.
-Sources: OSU benchmarks 2.1 (2005), osu_bw.c and osu_bibw.c, in the tree of MVAPICH2; 3.1,
-osu_mbw_mr.c, which divides by the mean of the pairs' times: the same if they are equally fast;
-rashti2007 section 4.4 for windows of several pairs both ways.
+A hotspot is one process, the first, that keeps up with those of other nodes (rashti2007 section
+4.5, which does not tell of windows and replies: they are those of osu_bw); both ways it sends to
+the first half of them and receives from the others. Sources: OSU benchmarks 2.1 (2005), osu_bw.c
+and osu_bibw.c, in the tree of MVAPICH2; 3.1, osu_mbw_mr.c, which divides by the mean of the pairs'
+times: the same if they are equally fast; rashti2007 section 4.4 for several pairs both ways.
 """
 
 from __future__ import annotations
@@ -141,7 +139,6 @@ class Windows(Group):
             yield from self._window(comm, self._length(index), to, of)
 
     def _window(self, comm: Comm, length: int, to: list[int], of: list[int]) -> Steps:
-        """One window of a process to some ranks and of some."""
         size = self.options.size
         received: list[Request] = []
         sent: list[Request] = []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.cli.breakdowns import print_breakdown
+from hcasim.cli.printing import print_breakdown
 
 
 def step(rank: int, name: str, us: float, to: int | None = None, **more: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import hcasim as hc
-from hcasim.calibrate import fit
 from hcasim.catalog import folders, load_fit
 from hcasim.catalog.fits import parse_fit
 
@@ -91,38 +90,3 @@ def test_a_fit_without_bounds_is_refused_and_nothing_is_written(
     assert len(faults) == 3
     assert all(".latency.bounds: missing; allowed: " in fault for fault in faults)
     assert not (data / "new.toml").exists()
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("nowhere/fit.toml", "there is no folder nowhere"),
-        ("file/fit.toml", "there is no folder file"),
-        (f"{300 * 'n'}.toml", "file name too long"),
-        ("loop.toml", "too many levels of symbolic links"),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_refused_at_once(
-    hcasim_: Hcasim, data: Path, output: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fit, "searched", None)
-    (data / "file").touch()
-    (data / "loop.toml").symlink_to("loop.toml")
-    (fault,) = hcasim_("calibrate", "liu2004", "-o", output).faults
-    assert fault == f"-o {output}: cannot be written: {message}"
-
-
-def test_a_search_that_does_not_end_writes_nothing(
-    hcasim_: Hcasim, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    search = fit.searched
-
-    def endless(*words: Any) -> Any:
-        solution = search(*words)
-        return type(solution)(solution.values, solution.residuals, converged=False)
-
-    monkeypatch.setattr(fit, "searched", endless)
-    found = hcasim_("calibrate", "liu2004", "-o", "fit.toml", "-j", "1")
-    assert found.code == 2
-    assert "fit.toml: not written" in found.messages
-    assert not (data / "fit.toml").exists()

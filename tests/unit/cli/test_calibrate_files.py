@@ -33,21 +33,6 @@ def test_a_pipe_takes_the_fit_and_is_left(hcasim_: Hcasim, words: list[str]) -> 
     os.close(reader)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-def test_nothing_is_kept_for_a_device_that_is_full(hcasim_: Hcasim, words: list[str]) -> None:
-    Path("cal.toml").symlink_to("/dev/full")
-    found = hcasim_(*words, *FREE[:2], *LINEAR, "-o", "cal.toml")
-    assert found.code == 2
-    assert "Error: cal.toml: cannot be written: no space left on device" in found.messages
-    assert [path.name for path in Path().iterdir()] == ["cal.toml"]
-
-
-def test_a_link_that_leads_nowhere_is_refused(hcasim_: Hcasim, words: list[str]) -> None:
-    Path("cal.toml").symlink_to("nowhere/fit.toml")
-    (fault,) = refused(hcasim_, *words, *FREE[:2], "-o", "cal.toml")
-    assert fault.startswith("-o cal.toml: cannot be written: there is no folder ")
-
-
 def test_the_command_in_a_file_can_be_typed_again() -> None:
     names = (Path("of a; b/it's $HOME.jsonl"), Path("plain.jsonl"))
     free = ("adapter.send.latency=0 ns..2 us",)

@@ -59,9 +59,9 @@ def test_parameters_of_the_library_are_recovered_from_what_osu_and_imb_print(
     told = hcasim_(*words, "--calibration", str(file), "--json", "--no-timing")
     assert told.code == 0, told.messages
     assert told.messages == ""
-    calibrated = hcasim_(*words, "--calibration", str(file), "--format", "csv").output
-    true = hcasim_(*words, *TRUTH, "--format", "csv").output
-    fitted, measured = (float(text.splitlines()[1].split(",")[1]) for text in (calibrated, true))
+    calibrated = hcasim_(*words, "--calibration", str(file), "--json").json
+    true = hcasim_(*words, *TRUTH, "--json").json
+    fitted, measured = (one["rows"][0]["latency_us"] for one in (calibrated, true))
     assert fitted == pytest.approx(measured, rel=0.005)
 
     # Verbs run on another software there: the library's values are no part of it.

@@ -91,12 +91,10 @@ def test_a_fit_that_makes_no_sense_is_refused(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as the trace a.jsonl"),
-        (("-o", "link.toml"), "-o link.toml: found the same file as the trace a.jsonl"),
-        (("-o", "hard.toml"), "-o hard.toml: found the same file as the trace a.jsonl"),
+        (("-o", "a.jsonl"), "-o a.jsonl: found the same file as a.jsonl, which is read"),
+        (("-o", "hard.toml"), "-o hard.toml: found the same file as a.jsonl, which is read"),
         (("./a.jsonl",), "a.jsonl: found the same trace as a.jsonl; allowed: once"),
         (("-o", "r.toml", "--report", "r.html"), "--report r.html: found the same file as -o"),
-        (("-o", "r.toml", "--report", "x/../r.html"), "--report x/../r.html: found the same file"),
         (("-o", "x.json"), "-o: found 'x.json'; allowed endings: .toml"),
     ],
 )
@@ -106,9 +104,7 @@ def test_no_file_is_written_over_another(
     trace = (exact / "write_lat.jsonl").read_bytes()
     Path("a.jsonl").write_bytes(trace)
     Path("r.html").symlink_to("r.toml")
-    Path("link.toml").symlink_to("a.jsonl")
     os.link("a.jsonl", "hard.toml")
-    Path("x").mkdir()
     (fault,) = refused(
         hcasim_, "calibrate", "a.jsonl", *more, "--testbed", "liu2004", *FREE, "-j", "1"
     )

@@ -11,13 +11,10 @@ import pytest
 
 from hcasim.calibrate import descent
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.runs.benchmark import bench
-from hcasim.runs.foreign import to_trace
 from hcasim.runs.point import Work
 from hcasim.runs.store import Store
-from hcasim.traces import read_trace, render
+from hcasim.traces import read_trace
 from hcasim.workloads import Result
-from tests.measured import with_noise
 from tests.unit.cli.fits import FREE, LINEAR, SIZES, TRUTH
 from tests.unit.traces.conftest import DATA
 
@@ -209,33 +206,3 @@ def test_a_machine_that_the_model_does_not_describe_is_said_to_be_one(
     good = hcasim_(*words, *known, *FREE[:2], *LINEAR)
     assert "the model does not describe" not in good.output
     assert "is not met" not in good.output
-
-
-@pytest.mark.check
-def test_the_truth_lies_within_the_intervals_of_noisy_traces(
-    hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    exact = {
-        workload: to_trace(bench(workload, "liu2004", size=sizes, overrides=TRUTH))
-        for workload, sizes in SIZES.items()
-        if workload != "window_bw"
-    }
-    truth = {"send": 900_000, "receive_queue": 150_000, "responder": 2_200_000}
-    hits = []
-    for seed in range(12):
-        for number, (workload, trace) in enumerate(exact.items()):
-            noisy = with_noise(trace, seed=10 * seed + number, spread=0.1, samples=60)
-            Path(f"{workload}.jsonl").write_text(render(noisy))
-        files = [f"{workload}.jsonl" for workload in exact]
-        # The traces are the model's own, whose error is nothing.
-        words = ["--testbed", "liu2004", *FREE, "--floor", "0.01", "-o", "cal.toml"]
-        assert hcasim_("calibrate", *files, *words, "-j", "1", "--no-cache").code == 0
-        file = read_calibration(Path("cal.toml"))
-        for name, value in truth.items():
-            entry = file.entries[f"adapters.mt25208.{name}.latency"]
-            assert entry.interval is not None
-            low, high = (1000 * float(str(end).removesuffix(" ns")) for end in entry.interval)
-            hits.append(low <= value <= high)
-    # Of 36 intervals of 95 %, two are expected to miss; more than four would in 1 case of 30.
-    assert sum(hits) >= 32

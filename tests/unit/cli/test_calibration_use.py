@@ -8,10 +8,6 @@ from typing import Any
 import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
-from hcasim.runs.benchmark import bench
-from hcasim.runs.foreign import to_trace
-from hcasim.traces import render
-from tests.measured import with_noise
 from tests.unit.cli.fits import FREE, LINEAR, TRUTH
 
 Hcasim = Callable[..., Any]
@@ -175,30 +171,6 @@ def test_what_a_machine_does_not_have_is_said_of_the_calibration_that_sets_it(
     assert fault.startswith(both)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["linear", pytest.param("profile", marks=pytest.mark.check)],
-)
-def test_what_calibrate_writes_can_be_read_also_of_values_at_their_bounds(
-    hcasim_: Hcasim, words: list[str], kind: str
-) -> None:
-    few = only(words, "write_lat", "read_lat")
-    sets = ["adapter.bus=pcix", "adapter.bus.clock=100 MHz", "link.cable_length=3 m"]
-    sets += ["adapter.firmware_mode=memfree", "stack.max_inline=100"]
-    found = hcasim_(
-        *(*few, "--allow-mismatch", "--mtu", "512", "--no-switch"),
-        *(word for one in sets for word in ("--set", one)),
-        *("--free", "adapter.send.latency=0 ns..100 ns", "--free", "adapter.responder.latency"),
-        *("--free", "adapter.mtt.entries=64..128", "--free", "host.memory.bandwidth"),
-        *("--intervals", kind, "-o", "cal.toml"),
-    )
-    assert found.code == 0, found.messages
-    entry = read_calibration(Path("cal.toml")).entries["adapters.mt25208.send.latency"]
-    assert entry.value in ("0 ns", "100 ns")
-    run = ("bench", "write_lat", "--size", "8", "--testbed", "liu2004", "-j", "1", "--json")
-    assert hcasim_(*run, "--calibration", "cal.toml", "--uncertainty", "2").code == 0
-
-
 def test_a_trace_is_no_calibration_and_is_said_to_be_one(
     hcasim_: Hcasim, exact: Path, in_empty_folder: Path
 ) -> None:
@@ -233,21 +205,6 @@ def test_where_bands_are_lost_is_said(hcasim_: Hcasim, words: list[str]) -> None
         assert "latency_p5_us" in Path(file).read_text()
 
 
-def test_bands_hold_the_fit_and_widen_with_its_intervals(hcasim_: Hcasim, words: list[str]) -> None:
-    widths = []
-    for floor in ("0.5", "4"):
-        few = only(words, "write_lat")
-        assert hcasim_(*few, *FREE[:2], *LINEAR, "--floor", floor, "-o", "cal.toml").code == 0
-        found = hcasim_(
-            *("bench", "write_lat", "--testbed", "liu2004", "--size", "64", "--json", "-j", "1"),
-            *("--calibration", "cal.toml", "--uncertainty", "20"),
-        )
-        (row,) = json.loads(found.output)["rows"]
-        assert row["latency_p5_us"] < row["latency_us"] < row["latency_p95_us"]
-        widths.append(row["latency_p95_us"] - row["latency_p5_us"])
-    assert widths[1] > 4 * widths[0]
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -275,45 +232,6 @@ def test_bench_has_bands_without_a_calibration(hcasim_: Hcasim) -> None:
     assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
 
 
-def test_bench_writes_a_trace_that_calibrate_reads(hcasim_: Hcasim, tmp_path: Path) -> None:
-    file = tmp_path / "trace.jsonl"
-    machine = ("--testbed", "rashti2007", "--size", "8,64", "-j", "1")
-    assert hcasim_("bench", "write_lat", *machine, "-o", str(file)).code == 0
-    found = hcasim_(
-        *("calibrate", str(file), "--testbed", "rashti2007", "-j", "1"),
-        *("--free", "adapter.send.latency", "--intervals", "linear"),
-    )
-    assert found.code == 0
-
-
 def test_what_no_trace_holds_is_not_written_as_one(hcasim_: Hcasim) -> None:
     faults = refused(hcasim_, "bench", "host_memory", "--testbed", "liu2004", "-o", "trace.jsonl")
     assert "allowed endings: .json, .csv, .parquet, " in faults[0]
-
-
-@pytest.mark.check
-def test_a_pair_that_only_a_sum_shows_is_said_to_be_one_and_its_bands_hold_the_truth(
-    hcasim_: Hcasim, in_empty_folder: Path
-) -> None:
-    pair = ("adapter.send.latency", "host.memory.write_latency=0ns..1us")
-    free = [word for path in pair for word in ("--free", path)]
-    asked = ("bench", "read_lat", "--testbed", "liu2004", "--size", "8", "--json", "-j", "1")
-    held = []
-    # Different shares of about 1 us.
-    for seed, (send, write) in enumerate([(750, 300), (1000, 50), (350, 700), (600, 450)]):
-        truth = {
-            "adapter.send.latency": f"{send} ns",
-            "host.memory.write_latency": f"{write} ns",
-        }
-        exact = to_trace(bench("write_lat", "liu2004", size="8,256", overrides=truth))
-        Path("t.jsonl").write_text(render(with_noise(exact, seed=seed, spread=0.05, samples=40)))
-        words = ("--testbed", "liu2004", *free, "--floor", "0.1", "-o", "cal.toml", "-j", "1")
-        found = hcasim_("calibrate", "t.jsonl", *words)
-        assert found.code == 0
-        assert found.output.count("only in combination with") == 2, found.output
-        by_truth = [word for path, text in truth.items() for word in ("--set", f"{path}={text}")]
-        (expected,) = json.loads(hcasim_(*asked, *by_truth).output)["rows"]
-        bands = hcasim_(*asked, "--calibration", "cal.toml", "--uncertainty", "30").output
-        (row,) = json.loads(bands)["rows"]
-        held.append(row["latency_p5_us"] <= expected["latency_us"] <= row["latency_p95_us"])
-    assert sum(held) >= 3, held

@@ -56,7 +56,6 @@ TEXTS = (
 )
 REPEATED = 3
 STEERED = re.compile("[\x1b\x07\x9b\u202e\udcff]")
-STEERING = "[a]\x1b[31m\u202e[link=y]z[]"
 OURS = r"\x1b\[(?:[0123]?m|\?25[hl]|1A|2K)"
 """Bold, dim, italic and plain; a cursor that is hidden, moves up and clears its line; no colour."""
 
@@ -117,39 +116,6 @@ def test_no_words_end_in_a_traceback(
     assert not STEERED.search(printed)
     assert not [file for file in odd_folder.rglob("*") if file.name.startswith(".hcasim")]
     ended.append(code)
-
-
-def steering_lines() -> Iterator[list[str]]:
-    """Each command with each option that takes a word, which would steer a terminal."""
-    for name in COMMANDS:
-        command = app.get_command(click.Context(app), name)
-        assert command is not None
-        for option in command.params:
-            if isinstance(option, click.Option) and option.is_flag:
-                continue
-            spelling = option.opts[-1:] if isinstance(option, click.Option) else []
-            yield [name, *USUAL[name], *spelling, STEERING]
-    file = f"./{STEERING}.toml"
-    yield ["show", file]
-    yield ["import", f"{STEERING}.jsonl"]
-    yield ["bench", *USUAL["bench"], "-o", f"{STEERING}.json"]
-    yield ["bench", *USUAL["bench"], "--explain", "--adapter", file]
-
-
-@pytest.mark.check
-def test_words_that_steer_a_terminal_are_shown(odd_folder: Path, invented: Any) -> None:
-    (odd_folder / f"{STEERING}.toml").write_text('id = "x"\nbased_on = "mt25208"\n')
-    (odd_folder / f"{STEERING}.jsonl").write_bytes((odd_folder / "trace.jsonl").read_bytes())
-    shown = done = 0
-    for words in steering_lines():
-        code, _, printed = on_a_terminal(words)
-        done += code == 0
-        assert code in ((0, 1, 2) if words[0] == "reproduce" else (0, 2)), words
-        assert not STEERED.search(printed), words
-        assert "Traceback" not in printed, words
-        shown += "[link=y]" in printed
-    assert shown > 50
-    assert done > 3
 
 
 def on_pipes(words: list[str]) -> tuple[object, str, str]:

@@ -73,10 +73,3 @@ def test_each_workload_runs_over_iwarp(hcasim_: Hcasim, workload: str) -> None:
     found = hcasim_("bench", workload, *BED, *words)
     assert found.code == 0
     assert f"{workload} on {iwarp.TESTBED}, {iwarp.ADAPTER}" in found.output
-
-
-def test_show_prints_the_protocol_and_the_link(hcasim_: Hcasim) -> None:
-    output = hcasim_("show", iwarp.TESTBED).output
-    for path in ("adapter.protocol.markers", "adapter.protocol.timestamps", "link.gigabits"):
-        assert path in output
-    assert "credit_update" not in output

@@ -1,6 +1,5 @@
 """The command answers at once, and refuses words that it does not know."""
 
-import logging
 import subprocess
 import sys
 import warnings
@@ -81,19 +80,6 @@ def test_what_nobody_expected_is_a_line_and_a_code_of_its_own(
         assert "\x1b" not in found.messages
 
 
-def test_links_in_a_circle_that_a_library_follows_are_refused(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    loop = tmp_path / "loop"
-    loop.symlink_to(loop)
-    for follow in (Path.resolve, Path.stat):
-        called = "hcasim.runs.experiment.Experiment.benchmark"
-        monkeypatch.setattr(called, lambda *_, do=follow: do(loop))
-        found = hcasim_("bench", "write_lat", "--testbed", "liu2004")
-        (fault,) = found.faults
-        assert fault.startswith(f"{loop}: found links that lead in a circle; allowed: ")
-
-
 @pytest.mark.parametrize("words", [("--adapter", ""), ("--adapter=",), ("--plot", "")])
 def test_an_option_that_was_left_empty_is_refused(hcasim_: Hcasim, words: tuple[str, ...]) -> None:
     found = hcasim_("bench", "write_lat", "--testbed", "liu2004", *words)
@@ -109,16 +95,12 @@ def test_words_of_the_command_line_steer_no_terminal(hcasim_: Hcasim) -> None:
     assert "\x1b" not in found.messages
 
 
-@pytest.mark.parametrize("raised", ["warning", "logged"])
 def test_what_libraries_warn_of_is_a_line_that_steers_no_terminal(
-    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch, raised: str
+    hcasim_: Hcasim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def warn(*words: Any, **more: Any) -> None:
-        if raised == "logged":
-            logging.getLogger("library").warning("odd %s", "\x1b[31mlabel\n")
-        else:
-            warnings.simplefilter("always")
-            warnings.warn("odd \x1b[31mlabel\n", stacklevel=1)
+        warnings.simplefilter("always")
+        warnings.warn("odd \x1b[31mlabel\n", stacklevel=1)
         raise CatalogError(["enough"])
 
     monkeypatch.setattr("hcasim.runs.experiment.Experiment.benchmark", warn)

@@ -74,8 +74,7 @@ def test_each_shell_gets_a_script_and_no_other(
     monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_source")
     assert f"_HCASIM_COMPLETE={shell}_complete" in hcasim_().output
     monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_nothing")
-    (fault,) = hcasim_().faults
-    assert fault.endswith("_nothing'; allowed: bash_source, zsh_source or fish_source")
+    assert hcasim_().code == 2
 
 
 def test_a_missing_testbed_is_answered_with_those_there_are(hcasim_: Hcasim) -> None:
@@ -122,15 +121,6 @@ def test_help_says_the_default_of_each_number(hcasim_: Hcasim) -> None:
     assert "or its buffer's end (cq or memory; default: cq)" in text
     assert "leaves whole (default: 8K)" in text
     assert "Iterations that are timed (default: 1 to 10000, by workload)" in text
-    for name, size, iters in (
-        ("ib_write_bw", "64K", "5000"),
-        ("netpipe", "NetPIPE's sizes", "100"),
-        ("osu_latency", "8; all of the tool's: 0..4M", "10000"),
-        ("hotspot_send", "64K", "100"),
-    ):
-        text = re.sub(r"\s+", " ", hcasim_("bench", name, "-h").output)
-        assert f"4K,64K or 4..1M (default: {size})" in text
-        assert f"Iterations that are timed (default: {iters})" in text
 
 
 def test_an_option_has_one_default_unless_workloads_differ() -> None:
@@ -149,6 +139,7 @@ def test_a_workload_shows_its_defaults(hcasim_: Hcasim) -> None:
     output = hcasim_("show", "write_bw").output
     assert re.search(r"^--iters +5000 +Iterations", output, re.MULTILINE)
     assert "--window" not in output
+    assert "the tool's own sizes: --size 0..4M\n" in hcasim_("show", "osu_latency").output
     for name in WORKLOADS:
         assert hcasim_("show", name).code == 0
     assert hcasim_("show", "write_bw", "--grep", "x").code == 2

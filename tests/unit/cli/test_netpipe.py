@@ -1,7 +1,6 @@
 """bench writes what NetPIPE writes, draws it, and leaves nothing half-written."""
 
 import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcasim.runs.ladder import netpipe_ladder
 from hcasim.traces.netpipe import write_netpipe, write_np_out
 from hcasim.traces.simulated import Run
+from hcasim.workloads.netpipe import netpipe_ladder
 from tests.unit.cli.conftest import Hcasim
 
 BEN = ("bench", "netpipe", "--testbed", "benjegerdes2004")
@@ -63,35 +62,11 @@ def test_what_np_out_says_is_what_was_measured(hcasim_: Hcasim, tmp_path: Path) 
         assert mbps == pytest.approx(8 * size / 2**20 / (row["latency_us"] / 1e6), rel=1e-4)
 
 
-def test_polling_memory_saves_transactions_of_the_bus(hcasim_: Hcasim) -> None:
-    words = (*BEN, "--size", "8", "--explain")
-    polled, memory = (
-        hcasim_(*words, "--json", *more).json for more in ((), ("--completion", "memory"))
-    )
-    (cq,), (mem,) = polled["rows"], memory["rows"]
-    assert (cq["completion"], mem["completion"]) == ("cq", "memory")
-    assert mem["latency_us"] < cq["latency_us"]
-    before, after = (one["breakdown"]["bus_per_message"] for one in (polled, memory))
-    saved = {name: before[name] - after[name] for name in before}
-    assert (saved["bus_mmio_writes"], saved["bus_writes"], saved["bus_write_bytes"]) == (1, 1, 32)
-    assert saved["bus_read_requests"] == memory["counters"]["cqes_written"] == 0
-    lines = hcasim_(*words).output.splitlines()
-    start = lines.index("What a message takes of the bus")
-    assert re.fullmatch("writes of the processor to the adapter +3.0", lines[start + 2])
-
-
 @invented
 def test_options_of_netpipe_are_those_of_the_run(hcasim_: Hcasim) -> None:
     words = ("--size", "64,8", "--perturbation", "3", "-I", "--verb", "write", "--json")
     rows = hcasim_(*BEN, *words).json["rows"]
     assert [row["size"] for row in rows] == [61, 64, 67, 5, 8, 11]
-
-
-def test_rotation_and_writes_are_in_the_rows(hcasim_: Hcasim) -> None:
-    words = ("--size", "3M", "--invalidate", "--verb", "write", "--iters", "2", "--json")
-    (row,) = hcasim_(*BEN, *words).json["rows"]
-    found = [row[name] for name in ("buffers", "completion", "invalidate", "verb")]
-    assert found == [3, "memory", True, "write"]
 
 
 @invented
@@ -134,15 +109,3 @@ def test_a_reader_that_leaves_early_does_not_cost_the_file(process: Hcasim, tmp_
         done = process(*words, stdout=nobody)
     assert (done.code, done.messages) == (141, f"Wrote {file}\n")
     assert len(np.loadtxt(file)) == 7
-
-
-@invented
-@pytest.mark.parametrize(
-    ("ending", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_a_graph_is_drawn_in_the_form_of_its_ending(
-    hcasim_: Hcasim, tmp_path: Path, ending: str, magic: bytes
-) -> None:
-    file = tmp_path / f"graph.{ending}"
-    assert hcasim_(*BEN, "-j", "1", "--plot", str(file)).messages == f"Wrote {file}\n"
-    assert file.read_bytes().startswith(magic)

@@ -1,6 +1,7 @@
 """What bench prints as another tool is the same experiment when it is read back, or is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,16 @@ CASES = [
 ]
 
 
+def numbers_are_those_of(row: dict[str, float], point: dict[str, Any]) -> None:
+    """What was printed, with two digits behind the dot, and read again."""
+    fields = {"latency": ("latency_us", 1000), "bandwidth": ("bandwidth_MBps", 1)}
+    for one in point["measured"]:
+        if one["quantity"] in fields and not one.get("name"):
+            field, scale = fields[one["quantity"]]
+            number = one["statistics"].get("median", one["statistics"].get("mean"))
+            assert abs(number / scale - row[field]) <= 0.0051 * 1.05, (field, number, row)
+
+
 @pytest.mark.parametrize(("form", "workload", "option"), CASES)
 def test_each_option_comes_back_or_the_form_is_refused(
     form: str,
@@ -114,7 +125,8 @@ def test_each_option_comes_back_or_the_form_is_refused(
     known = WORKLOADS[workload]
     every = [asked["options"] | one for one in asked["points"] or [{}] * len(asked["rows"])]
     assert len(trace["points"]) == len(every)
-    for point, options in zip(trace["points"], every, strict=True):
+    for point, options, row in zip(trace["points"], every, asked["rows"], strict=True):
+        numbers_are_those_of(row, point)
         given = {one: v for one, v in point["options"].items() if one in known.options}
         read = vars(known.build(given))
         # These say what comes of them: a queue is not deeper than there are iterations.

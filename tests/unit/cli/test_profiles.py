@@ -63,11 +63,6 @@ def test_a_document_is_the_same_beside_what_it_cost(
     assert not keys(profile) & TIMES
 
 
-def test_without_times_it_is_the_same_for_any_number_of_processes(hcasim_: Hcasim) -> None:
-    wanted = (*BENCH, "--size", "8,4K", "--profile", "--no-timing")
-    assert hcasim_(*wanted, "-j", "1").output == hcasim_(*wanted, "-j", "2").output
-
-
 def test_what_a_traced_point_cost_is_written_too(hcasim_: Hcasim, tmp_path: Path) -> None:
     file = tmp_path / "found.json"
     words = ("--size", "8", "--profile", "--trace", str(tmp_path / "events.tsv"))

@@ -8,7 +8,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, resolve
 from hcasim.papers.replay import replay
-from hcasim.runs.benchmark import bench
+from hcasim.runs.benchmark import bench, cache_use
 from hcasim.runs.experiment import Experiment
 
 pytestmark = pytest.mark.usefixtures("simulated")
@@ -124,3 +124,26 @@ def test_a_whole_program_begins_before_long_messages() -> None:
     (kernel,) = Experiment.of("nas_is", "liu2004", nodes=4).benchmark()
     (window,) = Experiment.of("window_bibw", "liu2004", size="1M").benchmark()
     assert kernel.weight > window.weight
+
+
+COUNTERS = {"sqpc_access_cnt": 8, "sqpc_miss_cnt": 2, "sqpc_wait_ps": 1_500_000}
+COUNTERS |= {"sqpc_fetch_ps": 1_300_000, "mtt_miss_cnt": 0}
+
+
+def test_each_cache_that_was_used_has_its_hits_and_its_waiting() -> None:
+    assert cache_use(resolve("sur2005"), COUNTERS) == [
+        {
+            "name": "sqpc",
+            "accesses": 8,
+            "misses": 2,
+            "hit_rate": 0.75,
+            "fetch_us": 0.65,
+            "waited_us": 1.5,
+            "table": "adapter",
+        }
+    ]
+
+
+def test_without_memory_on_the_adapter_the_tables_are_in_the_host() -> None:
+    (sqpc,) = cache_use(resolve("sur2005", firmware_mode="memfree"), COUNTERS)
+    assert sqpc["table"] == "host"

@@ -39,12 +39,6 @@ def test_each_point_is_simulated_once(simulated: Simulated, workers: int) -> Non
     assert len(simulated()) == 3
 
 
-def test_in_parallel_the_results_are_those_of_one_process(simulated: Simulated) -> None:
-    wanted = [*jobs(4, 8, 16), *jobs(4, 8, adapter="mt23108")]
-    alone, together = (run_points(wanted, workers=workers) for workers in (1, 2))
-    assert {job: alone[job].row for job in wanted} == {job: together[job].row for job in wanted}
-
-
 def test_long_points_come_first(simulated: Simulated) -> None:
     run_points(jobs(64, 4096, 512), workers=1)
     assert [size for _, _, size, _ in simulated()] == [4096, 512, 64]

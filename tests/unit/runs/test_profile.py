@@ -6,7 +6,6 @@ import pytest
 
 from hcasim.catalog import CatalogError
 from hcasim.papers.replay import replay
-from hcasim.papers.report import reproduce
 from hcasim.runs.benchmark import Benchmark, bench
 
 
@@ -71,13 +70,6 @@ def test_what_is_kept_of_earlier_runs_is_simulated_again_to_be_profiled(
     assert cost.events > 0
     assert sorted(tmp_path.rglob("*")) == kept
     assert not replay("liu2004/fig02", **chosen).costs
-
-
-def test_a_point_of_several_figures_costs_once() -> None:
-    report = reproduce(["liu2004/fig02"], jobs=1, profile=True)
-    profile = report.to_dict()["profile"]
-    assert profile["events"] == sum(cost.events for cost in report.costs.values())
-    assert len(report.costs) == len({job for one in report.replays for job in one.costs})
 
 
 def test_profile_is_a_flag() -> None:

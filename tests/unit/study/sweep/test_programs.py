@@ -7,8 +7,9 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.runs import launch
-from hcasim.runs.launch import Launches
+from hcasim.runs import program as programs
+from hcasim.runs.machine import each_machine_once
+from hcasim.runs.program import read_launch
 
 PROGRAM = """
 def main(comm, size="1024"):
@@ -62,8 +63,8 @@ def test_a_file_is_run_each_time_and_a_kernel_is_kept(
 ) -> None:
     monkeypatch.setenv("HCASIM_CACHE", str(tmp_path / "cache"))
     runs: list[object] = []
-    plain = launch.app
-    monkeypatch.setattr(launch, "app", lambda *a, **more: runs.append(a[0]) or plain(*a, **more))
+    plain = programs.app
+    monkeypatch.setattr(programs, "app", lambda *a, **more: runs.append(a[0]) or plain(*a, **more))
     for program in (str(file), "is.S"):
         rows = [hc.sweep(program, "liu2004", ranks=2, jobs=1).rows for _ in range(2)]
         assert rows[0] == rows[1]
@@ -76,12 +77,13 @@ def test_the_files_of_a_program_are_read_once_and_found_from_another_folder(
     read: list[Path] = []
     plain = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self) or plain(self))
-    launches, machine = Launches(), hc.machine("liu2004", mpi=True)
-    for ranks in (2, 3, 4):
-        assert launches.read(file, machine, {"ranks": ranks}).key.startswith("app ")
+    machine = hc.machine("liu2004", mpi=True)
+    with each_machine_once():
+        for ranks in (2, 3, 4):
+            assert read_launch(file, machine, {"ranks": ranks}).key.startswith("app ")
     assert read.count(file) == 1
     monkeypatch.chdir(file.parent)
-    launch = Launches().read(file.name, machine, {"ranks": 2})
+    launch = read_launch(file.name, machine, {"ranks": 2})
     assert launch.title == "mine.py with 2 ranks"
     monkeypatch.chdir("/")
     assert launch.run().row["run_us"] > 10

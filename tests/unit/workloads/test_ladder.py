@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.runs.ladder import LONGEST, netpipe_ladder, perturbed
+from hcasim.workloads.netpipe import LONGEST, netpipe_ladder, perturbed
 
 # The first column of a data file of NetPIPE 3: np.out in jli111/ompi on GitHub, at 15f792b.
 NP_OUT = """

@@ -15,7 +15,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.runs import cluster as cluster_
+from hcasim.runs import scheduler
 from hcasim.runs.executor import WorkerDied, on_scheduler, run_points
 from hcasim.runs.store import Store
 from tests.clusters import Cluster, started
@@ -102,7 +102,7 @@ def test_a_failure_of_a_point_is_passed_on(cluster: Cluster, tmp_path: Path) -> 
 def test_workers_with_other_code_are_refused(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_, "code_digest", lambda: "0123456789")
+    monkeypatch.setattr(scheduler, "code_digest", lambda: "0123456789")
     with pytest.raises(CatalogError, match=r"other code, .*; allowed: .* process, 01234567"):
         hc.bench("window_bw", "liu2004", size=[4, 8], cache=False, scheduler=cluster.file)
 
@@ -111,7 +111,7 @@ def test_workers_with_other_code_are_refused(
 def test_a_scheduler_without_workers_is_said_and_waited_for(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_, "COMING", 0.1)
+    monkeypatch.setattr(scheduler, "COMING", 0.1)
     with started(tmp_path, root, 0) as alone, on_scheduler(alone.file):
         threading.Timer(1, alone.add_worker).start()
         with pytest.warns(UserWarning, match="has no workers yet; waiting"):
@@ -160,7 +160,7 @@ def test_an_address_where_no_scheduler_is_is_refused(address: str, told: str) ->
 def test_another_server_is_told_from_a_scheduler(
     monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(cluster_, "ANSWER", 0.5)
+    monkeypatch.setattr(scheduler, "ANSWER", 0.5)
     # Dask would wait, or take what it gets for a length and ask for so much memory.
     monkeypatch.setattr("distributed.Client", None)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -182,7 +182,7 @@ def test_another_server_is_told_from_a_scheduler(
 def test_a_worker_without_hcasim_is_told() -> None:
     error = Exception("ModuleNotFoundError(\"No module named 'hcasim'\")")
     with pytest.raises(CatalogError, match="a worker that cannot import hcasim"):
-        cluster_.Cluster("tcp://here:1").explain(error)
+        scheduler.Scheduler("tcp://here:1").explain(error)
 
 
 def test_processes_and_a_scheduler_contradict_each_other() -> None:

@@ -1,4 +1,4 @@
-"""Workers on other machines: those of a Dask scheduler."""
+"""The workers of a Dask scheduler, on other machines."""
 
 from __future__ import annotations
 
@@ -25,14 +25,11 @@ ADDRESS = "tcp://HOST:PORT, or the file that `dask scheduler --scheduler-file` w
 _ALONE = threading.Lock()
 
 
-class Cluster:
-    """Workers of a Dask scheduler, to which this process connects at the first call.
+class Scheduler:
+    """A Dask scheduler with its workers, to which this process connects at the first call.
 
     Dask decides how many calls are done at a time, and tries one again on other workers if one
-    dies.
-
-    Parameters:
-        address: such as "tcp://node1:8786", or the path of the file that it has written.
+    dies. The address is such as "tcp://node1:8786", or the path of the file that it has written.
     """
 
     workers = sys.maxsize
@@ -44,11 +41,7 @@ class Cluster:
         self._executor: Any = None
 
     def submit(self, *call: Any) -> Future[Any]:
-        """Have a worker call a function with arguments.
-
-        Raises:
-            CatalogError: no scheduler is there.
-        """
+        """Have a worker call a function with arguments; CatalogError if no scheduler is there."""
         if self._client is None:
             self._client = self._connected()
             self._executor = self._client.get_executor(pure=False)
