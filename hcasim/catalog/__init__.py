@@ -6,11 +6,10 @@ from hcasim.catalog.buses import PcieDevice, PcixDevice
 from hcasim.catalog.fits import Fit, FittedValue, load_fit, render_fit
 from hcasim.catalog.folders import MODELS, data_path, find_file, list_ids
 from hcasim.catalog.host import Host
-from hcasim.catalog.link import EthernetLink, InfinibandLink, Link
+from hcasim.catalog.link import EthernetLink, InfinibandLink, IwarpProtocol, Link
 from hcasim.catalog.loader import find_kind, load
 from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.network.wiring import Way, Wiring
-from hcasim.catalog.protocol import IwarpProtocol
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.resolve import resolve
 from hcasim.catalog.resolved import Machine, NodeGroup

@@ -20,7 +20,7 @@ from hcasim.catalog.adapter_tables import (
     Wqe,
 )
 from hcasim.catalog.buses import Bus
-from hcasim.catalog.protocol import Port, Protocol
+from hcasim.catalog.link import Port, Protocol
 from hcasim.catalog.section import (
     Bandwidth,
     Clash,

@@ -12,13 +12,16 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
+    LINK_OF,
     NO_CODE,
     RATES,
     USUAL_CODES,
     EthernetLink,
     Fec,
     InfinibandLink,
+    IwarpProtocol,
     Link,
+    Port,
     PortLink,
     rate_order,
 )
@@ -26,10 +29,9 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
 from hcasim.catalog.network.topologies import BackToBack, Switch
 from hcasim.catalog.part import Part
-from hcasim.catalog.protocol import LINK_OF, IwarpProtocol, Port
 from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.ground.errors import Fault, one_of
+from hcasim.ground.errors import CatalogError, Fault, one_of
 from hcasim.ground.units import format_size
 
 HEADROOM = 128
@@ -64,8 +66,7 @@ def link_of_port(
         given: values of the testbed's section `link`; known are its parameters.
     """
     protocol, own = adapter.protocol, {one.path: one for one in known}
-    start = f"{adapter.name}.port"
-    rates = {one.path: one for one in inside(adapter.parameters.values(), start)}
+    rates = {one.path: one for one in inside(adapter.parameters.values(), "port")}
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
         kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
@@ -80,7 +81,7 @@ def link_of_port(
             why = f"has links of kind {wanted}"
         said = f"missing in {adapter.values['id']}, which speaks {protocol}"
         allowed = f"a value, because {testbed} {why}"
-        return Fault(f"{start}.{missing[0]}", None, allowed, said=said)
+        return Fault(f"{adapter.name}.port.{missing[0]}", None, allowed, said=said)
     if wanted != kind:
         allowed = f"a protocol of links of kind {wanted}"
         return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)
@@ -91,7 +92,7 @@ def link_of_port(
             return _other_kind(f"{testbed}: link", kind, name, limit)
         for place, one in enumerate(found):
             if limit and rate_order(limit[one.path]) < rate_order(one.value):
-                lower = switch.parameters[f"{switch.name}.port.{one.path}"]
+                lower = switch.parameters[f"port.{one.path}"]
                 words = f"the ports of {name} allow no more: {one.text} ({one.source})"
                 found[place] = replace(lower, path=one.path, source=words)
     code, evidence, source = USUAL_CODES.get(found[0].value, NO_CODE)
@@ -99,7 +100,7 @@ def link_of_port(
     fec = {"code": code, "decoding": given["decoding"]}
     values = {"kind": kind, **{one.path: one.value for one in found}, "fec": fec}
     found.append(leaf_paths(Fec)["code"].parameter("fec.code", code, evidence, source))
-    return _MODELS[kind], values, [*found, replace(own["decoding"], path="fec.decoding")]
+    return _MODELS[kind], values, [*found, own["decoding"].at("fec.decoding")]
 
 
 def _common_kinds(switches: Iterable[Part]) -> set[str]:
@@ -169,8 +170,8 @@ def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield path, bus
 
 
-def contradictions(machine: Machine) -> Iterator[str]:
-    """Yield a line for each pair of values that could not work together."""
+def contradictions(machine: Machine) -> Iterator[Fault]:
+    """Yield a fault for each pair of values that could not work together."""
     for group in machine.groups:
         alone = len(machine.groups) == 1 and group.name == "nodes"
         for fault in _of_nodes(group, machine.mtu):
@@ -188,8 +189,8 @@ def contradictions(machine: Machine) -> Iterator[str]:
     try:
         yield from machine.wiring.faults()
         yield from _overtaxed(machine)
-    except ValueError as error:
-        yield from str(error).splitlines()
+    except CatalogError as error:
+        yield from error.faults
 
 
 def _fault(path: str, found: object, allowed: str) -> Fault:

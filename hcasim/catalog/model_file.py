@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -73,27 +73,12 @@ class Loaded:
     model: Description
     values: Mapping[str, Any]
     parameters: tuple[Parameter[Value], ...]
-    _renamed: dict[str, dict[str, Parameter[Value]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    def below(self, name: str) -> dict[str, Parameter[Value]]:
-        """Return the parameters by the paths that they have in a part of a machine."""
-        if name not in self._renamed:
-            self._renamed[name] = renamed(self.parameters, name)
-        return self._renamed[name].copy()
-
-
-def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Parameter[Value]]:
-    """Return parameters by their paths after a name is put before each."""
-    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
-    return {one.path: one for one in named}
 
 
 def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Parameter[Value]]:
     """Return the parameters of a section by their paths inside of it."""
     parted = [(one, one.path.partition(f"{section}.")) for one in parameters]
-    return [replace(one, path=path) for one, (outer, found, path) in parted if found and not outer]
+    return [one.at(path) for one, (outer, found, path) in parted if found and not outer]
 
 
 class ModelFile:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from hcasim.catalog.fields import leaf_paths
+from hcasim.catalog.link import LINK_OF, spoken
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.part import Part, kind_of
-from hcasim.catalog.protocol import LINK_OF, spoken
 from hcasim.ground.errors import Fault, nearest, one_of, refuse, settings_fault
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError
@@ -74,9 +74,10 @@ def replace_bus(part: Part, path: str, text: str, adapters: Iterable[str]) -> st
 def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
     """Let an adapter of several protocols speak that of its link or settings, or say why not."""
     usual = part.protocol
-    asked = [path for path in part.choosing("protocol") if path in settings]
+    asked = part.asked(settings, "protocol.kind")
     if usual is None:
-        return f"--set {asked[0]}: {part.values['id']} is no RDMA adapter" if asked else ""
+        said = f"{part.values['id']} is no RDMA adapter"
+        return Fault(f"--set {asked[0]}", settings[asked[0]], "", said=said) if asked else ""
     allowed = spoken(usual, part.values.get("port", {}))
     chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
     for path in asked:
@@ -124,8 +125,8 @@ def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
         section = section.rpartition(".")[0]
     if section == path:
         what, hint = "a group of parameters", ""
-    for name, part in parts.items():
-        inner = path.removeprefix(f"{name}.").removeprefix(f"{part.kind}.")
+    for part in parts.values():
+        inner = part.inner(path)
         alike = next((one for one in CLASSES.values() if part.model in one), (part.model,))
         if inner != path and any(inner in leaf_paths(model) for model in alike):
             lacking = path.removeprefix(f"{section}.").partition(".")[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.model_file import Loaded
+from hcasim.catalog.model_file import Loaded, inside
 from hcasim.catalog.provenance import SET, UNSAID, Parameter, Value
 from hcasim.ground.errors import Fault
 
@@ -22,37 +22,38 @@ def kind_of(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def copied(table: dict[str, Any]) -> dict[str, Any]:
+def copied(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested tables that may be changed."""
     return {key: copied(one) if isinstance(one, dict) else one for key, one in table.items()}
 
 
-@dataclass
 class Part:
     """One description while it is being put together.
 
-    Parameters:
-        name: where its paths begin.
+    Attributes:
+        name: where its paths begin in the machine.
         values: nested tables of values in base units, which settings change.
-        parameters: the same with provenance, by full path.
+        parameters: the same with provenance, by the path inside of it.
         loaded: what its file says, if it has one.
         own: what differs by its file from what it follows.
         set_paths: settings that have changed it.
         begun: sections that it had not, each with the setting that has begun it.
     """
 
-    name: str
-    model: type[BaseModel]
-    values: dict[str, Any]
-    parameters: dict[str, Parameter[Value]]
-    loaded: Loaded | None = None
-    own: set[str] = field(default_factory=set)
-    set_paths: list[str] = field(default_factory=list)
-    begun: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        return kind_of(self.name)
+    def __init__(
+        self,
+        name: str,
+        model: type[BaseModel],
+        values: Mapping[str, Any],
+        parameters: Iterable[Parameter[Value]],
+        loaded: Loaded | None = None,
+    ) -> None:
+        self.name, self.kind, self.model, self.loaded = name, kind_of(name), model, loaded
+        self.values = copied(values)
+        self.parameters = {one.path: one for one in parameters}
+        self.own: set[str] = set()
+        self.set_paths: list[str] = []
+        self.begun: dict[str, str] = {}
 
     @property
     def leaves(self) -> dict[str, Leaf]:
@@ -63,18 +64,24 @@ class Part:
         """Its leaves, and those that it has not and may have."""
         return leaf_paths(self.model, self.values, every=True)
 
-    def choosing(self, section: str) -> tuple[str, ...]:
-        return tuple(f"{start}.{section}.kind" for start in dict.fromkeys((self.kind, self.name)))
-
-    @property
-    def bus_paths(self) -> tuple[str, ...]:
-        kinds = self.choosing("bus")
-        return (*kinds, *(path.removesuffix(".kind") for path in kinds))
-
     @property
     def protocol(self) -> str | None:
         spoken: str | None = self.values.get("protocol", {}).get("kind")
         return spoken
+
+    def asked(self, settings: Mapping[str, str], *keys: str) -> list[str]:
+        """Return the settings of some keys, first those of all parts of its kind, then its own."""
+        starts = dict.fromkeys((self.kind, self.name))
+        paths = [f"{start}.{key}" for start in starts for key in keys]
+        return [path for path in paths if path in settings]
+
+    def inner(self, path: str) -> str:
+        """Return the path inside of it of a setting; other paths as they are."""
+        return path.removeprefix(f"{self.name}.").removeprefix(f"{self.kind}.")
+
+    def placed(self) -> Iterator[Parameter[Value]]:
+        """Return its parameters by their paths in the machine."""
+        return (one.at(f"{self.name}.{path}") for path, one in self.parameters.items())
 
     def assign(self, path: str, text: str, setting: str) -> bool:
         """Change what is at a path inside of it, if it can be, for a setting; or UnitError."""
@@ -88,14 +95,13 @@ class Part:
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""
-        old = self.parameters[f"{self.name}.{path}"]
+        old = self.parameters[path]
         self._change(path, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
 
     def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
         section, _, last = path.rpartition(".")
         self._section(section)[last] = value
-        full = f"{self.name}.{path}"
-        self.parameters[full] = leaf.parameter(full, value, "assumed", source)
+        self.parameters[path] = leaf.parameter(path, value, "assumed", source)
 
     def _section(self, path: str) -> dict[str, Any]:
         table, place = self.values, ""
@@ -111,14 +117,11 @@ class Part:
     def take_section(self, name: str, other: Loaded, words: str) -> None:
         """Put a section of another description in the place of its own; its sources say so."""
         self.values[name] = copied(other.values[name])
-        inside = f"{self.name}.{name}."
-        kept = [one for one in self.parameters.items() if not one[0].startswith(inside)]
-        taken = other.below(self.name).items()
-        self.parameters = dict(kept) | {
-            path: replace(one, source=f"{words}: {one.source}")
-            for path, one in taken
-            if path.startswith(inside)
-        }
+        for path in [path for path in self.parameters if path.startswith(f"{name}.")]:
+            del self.parameters[path]
+        for one in inside(other.parameters, name):
+            path = f"{name}.{one.path}"
+            self.parameters[path] = replace(one, path=path, source=f"{words}: {one.source}")
 
     def build(self) -> BaseModel:
         """Return what it describes; ValidationError if there is no such thing."""
@@ -128,10 +131,7 @@ class Part:
 
     def blame(self, error: ValidationError) -> Iterator[Fault]:
         """Say which of its settings, each legal alone, clash, and what else could be set, too."""
-        inner = {
-            path: path.removeprefix(f"{self.name}.").removeprefix(f"{self.kind}.")
-            for path in self.set_paths
-        }
+        inner = {path: self.inner(path) for path in self.set_paths}
         for one in error.errors(include_url=False):
             section = "".join(f"{name}." for name in _named(one["loc"], self.values))
             clash = one["ctx"]["error"]
@@ -146,9 +146,9 @@ class Part:
 
     def complete(self) -> Iterator[Fault]:
         """Give what settings have begun its defaults; leave out what lacks more, and say so."""
-        known = {path.removeprefix(f"{self.name}.") for path in self.parameters}
         for place, setting in self.begun.items():
             start = setting.partition(place)[0]
+            known = self.parameters.keys()
             if lacks := [p for p in self.leaves if p.startswith(place) and p not in known]:
                 said = f"there is no {start}{place[:-1]} here"
                 allowed = f"together with {', '.join(start + path for path in lacks)}"

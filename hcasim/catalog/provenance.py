@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Generic, Literal, Self, TypeVar, get_args
 
 from hcasim.ground.units import UNITS
 
@@ -69,6 +69,12 @@ class Parameter(Generic[T_co]):
         """The source, and whose file names it."""
         base = self.inherited_from
         return f"from {base}: {self.source}" if base else self.source
+
+    def at(self, path: str) -> Self:
+        """Return it with another path; `dataclasses.replace` takes five times as long."""
+        moved = object.__new__(type(self))
+        moved.__dict__.update(self.__dict__, path=path)
+        return moved
 
     def changed(self, value: T, text: str, source: str) -> Parameter[T]:
         """Return it with another value, which is assumed."""

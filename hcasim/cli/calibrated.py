@@ -29,7 +29,7 @@ def read_known(file: Path | None, given: dict[str, Any]) -> tuple[Calibration | 
     try:
         return read_calibration(file), []
     except CatalogError as error:
-        return None, error.faults
+        return None, [*error.faults]
 
 
 def calibrated(

@@ -80,7 +80,8 @@ class CatalogError(Exception):
     """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults: list[str] = list(dict.fromkeys(faults))
+        one = (one if isinstance(one, Fault) else Fault("", None, "", said=one) for one in faults)
+        self.faults: list[Fault] = list(dict.fromkeys(one))
         super().__init__(self.faults)
 
     def __str__(self) -> str:

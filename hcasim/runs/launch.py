@@ -166,7 +166,7 @@ def _program_faults(name: str, arguments: str, rate: str | None) -> list[str]:
     try:
         find_program(name, words, read_rate(rate))
     except CatalogError as error:
-        return error.faults
+        return [*error.faults]
     return []
 
 

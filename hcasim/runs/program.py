@@ -110,7 +110,7 @@ def app(
         speed = read_rate(rate)
         found = find_program(program, arguments, speed)
     except CatalogError as error:
-        raise CatalogError(faults + error.faults) from None
+        raise CatalogError([*faults, *error.faults]) from None
     if machine is None or faults:
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)

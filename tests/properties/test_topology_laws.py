@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandLink, Switch, Way, Wiring
+from hcasim.catalog import CatalogError, InfinibandLink, Switch, Way, Wiring
 from hcasim.catalog.network.topologies import (
     Dragonfly,
     Explicit,
@@ -180,8 +180,8 @@ def test_the_ports_of_a_node_are_on_one_switch(case: tuple[Network, int], ports:
     network, nodes = case
     try:
         wiring = wired(network, nodes, ports)
-    except ValueError:
-        with pytest.raises(ValueError, match="adapter ports; allowed: up to"):
+    except CatalogError:
+        with pytest.raises(CatalogError, match="adapter ports; allowed: up to"):
             wired(network, nodes, ports)
         return
     assert len(wiring.places) == nodes * ports

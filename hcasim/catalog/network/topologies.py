@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hcasim.catalog.link import LinkChanges
-from hcasim.catalog.protocol import Port
+from hcasim.catalog.link import LinkChanges, Port
 from hcasim.catalog.section import (
     PLAIN,
     Description,

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import EthernetLink, IwarpProtocol, resolve
-from hcasim.catalog.link import roce_mtu
-from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
+from hcasim.catalog.link import InfinibandProtocol, Rocev2Protocol, roce_mtu
 from hcasim.runs.benchmark import bench
 from tests import iwarp
 from tests.unit.catalog.conftest import Edit, FaultsOf, refused

@@ -25,10 +25,10 @@ from hcasim.catalog import (
     resolve,
 )
 from hcasim.catalog.fields import leaf_paths
+from hcasim.catalog.link import LINK_OF
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.protocol import LINK_OF
 from hcasim.catalog.provenance import EVIDENCE
-from hcasim.catalog.schema import file_schema
+from hcasim.schemas.making import file_schema
 
 ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]
 

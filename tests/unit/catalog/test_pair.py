@@ -16,8 +16,7 @@ from hcasim.catalog import (
     load,
     resolve,
 )
-from hcasim.catalog.link import NO_CODE, USUAL_CODES
-from hcasim.catalog.protocol import Rocev2Protocol
+from hcasim.catalog.link import NO_CODE, USUAL_CODES, Rocev2Protocol
 from hcasim.runs.benchmark import bench
 from tests.unit.catalog.conftest import refused
 
