@@ -13,8 +13,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.provenance import Evidence, Parameter, Value
-from hcasim.catalog.section import Plain, Refers
+from hcasim.catalog.section import Evidence, Parameter, Plain, Refers, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError

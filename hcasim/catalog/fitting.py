@@ -27,10 +27,10 @@ from hcasim.catalog.link import (
 )
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
-from hcasim.catalog.network.topologies import BackToBack, Switch
 from hcasim.catalog.part import Part
-from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
+from hcasim.catalog.section import Parameter, Value
+from hcasim.catalog.testbed import BackToBack, Switch
 from hcasim.ground.errors import CatalogError, Fault, one_of
 from hcasim.ground.units import format_size
 

@@ -9,8 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.provenance import Evidence, Value
-from hcasim.catalog.section import PLAIN, Latency, Section, key, optional
+from hcasim.catalog.section import PLAIN, Evidence, Latency, Section, Value, key, optional
 from hcasim.ground.errors import Fault, FaultError
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 

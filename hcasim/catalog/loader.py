@@ -12,10 +12,9 @@ from hcasim.catalog.adapter import Adapter, DmaDevice
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.model_file import Loaded, ModelFile
-from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.section import Description
 from hcasim.catalog.stack import Stack
-from hcasim.catalog.testbed import Testbed
+from hcasim.catalog.testbed import Switch, Testbed
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.reading import read_toml
 

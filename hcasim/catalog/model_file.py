@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
-from hcasim.catalog.provenance import UNSAID, Parameter, Value
-from hcasim.catalog.section import Description, Name
+from hcasim.catalog.section import UNSAID, Description, Name, Parameter, Value
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.reading import read_toml

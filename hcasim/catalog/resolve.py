@@ -17,19 +17,19 @@ from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
-from hcasim.catalog.network.topologies import BackToBack, Explicit, Network, OneSwitch
-from hcasim.catalog.overrides import (
+from hcasim.catalog.part import (
     PREFIXES,
+    Part,
     as_texts,
     choose_protocol,
+    kind_of,
     override,
     replace_bus,
     take_ports,
 )
-from hcasim.catalog.part import Part, kind_of
-from hcasim.catalog.provenance import CHOSEN, Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.catalog.testbed import Nodes, Testbed
+from hcasim.catalog.section import CHOSEN, Parameter, Value
+from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
 from hcasim.ground.errors import (
     ID,
     CatalogError,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from hcasim.catalog import Adapter, Machine
-from hcasim.catalog.adapter_tables import Tables
+from hcasim.catalog.adapter import Tables
 from hcasim.catalog.stack import Driver
 from hcasim.verbs.context import VerbsError
 from hcasim.workloads.result import Result

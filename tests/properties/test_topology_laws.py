@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError, InfinibandLink, Switch, Way, Wiring
-from hcasim.catalog.network.topologies import (
+from hcasim.catalog.testbed import (
     Dragonfly,
     Explicit,
     FatTree,
@@ -19,7 +19,7 @@ from hcasim.catalog.network.topologies import (
     Tree,
     Trunk,
 )
-from hcasim.catalog.network.wiring import wire
+from hcasim.catalog.wiring import wire
 
 LINK = InfinibandLink(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 SWITCH = Switch(id="invented", title="Invented", ports=4096, latency=1, buffer=16384)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError, find_kind, load, resolve
-from hcasim.catalog.provenance import UNSAID
+from hcasim.catalog.section import UNSAID
 
 Write = Callable[[str, str], Path]
 Hcasim = Callable[..., Any]

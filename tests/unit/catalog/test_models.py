@@ -27,7 +27,7 @@ from hcasim.catalog import (
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import LINK_OF
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.provenance import EVIDENCE
+from hcasim.catalog.section import EVIDENCE
 from hcasim.schemas.making import file_schema
 
 ALL = [(kind, identifier) for kind in MODELS for identifier in list_ids(kind)]

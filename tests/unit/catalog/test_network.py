@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hcasim.catalog import CatalogError, resolve
-from hcasim.catalog.network.wiring import Way
+from hcasim.catalog.wiring import Way
 
 pytestmark = pytest.mark.usefixtures("data")
 

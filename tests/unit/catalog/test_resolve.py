@@ -15,7 +15,7 @@ from hcasim.catalog import (
     PcixDevice,
     resolve,
 )
-from hcasim.catalog.provenance import CHOSEN
+from hcasim.catalog.section import CHOSEN
 from tests.unit.catalog.conftest import Edit, refused
 
 pytestmark = pytest.mark.usefixtures("data")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.topologies import (
+from hcasim.catalog.testbed import (
     BackToBack,
     Dragonfly,
     Explicit,
