@@ -71,7 +71,7 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
         name = str(Path(name).expanduser())
     file = Path(os.path.normpath((beside or Path.cwd()) / name))
     if not leads_to(file):
-        raise CatalogError([no_such_file(file)])
+        raise no_such_file(file)
     return file
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -80,19 +80,20 @@ def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Paramet
     return [one.at(path) for one, (outer, found, path) in parted if found and not outer]
 
 
+@dataclass
 class ModelFile:
     """A file of a kind and class while it is read, over what it is based on, if anything."""
 
-    def __init__(
-        self, kind: str, model: type[Description], file: Path, base: Loaded | None
-    ) -> None:
-        self.kind = kind
-        self.model = model
-        self.file = file
-        self.where = display(file)
-        self.base = base
-        self.parameters: dict[str, Parameter[Value]] = {}
-        self.fits: dict[str, Fit] = {}
+    kind: str
+    model: type[Description]
+    file: Path
+    base: Loaded | None
+    parameters: dict[str, Parameter[Value]] = field(default_factory=dict)
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        return display(self.file)
 
     def read(self) -> Loaded:
         """Return what it describes; CatalogError has every fault of the file."""
@@ -196,7 +197,8 @@ class ModelFile:
         try:
             file = find_file(raw, key.refers, self.file.parent)
         except CatalogError as error:
-            return Wrong(f"{self.at(path)}: {error.faults[0]}")
+            fault = error.faults[0]
+            return Wrong(fault.at(f"{self.at(path)}: {fault.place}"))
         return str(file) if is_path(raw) else raw
 
     def leaf(self, key: Leaf, raw: Any, path: _Path) -> Value | Wrong:
@@ -246,7 +248,8 @@ class ModelFile:
             try:
                 file = find_file(name, "calibrations", self.file.parent)
             except CatalogError as error:
-                raise CatalogError([f"{where}.fit: {error.faults[0]}"]) from None
+                fault = error.faults[0]
+                raise CatalogError([fault.at(f"{where}.fit: {fault.place}")]) from None
             self.fits[name] = load_fit(str(file))
         return self.fits[name]
 

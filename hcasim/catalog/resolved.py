@@ -87,17 +87,14 @@ class Machine(Section):
 
     @property
     def hca(self) -> Adapter:
-        """The RDMA adapter of the first group; ValueError if it has another device."""
         return self.groups[0].hca
 
     @property
     def host(self) -> Host:
-        """The host of the first group."""
         return self.groups[0].host
 
     @property
     def stack(self) -> Stack:
-        """The software of the first group."""
         return self.groups[0].stack
 
     @property
@@ -107,7 +104,6 @@ class Machine(Section):
 
     @property
     def link(self) -> Link:
-        """The links of the first group."""
         return self.groups[0].link
 
     @property

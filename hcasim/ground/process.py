@@ -63,11 +63,6 @@ def file_read(event: str, given: tuple[Any, ...]) -> str:
     return name
 
 
-def is_written(event: str, given: tuple[Any, ...]) -> bool:
-    """Whether an event opens a file to write to it."""
-    return event == "open" and bool(given[2] & (os.O_ACCMODE | os.O_CREAT | os.O_TRUNC))
-
-
 def _tell(event: str, given: tuple[Any, ...]) -> None:
     for one in _watchers:
         one(event, given)
