@@ -78,9 +78,7 @@ class Cache(Section):
     ways: Count = key("associativity, in lines; divides the number of lines")
     policy: Policy = key("which line of a set is replaced")
     outstanding: int = key("fetches of this cache that may be in flight at once", 1, 1024)
-    location: Literal["mode", "adapter", "host"] = key(
-        "memory with the table; mode: by firmware_mode"
-    )
+    location: Literal["mode", "adapter", "host"] = key("of the table; mode: by firmware_mode")
 
     @property
     def lines(self) -> int:
@@ -106,7 +104,7 @@ class TranslationCache(Cache):
     """The cache of translations."""
 
     reach: Bytes | None = optional(
-        "longest region with one table; a longer one has a table of tables, too", 4096, 2**50
+        "longest region of one look-up; in a longer one each translation takes two", 4096, 2**50
     )
 
 
@@ -128,7 +126,7 @@ class WqeCache(Section):
 
     entries: Count = key("entries of all queue pairs together")
     policy: Policy = key("which entry is replaced")
-    service: Latency = key("of a receiving unit by a response that had to wait for it", default=0)
+    service: Latency = key("of a receiving unit by a response that waited for it", default=0)
 
 
 class Wqe(Section):
@@ -144,8 +142,8 @@ class Wqe(Section):
     atomic: _Segment | None = optional("segment of the operands")
     inline_header: _Segment | None = optional("header of inline data")
     datagram: _Segment | None = optional("address vector of a datagram")
-    fetch: int = key("entries of a send queue that one read brings at most", 1, 256, default=1)
-    ahead: int = key("send queue entries on the chip before their turn", 0, 256, default=0)
+    fetch: int = key("most send queue entries that one read fetches", 1, 256, default=1)
+    ahead: int = key("send queue entries fetched before their turn", 0, 256, default=0)
     cache: WqeCache | None = optional("of entries in flight, if it is known")
 
 
@@ -161,9 +159,7 @@ class Cqe(Section):
     """Completion queue entries."""
 
     size: Annotated[Literal[16, 32, 64, 128], SIZE] = key("size of one entry")
-    inline: Bytes | None = optional(
-        "longest message of a connection that comes in the entry itself", 0, 64
-    )
+    inline: Bytes | None = optional("longest received data that the entry itself holds", 0, 64)
 
     @model_validator(mode="after")
     def _has_room(self) -> Cqe:
@@ -177,9 +173,7 @@ class BlueFlame(Section):
     """Registers that take a work request that is posted alone (rdma-core, mlx4/qp.c, mlx5/qp.c)."""
 
     buffer: Bytes = key("longest work request that it takes", 64, 4096, multiple_of=64)
-    takes: Literal["inline", "any"] = key(
-        "inline: only requests with their data; any: all that fit"
-    )
+    takes: Literal["inline", "any"] = key("requests with their data inline, or any that fit")
 
 
 class Doorbell(Section):
@@ -220,12 +214,8 @@ class Send(Section):
     read_interval: Latency = key("between two read requests for the data of one packet", default=0)
     rest: Latency = key("end of a message to the next of its queue pair", default=0)
     gap: Latency = key("time that a port rests between two packets", default=0)
-    prefetch: int = key(
-        "packets translated ahead while others wait to be read, if ports keep the order", 0, 4096
-    )
-    port_buffer: Size = key(
-        "data staged for each port; slots of a full packet if ports keep the order"
-    )
+    prefetch: int = key("packets that a port translates before earlier ones are read", 0, 4096)
+    port_buffer: Size = key("data staged for each port, in slots of a packet if order is port")
 
 
 class Receive(Section):
@@ -248,9 +238,7 @@ class ReceiveQueue(Section):
     """The consumer of receive work requests."""
 
     latency: Latency = key("time to consume a receive work request, beyond fetching it")
-    ahead: int = key(
-        "receive queue entries on the chip before messages take them", 0, 256, default=0
-    )
+    ahead: int = key("receive queue entries fetched before they are used", 0, 256, default=0)
 
 
 class Atomics(Section):
@@ -298,9 +286,7 @@ class Adapter(Device):
     """An RDMA adapter."""
 
     port: Port | None = optional("the links that each port takes")
-    firmware_mode: FirmwareMode | None = optional(
-        "tavor, mem: tables in its own memory; memfree: in the host's"
-    )
+    firmware_mode: FirmwareMode | None = optional("tables in host memory (memfree) or its own")
     protocol: Protocol = key("what it speaks over its links")
     order: Literal["port", "queue_pair"] = key(
         "packets that wait behind one that waits: all of its port, or of its queue pair",

@@ -68,13 +68,6 @@ def test_a_tie_is_written_as_a_tie_and_has_what_its_leader_says() -> None:
     assert parse_fit("f", FILE, tomllib.loads(text)) == one
 
 
-def test_a_header_is_a_comment() -> None:
-    one = fit({"adapters.a.b": FittedValue(value=1)})
-    text = render_fit(one, ["first", "", "last"])
-    assert text.startswith('# first\n#\n# last\n\nid = "f"\n')
-    assert parse_fit("f", FILE, tomllib.loads(text)) == one
-
-
 def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
     tied = {"tied_to": "adapters.a", "bounds": ["0 ns", "1 ns"], "claims": []}
     (fault,) = faults({"adapters.a": {"value": 1}, "adapters.b": tied})

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.catalog import CatalogError, list_ids, load, load_fit, read_toml
+from hcasim.catalog import CatalogError, list_ids, load, load_fit, loader, read_toml, resolve
+from hcasim.catalog.loader import each_file_once
 from tests.unit.catalog.conftest import Edit, FaultsOf
 
 PCIE = "models/adapters/mt25208.toml"
@@ -180,3 +181,16 @@ def test_three_buses_and_the_bridges_between_them_are_enough(
     allowed = "allowed: three buses and the bridges between them"
     found = faults_of("deep", "adapters")
     assert f"{place}: found too many sections in each other; {allowed}" in found
+
+
+def test_a_file_is_read_once_in_a_block_and_again_in_the_next(
+    data: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(loader, "read_toml", lambda file: read.append(file) or read_toml(file))
+    with each_file_once():
+        before = resolve("liu2004").mtu
+        edit(BED, f'mtu = {{ value = "{before} B"', 'mtu = { value = "512 B"')
+        assert resolve("liu2004", overrides={"adapter.bus": "mt23108"}).mtu == before
+        assert len(read) == len(set(read))
+    assert resolve("liu2004").mtu == 512

@@ -6,16 +6,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import (
-    Adapter,
-    EthernetLink,
-    InfinibandLink,
-    Machine,
-    PcieDevice,
-    list_ids,
-    load,
-    resolve,
-)
+from hcasim.catalog import Adapter, EthernetLink, InfinibandLink, Machine, list_ids, load, resolve
 from hcasim.catalog.link import NO_CODE, USUAL_CODES, Rocev2Protocol
 from hcasim.runs.benchmark import bench
 from tests.unit.catalog.conftest import refused
@@ -24,7 +15,7 @@ ADAPTERS, HOSTS = list_ids("adapters"), list_ids("hosts")
 CARD = """id = "card"
 title = "A card with ports of both kinds and a wide slot"
 based_on = "mt25218-ddr"
-port = { speed = { value = "SPEED", GUESS }, gigabits = { value = GIGABITS, GUESS } }
+port = { speed = { value = "HDR", GUESS }, gigabits = { value = 200, GUESS } }
 limits = { max_mtu = { value = "4096 B", GUESS } }
 [bus]
 generation = { value = 4, GUESS }
@@ -48,12 +39,7 @@ def written(file: Path, text: str) -> str:
 
 @pytest.fixture
 def card(tmp_path: Path) -> str:
-    return _card(tmp_path)
-
-
-def _card(folder: Path, speed: str = "HDR", gigabits: int = 200) -> str:
-    text = CARD.replace("SPEED", speed).replace("GIGABITS", str(gigabits))
-    return written(folder / "card.toml", text)
+    return written(tmp_path / "card.toml", CARD)
 
 
 @pytest.fixture
@@ -94,10 +80,7 @@ def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
         ("quantum-2", ("NDR", 4)),
         ("quantum", ("HDR", 4)),
         ("switch-ib", ("EDR", 4)),
-        ("sx6036", ("FDR", 4)),
         ("infiniscale-iii-ddr", ("DDR", 4)),
-        ("infiniscale-iii", ("SDR", 4)),
-        ("infiniscale", ("SDR", 4)),
         ("spectrum", (100,)),
         ("xg700", (10,)),
     ],
@@ -176,20 +159,6 @@ def test_links_are_the_fastest_of_the_ports(card: str, tmp_path: Path) -> None:
     assert resolve("pair", adapter=card, overrides={"link.speed": "QDR"}).link.speed == "QDR"
 
 
-@pytest.mark.parametrize(
-    ("speed", "gigabits"), [("EDR", 25), ("FDR", 40), ("HDR", 100), ("NDR", 400)]
-)
-def test_error_correction_is_that_of_the_rate(tmp_path: Path, speed: str, gigabits: int) -> None:
-    adapter = _card(tmp_path, speed, gigabits)
-    for rate, settings in ((speed, {}), (gigabits, {"adapter.protocol.kind": "rocev2"})):
-        machine = resolve("pair", adapter=adapter, overrides=settings)
-        fec = machine.link.fec
-        assert fec is not None
-        assert fec.code == USUAL_CODES.get(rate, NO_CODE)[0]
-        (code,) = (one for one in machine.parameters if one.path == "link.fec.code")
-        assert code.value == fec.code
-
-
 def test_the_mtu_is_the_largest_that_the_adapter_takes() -> None:
     machine = resolve("pair", adapter="mt25208")
     assert machine.mtu == 2048
@@ -201,8 +170,7 @@ def test_the_mtu_is_the_largest_that_the_adapter_takes() -> None:
 
 def test_a_slot_trains_to_what_both_ends_can(card: str, box: str) -> None:
     def bus(machine: Machine) -> tuple[int, int, int]:
-        device = machine.adapter.bus
-        assert isinstance(device, PcieDevice)
+        device: Any = machine.adapter.bus
         return device.generation, device.lanes, device.max_payload
 
     assert bus(resolve("pair", adapter=card)) == (4, 16, 512)
@@ -248,9 +216,7 @@ def test_a_larger_mtu_slows_no_message_and_changes_no_short_one(kind: str) -> No
     assert all(later >= earlier for earlier, later in pairwise(long))
 
 
-@pytest.mark.parametrize(
-    "adapter", ["connectx4", "connectx4-x8", "connectx5", "connectx6", "connectx7"]
-)
+@pytest.mark.parametrize("adapter", ["connectx4", "connectx5", "connectx6", "connectx7"])
 def test_links_of_the_other_pair_are_ethernet(adapter: str) -> None:
     machine = resolve("pair-roce", adapter=adapter)
     assert isinstance(machine.link, EthernetLink)

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from hcasim.catalog import (
-    Machine,
-    Parameter,
-    PcieDevice,
-    PcixDevice,
-    resolve,
-)
+from hcasim.catalog import Machine, Parameter, PcieDevice, PcixDevice, resolve
 from hcasim.catalog.section import CHOSEN
 from tests.unit.catalog.conftest import Edit, refused
 
@@ -29,17 +23,13 @@ def parameter(machine: Machine, path: str) -> Parameter:
     return next(p for p in machine.parameters if p.path == path)
 
 
-def test_a_testbed_has_a_default_adapter() -> None:
+def test_a_testbed_has_a_default_adapter_and_another_may_be_chosen() -> None:
     machine = resolve("liu2004")
     assert machine.adapter.id == "mt25208"
     assert isinstance(machine.adapter.bus, PcieDevice)
     assert (machine.adapter.bus.lanes, machine.mtu, machine.nodes) == (8, 1024, 4)
-
-
-def test_another_adapter_may_be_chosen() -> None:
     bus = resolve("liu2004", adapter="mt23108").adapter.bus
     assert isinstance(bus, PcixDevice)
-    assert (bus.clock, bus.mmrbc) == (133_333_333, 512)
 
 
 def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None:
@@ -52,11 +42,9 @@ def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None
     [
         ("adapter.bus.lanes", "4", 4, "4"),
         ("adapter.bus.max_read_request", "4K", 4096, "4096 B"),
-        ("adapter.sqpc.policy", "random", "random", "random"),
         ("adapter.send.latency", "0.5us", 500_000, "500 ns"),
         ("host.memory.bandwidth", "5.3 GB/s", 5_300_000_000, "5.3 GB/s"),
         ("link.speed", "DDR", "DDR", "DDR"),
-        ("link.cable_length", "10 m", 10_000, "10 m"),
         ("stack.cq_doorbell", "false", False, "false"),
     ],
 )
@@ -77,20 +65,16 @@ def test_a_setting_changes_one_value_and_its_evidence(
     ("path", "text", "fault"),
     [
         ("adapter.bus.lanes", "3", "found 3; allowed: 1, 2, 4, 8, 12 or 16"),
-        ("adapter.bus.lanes", "", "found ''; allowed: 1, 2"),
         ("adapter.bus.lanes", "9" * 5000, "found '999"),
-        ("adapter.bus.max_payload", "128 ns", "found '128 ns' with the unit 'ns'; a size"),
         ("adapter.send.latency", "600", "found '600' with no unit; a time is allowed"),
         ("adapter.send.latency", "-1 ns", "found '-1 ns'; allowed: values from 0 ns to 1 s"),
         ("adapter.sqpc.policy", "LRU", "found 'LRU'; allowed: lru, .* did you mean 'lru'?"),
-        ("adapter.firmware_mode", " ", "found ' '; allowed: tavor, mem or memfree"),
         ("adapter.sqpc.entries", "0", "found 0; allowed: whole numbers from 1 to"),
         ("stack.cq_doorbell", "yes", "found 'yes'; allowed: true or false"),
         ("adapter.sqpc.ways", "3", "adapter.sqpc: found 3 ways, which do not divide 64 entries"),
         ("adapter.bus.lane", "4", "unknown parameter; .* did you mean 'adapter.bus.lanes'?"),
         ("adapter.bus", "agp", "found 'agp'; allowed: pcie, pcix, mt23108 or mt25208"),
         ("adapter.bus.mmrbc", "512", "there is no adapter.bus.mmrbc here; allowed: "),
-        ("bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
     ],
@@ -108,12 +92,12 @@ def test_all_faults_of_a_request_come_at_once(data: Path) -> None:
         mtu=1500,
         overrides={"host.cpu": "4", "link.speed": "XDR", "adapter.bus.lanes": "3"},
     )
-    assert [line.split(": ")[0] for line in lines] == [
-        "models/adapters",
-        "--set host.cpu",
-        "--set link.speed",
-        "mtu",
-    ]
+    places = [line.split(": ")[0] for line in lines]
+    assert places == ["models/adapters", "--set host.cpu", "--set link.speed", "mtu"]
+    first, *others = faults(firmware_mode="memfre", mtu=1500, overrides={"host.cpu": "4"})
+    allowed = "tavor, mem or memfree; did you mean 'memfree'?"
+    assert first == f"firmware_mode: found 'memfre'; allowed: {allowed}"
+    assert [line.split(": ")[0] for line in others] == ["--set host.cpu", "mtu"]
 
 
 def test_faults_of_all_files_come_at_once_and_each_once(data: Path, edit: Edit) -> None:
@@ -166,14 +150,6 @@ def test_the_firmware_mode_may_be_chosen(mode: str) -> None:
     assert chosen.source == "chosen for this run"
     plain = [p for p in resolve("liu2004").parameters if p.path != chosen.path]
     assert [p for p in machine.parameters if p.path != chosen.path] == plain
-
-
-def test_an_unknown_firmware_mode_lists_the_known_ones_beside_the_other_faults() -> None:
-    lines = faults(firmware_mode="memfre", mtu=1500, overrides={"host.cpu": "4"})
-    assert lines[0] == (
-        "firmware_mode: found 'memfre'; allowed: tavor, mem or memfree; did you mean 'memfree'?"
-    )
-    assert [line.split(": ")[0] for line in lines] == ["firmware_mode", "--set host.cpu", "mtu"]
 
 
 @pytest.mark.parametrize(
