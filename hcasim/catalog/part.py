@@ -184,11 +184,9 @@ PREFIXES = ("adapter", "host", "switch", "link", "stack")
 def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
     """Return what-if settings as text; values may be 4, 4.0, numpy.int64(4), True or "4"."""
     refuse(settings_fault(overrides))
+    words = {True: "true", False: "false"}
     given = {path: plain(value) for path, value in (overrides or {}).items()}
-    return {
-        path: str(value).lower() if isinstance(value, bool) else str(value)
-        for path, value in given.items()
-    }
+    return {p: words[v] if isinstance(v, bool) else str(v) for p, v in given.items()}
 
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str:

@@ -174,19 +174,14 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
 
-AdapterName = Annotated[str, Refers("adapters")]
-HostName = Annotated[str, Refers("hosts")]
-StackName = Annotated[str, Refers("stacks")]
-
-
 class Nodes(Section):
     """A group of nodes that are alike."""
 
     count: int = key("hosts with an adapter", 1, 65536)
-    host: HostName
-    stack: StackName
+    host: Annotated[str, Refers("hosts")]
+    stack: Annotated[str, Refers("stacks")]
     adapters: Annotated[tuple[str, ...], Refers("adapters")] = key("measured there", min_length=1)
-    default_adapter: AdapterName = key("of them, if not the first", default="")
+    default_adapter: Annotated[str, Refers("adapters")] = key("if not the first", default="")
     mpi_stack: Annotated[str, Refers("stacks")] = key(
         "the stack of MPI programs, if another", default=""
     )

@@ -89,13 +89,11 @@ class CatalogError(Exception):
 
 
 def words_of(error: BaseException) -> str:
-    """Return the kind of an exception and what it says; a class of others may hide its name."""
-    name = str(type.__getattribute__(type(error), "__name__"))
+    """Return the kind of an exception and what it says, if that can be found out."""
+    name = type(error).__name__
     try:
         return f"{name}: {error}".removesuffix(": ")
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001
+    except Exception:  # noqa: BLE001
         return name
 
 
