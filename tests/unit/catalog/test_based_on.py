@@ -62,13 +62,8 @@ def test_a_fitted_value_is_inherited_with_its_fit_claims_and_interval(write: Wri
 
 
 def test_a_section_of_another_kind_replaces_the_whole_section(write: Write) -> None:
-    given = {
-        "width_bits": 64,
-        "clock": '"133 MHz"',
-        "mmrbc": '"512 B"',
-        "outstanding_splits": 2,
-        "write_burst": '"512 B"',
-    }
+    given = {"width_bits": 64, "clock": '"133 MHz"', "mmrbc": '"512 B"', "outstanding_splits": 2}
+    given["write_burst"] = '"512 B"'
     bus = "\n".join(f"{key} = {{ value = {value}, {GUESS} }}" for key, value in given.items())
     write("mine", f'based_on = "mt25208"\n[bus]\nkind = "pcix"\n{bus}\n')
     found = {path for path in values("mine.toml") if path.startswith("bus.")}

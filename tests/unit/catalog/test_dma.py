@@ -19,11 +19,8 @@ def faults(folder: Path, base: str, text: str) -> list[str]:
 
 
 def test_a_device_has_no_more_than_its_bus_and_its_engine() -> None:
-    model = load("nfp-6000").model
-    assert isinstance(model, DmaDevice)
-    assert not isinstance(model, Adapter)
-    assert not hasattr(model, "send")
-    assert not hasattr(load("mt25208").model, "dma")
+    assert type(load("nfp-6000").model) is DmaDevice
+    assert type(load("mt25208").model) is Adapter
 
 
 @pytest.mark.parametrize(

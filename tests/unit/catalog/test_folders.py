@@ -133,13 +133,7 @@ def test_a_path_inside_a_file_starts_from_that_file(put: Put) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "identifier"),
-    [
-        ("adapters", "ne010e"),
-        ("hosts", "powermac-g5"),
-        ("switches", "xg700"),
-        ("stacks", "thca"),
-        ("testbeds", "sur2005"),
-    ],
+    [("adapters", "ne010e"), ("hosts", "powermac-g5"), ("switches", "xg700"), ("stacks", "thca")],
 )
 def test_the_kind_of_a_file_follows_from_its_keys(put: Put, kind: str, identifier: str) -> None:
     put(kind, identifier, "some.toml")
