@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -148,17 +149,14 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
     if slot is None or bus["kind"] != "pcie":
         return
 
-    def lower(part: Part, path: str, value: Value, why: str) -> None:
-        if settings.keys().isdisjoint((f"{part.name}.{path}", f"{part.kind}.{path}")):
-            part.lower(path, value, f"{why} allows no more")
-
     for key in ("generation", "lanes", "max_payload"):
-        if bus[key] > slot[key]:
-            lower(adapter, f"{path}.{key}", slot[key], f"the slot of {host.values['id']}")
-    port, payload = host.values.get("root_port"), bus["max_payload"]
-    if port is not None and port["completion"] > payload:
-        why = f"the payload of {adapter.values['id']} there"
-        lower(host, "root_port.completion", payload, why)
+        if bus[key] > slot[key] and not adapter.asked(settings, f"{path}.{key}"):
+            why = f"the slot of {host.values['id']} allows no more"
+            adapter.lower(f"{path}.{key}", slot[key], why)
+    port, completion = host.values.get("root_port"), "root_port.completion"
+    if port and port["completion"] > bus["max_payload"] and not host.asked(settings, completion):
+        why = f"the payload of {adapter.values['id']} there allows no more"
+        host.lower(completion, bus["max_payload"], why)
 
 
 def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -199,32 +197,31 @@ def _fault(path: str, found: object, allowed: str) -> Fault:
 
 def _overtaxed(machine: Machine) -> Iterator[Fault]:
     """Say which links no port of a switch at their ends can be, but for rates that are set."""
-    wiring, first = machine.wiring, 0
-    ends: dict[str, tuple[Link, list[Switch]]] = {}
-    for group in machine.groups if machine.switches else ():
-        places = wiring.places[first : first + group.count * group.adapter.ports]
-        first += len(places)
+    wiring, places = machine.wiring, iter(machine.wiring.places)
+    ends: dict[tuple[str, str], tuple[Link, Switch]] = {}
+    for group in machine.groups:
         name = "link" if group.name == "nodes" else f"{group.name}.link"
-        ends[name] = group.link, [wiring.models[one] for one in {switch for switch, _ in places}]
-    for here, ways in zip(wiring.models, wiring.ways, strict=True):
+        for number, _ in islice(places, group.count * group.adapter.ports):
+            switch = wiring.models[number]
+            ends[name, switch.id] = group.link, switch
+    for switch, ways in zip(wiring.models, wiring.ways, strict=True):
         for way in ways:
             name = f"network.trunks.{way.trunk}" if way.trunk else "trunk"
-            ends.setdefault(name, (way.link, []))[1].append(here)
-    for name, (link, models) in ends.items():
+            ends[name, switch.id] = way.link, switch
+    for (name, _), (link, switch) in ends.items():
+        if switch.port is None:
+            continue
+        port = switch.port.model_dump(exclude_none=True)
+        if link.kind not in _kinds(port):
+            yield _other_kind(name, link.kind, switch.id, port)
+            continue
         whose = (name, name.rpartition(".")[2], "link", "trunk")
-        for switch in {one.id: one for one in models}.values():
-            if switch.port is None:
-                continue
-            port = switch.port.model_dump(exclude_none=True)
-            if link.kind not in _kinds(port):
-                yield _other_kind(name, link.kind, switch.id, port)
-                continue
-            for key in RATES[link.kind]:
-                rate, most = getattr(link, key), port[key]
-                free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
-                if rate_order(rate) > rate_order(most) and not free:
-                    allowed = f"up to {most}, as the ports of {switch.id} take"
-                    yield _fault(f"{name}.{key}", rate, allowed)
+        for key in RATES[link.kind]:
+            rate, most = getattr(link, key), port[key]
+            free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
+            if rate_order(rate) > rate_order(most) and not free:
+                allowed = f"up to {most}, as the ports of {switch.id} take"
+                yield _fault(f"{name}.{key}", rate, allowed)
 
 
 def _too_small(path: str, size: int, mtu: int, links: list[Link]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.fields import Leaf, leaf_paths
-from hcasim.catalog.link import LINK_OF, spoken
+from hcasim.catalog.link import LINK_OF, Port, spoken
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.model_file import Loaded, inside
 from hcasim.catalog.section import SET, UNSAID, Parameter, Value
@@ -128,6 +128,44 @@ class Part:
             path = f"{name}.{one.path}"
             self.parameters[path] = replace(one, path=path, source=f"{words}: {one.source}")
 
+    def replace_bus(self, path: str, text: str, adapters: Iterable[str]) -> str:
+        """Give it the bus of another, or the first with a kind of bus; return any fault."""
+        others = {name: load(name, "adapters") for name in adapters}
+        by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
+        other = others.get(by_kind.get(text, text))
+        if other is None:
+            allowed = [*by_kind, *others]
+            return Fault(f"--set {path}", text, one_of(allowed), nearest(text, allowed))
+        self.take_section("bus", other, f"the bus of {other.model.id}")
+        self.set_paths.append(f"{self.name}.bus")
+        return ""
+
+    def choose_protocol(self, settings: Mapping[str, str], link: str) -> str:
+        """Let an adapter speak the protocol of its link or of settings, or say why it cannot."""
+        usual = self.protocol
+        asked = self.asked(settings, "protocol.kind")
+        if usual is None:
+            said = f"{self.values['id']} is no RDMA adapter"
+            return Fault(f"--set {asked[0]}", settings[asked[0]], "", said=said) if asked else ""
+        allowed = spoken(usual, self.values.get("port", {}))
+        chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
+        for path in asked:
+            chosen = settings[path]
+            if chosen not in allowed:
+                return Fault(f"--set {path}", chosen, one_of(allowed), nearest(chosen, allowed))
+        if chosen != usual:
+            self.values["protocol"] = {"kind": chosen}
+        return ""
+
+    def take_ports(self, settings: Mapping[str, str]) -> None:
+        """Let settings change the ports of an adapter or a switch before links are made of them.
+
+        What is wrong with one is said when all settings are applied.
+        """
+        for path in self.asked(settings, *(f"port.{name}" for name in leaf_paths(Port))):
+            with suppress(UnitError):
+                self.assign(self.inner(path), settings[path], path)
+
     def build(self) -> BaseModel:
         """Return what it describes; ValidationError if there is no such thing."""
         if self.loaded is not None and self.values == self.loaded.values:
@@ -216,48 +254,6 @@ def _starts(part: Part) -> Iterable[str]:
     """What may begin the paths of a part: its name, its kind, and "link" between switches, too."""
     more = ("link",) if part.name == "trunk" else ()
     return dict.fromkeys((part.name, part.kind, *more))
-
-
-def replace_bus(part: Part, path: str, text: str, adapters: Iterable[str]) -> str:
-    """Give an adapter the bus of another, or the first with a kind of bus; return any fault."""
-    others = {name: load(name, "adapters") for name in adapters}
-    by_kind = {other.values["bus"]["kind"]: name for name, other in reversed(others.items())}
-    other = others.get(by_kind.get(text, text))
-    if other is None:
-        allowed = [*by_kind, *others]
-        return Fault(f"--set {path}", text, one_of(allowed), nearest(text, allowed))
-    part.take_section("bus", other, f"the bus of {other.model.id}")
-    part.set_paths.append(f"{part.name}.bus")
-    return ""
-
-
-def choose_protocol(part: Part, settings: Mapping[str, str], link: str) -> str:
-    """Let an adapter of several protocols speak that of its link or settings, or say why not."""
-    usual = part.protocol
-    asked = part.asked(settings, "protocol.kind")
-    if usual is None:
-        said = f"{part.values['id']} is no RDMA adapter"
-        return Fault(f"--set {asked[0]}", settings[asked[0]], "", said=said) if asked else ""
-    allowed = spoken(usual, part.values.get("port", {}))
-    chosen = next((kind for kind in allowed if LINK_OF[kind] == link), usual)
-    for path in asked:
-        chosen = settings[path]
-        if chosen not in allowed:
-            return Fault(f"--set {path}", chosen, one_of(allowed), nearest(chosen, allowed))
-    if chosen != usual:
-        part.values["protocol"] = {"kind": chosen}
-    return ""
-
-
-def take_ports(part: Part, settings: Mapping[str, str]) -> None:
-    """Let settings change the ports of an adapter or a switch before links are made of them.
-
-    What is wrong with one is said when all settings are applied.
-    """
-    for start in dict.fromkeys((part.kind, part.name)):
-        for path in [path for path in settings if path.startswith(f"{start}.port.")]:
-            with suppress(UnitError):
-                part.assign(path.removeprefix(f"{start}."), settings[path], path)
 
 
 def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:

@@ -17,16 +17,7 @@ from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
-from hcasim.catalog.part import (
-    PREFIXES,
-    Part,
-    as_texts,
-    choose_protocol,
-    kind_of,
-    override,
-    replace_bus,
-    take_ports,
-)
+from hcasim.catalog.part import PREFIXES, Part, as_texts, kind_of, override
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.section import CHOSEN, Parameter, Value
 from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
@@ -224,7 +215,7 @@ class _Assembly:
             for path in buses:
                 measured = [one for each in self.groups.values() for one in each.adapters]
                 known = dict.fromkeys((*measured, *list_ids("adapters")))
-                self._note(replace_bus(card, path, self.settings[path], known))
+                self._note(card.replace_bus(path, self.settings[path], known))
             if (box := self.parts.get(f"{start}host")) is not None:
                 together = cards[name] in group.adapters and host is None and not buses
                 names = (group.host, cards[name]) if together else None
@@ -306,9 +297,9 @@ class _Assembly:
         self.parts[name] = part
         if kind == "adapter":
             carried = carried_kind(self.testbed.link, self.of("switch"))
-            self._note(choose_protocol(part, self.settings, carried))
+            self._note(part.choose_protocol(self.settings, carried))
         if kind in ("adapter", "switch"):
-            take_ports(part, self.settings)
+            part.take_ports(self.settings)
 
     def _link(self, name: str, place: str, start: str) -> None:
         """Make a link as all are but for what is at ``place``, at the ports of an adapter."""
