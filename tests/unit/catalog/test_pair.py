@@ -1,4 +1,4 @@
-"""The testbeds pair and pair-roce: any adapter in any host, its fastest links, and its slot."""
+"""Any adapter in any host, with its fastest links (pair, pair-roce), in a slot that fits."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -291,3 +291,45 @@ def test_settings_and_choices_change_the_links() -> None:
     machine = resolve("pair-roce", switch="spectrum", **chosen)
     assert (machine.link.gigabits, machine.mtu, machine.host.id) == (100, 4096, "epyc-genoa")
     assert resolve("pair-roce", adapter="ne010e").hca.protocol.kind == "iwarp"
+
+
+PCI_X_ONLY = "benjegerdes2004"
+
+
+@pytest.mark.parametrize(
+    "what_if", [{"overrides": {"adapter.bus": "mt25208"}}, {"adapter": "mt25218"}]
+)
+def test_a_root_port_stands_in_for_one_that_a_host_lacks(what_if: dict[str, object]) -> None:
+    machine = resolve(PCI_X_ONLY, **what_if)
+    assert machine.host.root_port == resolve("liu2004").host.root_port.model_copy(
+        update={"short_read": 0}
+    )
+    for one in machine.parameters:
+        if one.path.startswith("host.root_port."):
+            assert one.source.startswith("no root_port in this host; that of generic: ")
+    assert machine.host.id == "dell-2650"
+
+
+def test_a_root_port_that_stands_in_can_be_set_and_one_that_is_not_there_cannot() -> None:
+    settings = {"adapter.bus": "mt25208", "host.root_port.short_read": "256"}
+    assert resolve(PCI_X_ONLY, overrides=settings).host.root_port.short_read == 256
+    del settings["adapter.bus"]
+    (fault,) = refused(PCI_X_ONLY, overrides=settings)
+    assert "there is no host.root_port here; allowed: " in fault
+
+
+@pytest.mark.parametrize(
+    ("section", "adapter"), [("root_port", "mt25208"), ("pcix_bridge", "mt23108")]
+)
+def test_a_testbed_whose_host_lacks_the_slot_of_its_adapter_is_faulty(
+    data: Path, section: str, adapter: str
+) -> None:
+    host = data / "models/hosts/xeon-e7520.toml"
+    before, table, rest = host.read_text().partition(f"[{section}]")
+    assert table
+    host.write_text(before + rest.partition("\n\n")[2])
+    (fault,) = refused("liu2004", adapter=adapter)
+    assert fault == (
+        f"host: found xeon-e7520, which has no {section}, and the bus of {adapter} needs one; "
+        f"allowed: a host with a table [{section}]"
+    )

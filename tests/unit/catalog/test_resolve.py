@@ -231,11 +231,3 @@ def test_a_machine_is_frozen_and_equal_ones_are_equal_also_when_pickled() -> Non
     assert copy == machine == resolve("liu2004")
     assert (copy.digest, hash(copy)) == (digest, hash(machine))
     assert len({machine, resolve("liu2004"), resolve("liu2004", mtu=2048)}) == 2
-
-
-def test_an_unknown_testbed_and_adapter_are_both_reported(data: Path) -> None:
-    (data / "mine.toml").write_text("")
-    testbed, adapter = refused("liu2040", adapter="mt2520")
-    assert testbed.startswith("models/testbeds: found no testbed 'liu2040'; allowed: liu2004; did")
-    assert adapter.startswith("models/adapters: found no adapter 'mt2520'; allowed: mt23108 or ")
-    assert refused("liu2040", adapter="./mine.toml") == [testbed]
