@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_pa
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.section import UNSAID, Description, Name, Parameter, Value
-from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.reading import read_toml
 from hcasim.ground.units import UnitError
@@ -108,12 +108,11 @@ class ModelFile:
         values = self.section(self.model, table, inherited, ())
         if values.get("id", self.file.stem) != self.file.stem:
             values["id"] = self.wrong(("id",), values["id"], repr(self.file.stem))
-        faults = [fault for fit in self.fits.values() for fault in self.foreign(fit)]
         try:
             model = self.model.model_validate(values)
         except ValidationError as error:
-            faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
-        refuse(*faults)
+            faults = told(error, [self.model], values, f"{self.where}: ", _wanted)
+            raise CatalogError(faults) from None
         parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
         return Loaded(self.kind, self.file, model, values, parameters)
 
@@ -218,7 +217,7 @@ class ModelFile:
                 fit = self.fit(raw["fit"], where)
             except CatalogError as error:
                 return Wrong(*faults, *error.faults)
-            name = self.in_fit(own)
+            name = f"{self.kind}.{self.file.stem}.{own}"
             entry = f"{display(fit.file)}: entries.{name}"
             if name not in fit.entries:
                 close = nearest(name, fit.entries)
@@ -240,9 +239,6 @@ class ModelFile:
         self.parameters[own] = replace(known, interval=interval, claims=tuple(said.claims))
         return value
 
-    def in_fit(self, path: str) -> str:
-        return f"{self.kind}.{self.file.stem}.{path}"
-
     def fit(self, name: str, where: str) -> Fit:
         if name not in self.fits:
             try:
@@ -252,15 +248,6 @@ class ModelFile:
                 raise CatalogError([fault.at(f"{where}.fit: {fault.place}")]) from None
             self.fits[name] = load_fit(str(file))
         return self.fits[name]
-
-    def foreign(self, fit: Fit) -> Iterator[str]:
-        """A fit's entries for this description must name leaves of it."""
-        known = [self.in_fit(leaf) for leaf in leaf_paths(self.model)]
-        for name in fit.entries:
-            if name.startswith(self.in_fit("")) and name not in known:
-                close = nearest(name, known)
-                place = f"{display(fit.file)}: entries.{name}"
-                yield Fault(place, name, "", close, said="unknown parameter")
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ from hcasim.catalog.section import CHOSEN
 from tests.unit.catalog.conftest import Edit, refused
 
 pytestmark = pytest.mark.usefixtures("data")
+NO_MEMORY = {"adapter.memory.size": "0 B"}
 
 
 def faults(**request: object) -> list[str]:
@@ -153,12 +154,7 @@ def test_the_firmware_mode_may_be_chosen(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "overrides", "held"),
-    [
-        ("memfree", {}, "128 MiB"),
-        ("tavor", {"adapter.memory.size": "0 B"}, "0 B"),
-        ("mem", {"adapter.memory.size": "0 B"}, "0 B"),
-    ],
+    ("mode", "overrides", "held"), [("memfree", {}, "128 MiB"), ("mem", NO_MEMORY, "0 B")]
 )
 def test_no_table_is_in_a_memory_that_is_not_there(
     mode: str, overrides: dict[str, str], held: str
@@ -170,6 +166,10 @@ def test_no_table_is_in_a_memory_that_is_not_there(
         "liu2004: adapter.sqpc.location, adapter.mtt.location: found in the adapter's memory, of "
         f"which firmware mode {mode} can use none (adapter.memory.size is {held}); allowed: 'host'"
     )
+    machine = resolve("liu2004", firmware_mode="memfree", overrides=NO_MEMORY)
+    assert machine.adapter.in_host(machine.adapter.sqpc)
+    (fault,) = faults(firmware_mode="mem", overrides=NO_MEMORY)
+    assert fault.endswith("allowed: 'host', or firmware mode memfree")
 
 
 def test_the_digest_depends_on_values_and_on_nothing_else(edit: Edit) -> None:
@@ -211,14 +211,6 @@ def test_the_mtu_may_be_chosen_as_far_as_the_adapter_takes_it() -> None:
     for mtu in (0, 1000, True):
         allowed = "256 B, 512 B, 1024 B, 2048 B or 4096 B"
         assert faults(mtu=mtu) == [f"mtu: found {mtu!r}; allowed: {allowed}"]
-
-
-def test_an_adapter_without_memory_runs_with_all_tables_in_the_host() -> None:
-    none = {"adapter.memory.size": "0 B"}
-    machine = resolve("liu2004", firmware_mode="memfree", overrides=none)
-    assert machine.adapter.in_host(machine.adapter.sqpc)
-    (fault,) = faults(firmware_mode="mem", overrides=none)
-    assert fault.endswith("allowed: 'host', or firmware mode memfree")
 
 
 def test_a_machine_is_frozen_and_equal_ones_are_equal_also_when_pickled() -> None:
