@@ -157,9 +157,7 @@ def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
 
 
 def leaf_paths(
-    model: type[BaseModel],
-    values: Mapping[str, Any] | None = None,
-    every: bool = False,
+    model: type[BaseModel], values: Mapping[str, Any] | None = None, every: bool = False
 ) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 

@@ -130,10 +130,7 @@ Usual = tuple[str, Evidence, str]
 _PAM4: Usual = ("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
 _CR4: Usual = ("rs528", "spec", "IEEE 802.3 clause 92: 100GBASE-CR4 has RS(528,514)")
 NO_CODE: Usual = ("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
-USUAL_CODES: Mapping[Value, Usual] = {
-    **dict.fromkeys(("HDR", "NDR", 200, 400), _PAM4),
-    100: _CR4,
-}
+USUAL_CODES: Mapping[Value, Usual] = {**dict.fromkeys(("HDR", "NDR", 200, 400), _PAM4), 100: _CR4}
 """By the speed of InfiniBand or the Gbit/s of Ethernet; NO_CODE for others."""
 
 
@@ -181,11 +178,7 @@ Protocol = Annotated[
     InfinibandProtocol | Rocev2Protocol | IwarpProtocol, Field(discriminator="kind")
 ]
 
-LINK_OF: Mapping[str, str] = {
-    "infiniband": "infiniband",
-    "rocev2": "ethernet",
-    "iwarp": "ethernet",
-}
+LINK_OF: Mapping[str, str] = {"infiniband": "infiniband", "rocev2": "ethernet", "iwarp": "ethernet"}
 """The kind of link that each protocol runs on."""
 MTU_OF: Mapping[str, str] = {**LINK_OF, "rocev2": "infiniband"}
 """The kind of MTU that a connection of each protocol has."""

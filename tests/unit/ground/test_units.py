@@ -89,12 +89,7 @@ def test_what_is_written_reads_back_the_same(dimension: str, value: int) -> None
     assert unit.parse_argument(unit.format(value)) == value
 
 
-@given(
-    st.sampled_from(sorted(UNITS)),
-    st.integers(0, 10**9),
-    st.integers(0, 10**6 - 1),
-    st.data(),
-)
+@given(st.sampled_from(sorted(UNITS)), st.integers(0, 10**9), st.integers(0, 10**6 - 1), st.data())
 def test_reading_never_rounds(dimension: str, whole: int, micro: int, data: st.DataObject) -> None:
     unit = UNITS[dimension]
     name, factor = data.draw(st.sampled_from(unit.factors))
