@@ -57,9 +57,8 @@ def test_a_fitted_value_is_inherited_with_its_fit_claims_and_interval(write: Wri
     (base,) = (p for p in load("mt25208").parameters if p.path == "receive_queue.latency")
     (mine,) = (p for p in load("mine.toml").parameters if p.path == "receive_queue.latency")
     assert mine.evidence == "fitted"
-    assert (mine.value, mine.interval, mine.claims, mine.source) == (
-        (base.value, base.interval, base.claims, base.source)
-    )
+    for what in ("value", "interval", "claims", "source"):
+        assert getattr(mine, what) == getattr(base, what)
 
 
 def test_a_section_of_another_kind_replaces_the_whole_section(write: Write) -> None:

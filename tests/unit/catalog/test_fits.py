@@ -74,16 +74,6 @@ def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
     assert fault.startswith("f.toml: entries.adapters.b: found bounds, claims, but a tied entry")
 
 
-@pytest.mark.parametrize("key", ["interval", "bounds"])
-@pytest.mark.parametrize(
-    ("ends", "fault"),
-    [(["1 ns"], "[2]: missing"), (["1 ns"] * 3, "*"), ("1 ns", ": found '1 ns'; allowed: a list")],
-)
-def test_an_interval_and_bounds_have_two_ends(key: str, ends: Any, fault: str) -> None:
-    (found,) = faults({"adapters.a": {"value": 1, key: ends}})
-    assert found.startswith(f"f.toml: entries.adapters.a.{key}{fault.rstrip('*')}")
-
-
 def test_a_tie_must_lead_to_a_value() -> None:
     entries = {"adapters.a": {"tied_to": "adapters.b"}, "adapters.b": {"tied_to": "adapters.a"}}
     assert len(faults(entries)) == 2

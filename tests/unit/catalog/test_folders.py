@@ -118,12 +118,9 @@ def test_a_path_inside_a_file_starts_from_that_file(put: Put) -> None:
     put("testbeds", "liu2004", "lab/beds/wrong.toml", host="../parts/bax.toml")
     with pytest.raises(CatalogError) as caught:
         load("lab/beds/wrong.toml", "testbeds")
-    assert caught.value.faults == [
-        (
-            "lab/beds/wrong.toml: nodes.host: lab/parts/bax.toml: no such file; "
-            "its folder holds box.toml; did you mean 'box.toml'?"
-        )
-    ]
+    said = "no such file; its folder holds box.toml; did you mean 'box.toml'?"
+    place = "lab/beds/wrong.toml: nodes.host: lab/parts/bax.toml"
+    assert caught.value.faults == [f"{place}: {said}"]
 
 
 @pytest.mark.parametrize(

@@ -199,13 +199,8 @@ def test_each_parameter_is_where_its_path_says() -> None:
 
 def test_the_digest_is_the_same_in_another_process() -> None:
     script = "from hcasim.catalog import resolve; print(resolve('liu2004').digest)"
-    output = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).resolve().parents[3],
-    ).stdout
+    root = Path(__file__).resolve().parents[3]
+    output = subprocess.check_output([sys.executable, "-c", script], text=True, cwd=root)
     assert output.strip() == resolve("liu2004").digest
 
 
