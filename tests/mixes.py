@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
-from hcasim.catalog.adapter_tables import IcmCache, WqeCache
+from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.engine import EventLog
 from hcasim.verbs import Completion, WROpcode
 from tests import iwarp

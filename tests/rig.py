@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from hcasim.catalog import Machine, resolve
-from hcasim.catalog.network.topologies import Network
+from hcasim.catalog.testbed import Network
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.verbs import (

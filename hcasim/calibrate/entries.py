@@ -16,10 +16,10 @@ from hcasim.catalog import (
     nearest,
     one_of,
 )
-from hcasim.catalog.assembly import models_of, starts_of
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.folders import is_known, is_path, unknown_id
 from hcasim.catalog.loader import CLASSES
+from hcasim.catalog.resolve import models_of, starts_of
 from hcasim.ground.errors import display
 from hcasim.ground.units import UnitError
 

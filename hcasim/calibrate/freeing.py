@@ -165,7 +165,7 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
             host=machine.host.id,
         )
     except CatalogError as error:
-        return error.faults
+        return [*error.faults]
     return []
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from hcasim.calibrate.observation import Observation, experiment
 from hcasim.catalog import Adapter, Machine, one_of
-from hcasim.catalog.link import MTUS
-from hcasim.catalog.protocol import MTU_OF
+from hcasim.catalog.link import MTU_OF, MTUS
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point as Simulated

@@ -1,55 +1,35 @@
 """The catalogue of hardware and experiments: from ids to frozen, validated descriptions."""
 
-from hcasim.catalog.adapter import Adapter, DmaDevice
-from hcasim.catalog.adapter_tables import Cache
-from hcasim.catalog.buses import PcieDevice, PcixDevice
-from hcasim.catalog.fits import Fit, FittedValue, load_fit, render_fit
-from hcasim.catalog.folders import MODELS, data_path, find_file, list_ids
-from hcasim.catalog.host import Host
-from hcasim.catalog.link import EthernetLink, InfinibandLink, Link
-from hcasim.catalog.loader import find_kind, load
-from hcasim.catalog.network.topologies import Switch
-from hcasim.catalog.network.wiring import Way, Wiring
-from hcasim.catalog.protocol import IwarpProtocol
-from hcasim.catalog.provenance import Parameter, Value
-from hcasim.catalog.resolve import resolve
-from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.catalog.testbed import Testbed
-from hcasim.ground.errors import CatalogError, nearest, one_of
-from hcasim.ground.reading import read_toml
-
-__all__ = [
-    "MODELS",
-    "Adapter",
-    "Cache",
-    "CatalogError",
-    "DmaDevice",
-    "EthernetLink",
-    "Fit",
-    "FittedValue",
-    "Host",
-    "InfinibandLink",
-    "IwarpProtocol",
-    "Link",
-    "Machine",
-    "NodeGroup",
-    "Parameter",
-    "PcieDevice",
-    "PcixDevice",
-    "Switch",
-    "Testbed",
-    "Value",
-    "Way",
-    "Wiring",
-    "data_path",
-    "find_file",
-    "find_kind",
-    "list_ids",
-    "load",
-    "load_fit",
-    "nearest",
-    "one_of",
-    "read_toml",
-    "render_fit",
-    "resolve",
-]
+from hcasim.catalog.adapter import Adapter as Adapter
+from hcasim.catalog.adapter import Cache as Cache
+from hcasim.catalog.adapter import DmaDevice as DmaDevice
+from hcasim.catalog.buses import PcieDevice as PcieDevice
+from hcasim.catalog.buses import PcixDevice as PcixDevice
+from hcasim.catalog.fits import Fit as Fit
+from hcasim.catalog.fits import FittedValue as FittedValue
+from hcasim.catalog.fits import load_fit as load_fit
+from hcasim.catalog.fits import render_fit as render_fit
+from hcasim.catalog.folders import MODELS as MODELS
+from hcasim.catalog.folders import data_path as data_path
+from hcasim.catalog.folders import find_file as find_file
+from hcasim.catalog.folders import list_ids as list_ids
+from hcasim.catalog.host import Host as Host
+from hcasim.catalog.link import EthernetLink as EthernetLink
+from hcasim.catalog.link import InfinibandLink as InfinibandLink
+from hcasim.catalog.link import IwarpProtocol as IwarpProtocol
+from hcasim.catalog.link import Link as Link
+from hcasim.catalog.loader import find_kind as find_kind
+from hcasim.catalog.loader import load as load
+from hcasim.catalog.resolve import resolve as resolve
+from hcasim.catalog.resolved import Machine as Machine
+from hcasim.catalog.resolved import NodeGroup as NodeGroup
+from hcasim.catalog.section import Parameter as Parameter
+from hcasim.catalog.section import Value as Value
+from hcasim.catalog.testbed import Switch as Switch
+from hcasim.catalog.testbed import Testbed as Testbed
+from hcasim.catalog.wiring import Way as Way
+from hcasim.catalog.wiring import Wiring as Wiring
+from hcasim.ground.errors import CatalogError as CatalogError
+from hcasim.ground.errors import nearest as nearest
+from hcasim.ground.errors import one_of as one_of
+from hcasim.ground.reading import read_toml as read_toml

@@ -13,8 +13,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.provenance import Evidence, Parameter, Value
-from hcasim.catalog.section import Plain, Refers
+from hcasim.catalog.section import Evidence, Parameter, Plain, Refers, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
@@ -158,9 +157,7 @@ def keys_of(model: type[BaseModel]) -> Mapping[str, Key]:
 
 
 def leaf_paths(
-    model: type[BaseModel],
-    values: Mapping[str, Any] | None = None,
-    every: bool = False,
+    model: type[BaseModel], values: Mapping[str, Any] | None = None, every: bool = False
 ) -> dict[str, Leaf]:
     """Return the leaves of a description by dotted path.
 

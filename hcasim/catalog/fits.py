@@ -22,7 +22,7 @@ from pydantic import (
 
 from hcasim.catalog.folders import find_file
 from hcasim.ground.errors import Fault, FaultError, display, nearest, refuse
-from hcasim.ground.faults import told, without_faults
+from hcasim.ground.faults import told
 from hcasim.ground.reading import read_toml, render_toml
 from hcasim.ground.text import brief, html_table
 
@@ -219,29 +219,28 @@ def load_fit(name: str) -> Fit:
 
 def parse_fit(identifier: str, file: Path, table: Mapping[str, Any]) -> Fit:
     """Return the fit of an id from the contents of its file; CatalogError has every fault."""
-    _, faults = check_fit(file, table)
+    faults = check_fit(file, table)
     if table.get("id") != identifier:
         faults.append(Fault(f"{display(file)}: id", table.get("id"), repr(identifier)))
     refuse(*faults)
     return Fit.at(file, table)
 
 
-def check_fit(file: Path, table: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
-    """Return what is sound of the contents of a fit's file, and every fault of their form."""
-    sound, faults = table, []
+def check_fit(file: Path, table: Mapping[str, Any]) -> list[str]:
+    """Return every fault of the form of a fit's file; of one without any those of its ties."""
     try:
         Fit.at(file, table)
     except ValidationError as error:
-        sound = without_faults(error, table)
-        faults = told(error, [Fit], table, f"{display(file)}: ")
-    entries, written = sound.get("entries", {}), table.get("entries", {})
-    leaders = [path for path in written if path not in entries or "value" in entries[path]]
+        return told(error, [Fit], table, f"{display(file)}: ")
+    faults: list[str] = []
+    entries = table.get("entries", {})
+    leaders = [path for path, one in entries.items() if "value" in one]
     for path, one in entries.items():
         target = one.get("tied_to", "")
         if target and target not in leaders:
             place, hint = f"{display(file)}: entries.{path}.tied_to", nearest(target, leaders)
             faults.append(Fault(place, target, "an entry with a value", hint))
-    return sound, faults
+    return faults
 
 
 def render_fit(fit: Fit, header: Iterable[str] = ()) -> str:

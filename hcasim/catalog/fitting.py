@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,24 +13,26 @@ from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
+    LINK_OF,
     NO_CODE,
     RATES,
     USUAL_CODES,
     EthernetLink,
     Fec,
     InfinibandLink,
+    IwarpProtocol,
     Link,
+    Port,
     PortLink,
     rate_order,
 )
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
-from hcasim.catalog.network.topologies import BackToBack, Switch
 from hcasim.catalog.part import Part
-from hcasim.catalog.protocol import LINK_OF, IwarpProtocol, Port
-from hcasim.catalog.provenance import Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.ground.errors import Fault, one_of
+from hcasim.catalog.section import Parameter, Value
+from hcasim.catalog.testbed import BackToBack, Switch
+from hcasim.ground.errors import CatalogError, Fault, one_of
 from hcasim.ground.units import format_size
 
 HEADROOM = 128
@@ -64,8 +67,7 @@ def link_of_port(
         given: values of the testbed's section `link`; known are its parameters.
     """
     protocol, own = adapter.protocol, {one.path: one for one in known}
-    start = f"{adapter.name}.port"
-    rates = {one.path: one for one in inside(adapter.parameters.values(), start)}
+    rates = {one.path: one for one in inside(adapter.parameters.values(), "port")}
     if protocol is None:
         words = "a device without ports, whose link carries nothing"
         kind = given.get("carries") or min(_common_kinds(switches), default="ethernet")
@@ -80,7 +82,7 @@ def link_of_port(
             why = f"has links of kind {wanted}"
         said = f"missing in {adapter.values['id']}, which speaks {protocol}"
         allowed = f"a value, because {testbed} {why}"
-        return Fault(f"{start}.{missing[0]}", None, allowed, said=said)
+        return Fault(f"{adapter.name}.port.{missing[0]}", None, allowed, said=said)
     if wanted != kind:
         allowed = f"a protocol of links of kind {wanted}"
         return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)
@@ -91,7 +93,7 @@ def link_of_port(
             return _other_kind(f"{testbed}: link", kind, name, limit)
         for place, one in enumerate(found):
             if limit and rate_order(limit[one.path]) < rate_order(one.value):
-                lower = switch.parameters[f"{switch.name}.port.{one.path}"]
+                lower = switch.parameters[f"port.{one.path}"]
                 words = f"the ports of {name} allow no more: {one.text} ({one.source})"
                 found[place] = replace(lower, path=one.path, source=words)
     code, evidence, source = USUAL_CODES.get(found[0].value, NO_CODE)
@@ -99,7 +101,7 @@ def link_of_port(
     fec = {"code": code, "decoding": given["decoding"]}
     values = {"kind": kind, **{one.path: one.value for one in found}, "fec": fec}
     found.append(leaf_paths(Fec)["code"].parameter("fec.code", code, evidence, source))
-    return _MODELS[kind], values, [*found, replace(own["decoding"], path="fec.decoding")]
+    return _MODELS[kind], values, [*found, own["decoding"].at("fec.decoding")]
 
 
 def _common_kinds(switches: Iterable[Part]) -> set[str]:
@@ -147,17 +149,14 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
     if slot is None or bus["kind"] != "pcie":
         return
 
-    def lower(part: Part, path: str, value: Value, why: str) -> None:
-        if settings.keys().isdisjoint((f"{part.name}.{path}", f"{part.kind}.{path}")):
-            part.lower(path, value, f"{why} allows no more")
-
     for key in ("generation", "lanes", "max_payload"):
-        if bus[key] > slot[key]:
-            lower(adapter, f"{path}.{key}", slot[key], f"the slot of {host.values['id']}")
-    port, payload = host.values.get("root_port"), bus["max_payload"]
-    if port is not None and port["completion"] > payload:
-        why = f"the payload of {adapter.values['id']} there"
-        lower(host, "root_port.completion", payload, why)
+        if bus[key] > slot[key] and not adapter.asked(settings, f"{path}.{key}"):
+            why = f"the slot of {host.values['id']} allows no more"
+            adapter.lower(f"{path}.{key}", slot[key], why)
+    port, completion = host.values.get("root_port"), "root_port.completion"
+    if port and port["completion"] > bus["max_payload"] and not host.asked(settings, completion):
+        why = f"the payload of {adapter.values['id']} there allows no more"
+        host.lower(completion, bus["max_payload"], why)
 
 
 def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -169,8 +168,8 @@ def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield path, bus
 
 
-def contradictions(machine: Machine) -> Iterator[str]:
-    """Yield a line for each pair of values that could not work together."""
+def contradictions(machine: Machine) -> Iterator[Fault]:
+    """Yield a fault for each pair of values that could not work together."""
     for group in machine.groups:
         alone = len(machine.groups) == 1 and group.name == "nodes"
         for fault in _of_nodes(group, machine.mtu):
@@ -188,8 +187,8 @@ def contradictions(machine: Machine) -> Iterator[str]:
     try:
         yield from machine.wiring.faults()
         yield from _overtaxed(machine)
-    except ValueError as error:
-        yield from str(error).splitlines()
+    except CatalogError as error:
+        yield from error.faults
 
 
 def _fault(path: str, found: object, allowed: str) -> Fault:
@@ -198,32 +197,31 @@ def _fault(path: str, found: object, allowed: str) -> Fault:
 
 def _overtaxed(machine: Machine) -> Iterator[Fault]:
     """Say which links no port of a switch at their ends can be, but for rates that are set."""
-    wiring, first = machine.wiring, 0
-    ends: dict[str, tuple[Link, list[Switch]]] = {}
-    for group in machine.groups if machine.switches else ():
-        places = wiring.places[first : first + group.count * group.adapter.ports]
-        first += len(places)
+    wiring, places = machine.wiring, iter(machine.wiring.places)
+    ends: dict[tuple[str, str], tuple[Link, Switch]] = {}
+    for group in machine.groups:
         name = "link" if group.name == "nodes" else f"{group.name}.link"
-        ends[name] = group.link, [wiring.models[one] for one in {switch for switch, _ in places}]
-    for here, ways in zip(wiring.models, wiring.ways, strict=True):
+        for number, _ in islice(places, group.count * group.adapter.ports):
+            switch = wiring.models[number]
+            ends[name, switch.id] = group.link, switch
+    for switch, ways in zip(wiring.models, wiring.ways, strict=True):
         for way in ways:
             name = f"network.trunks.{way.trunk}" if way.trunk else "trunk"
-            ends.setdefault(name, (way.link, []))[1].append(here)
-    for name, (link, models) in ends.items():
+            ends[name, switch.id] = way.link, switch
+    for (name, _), (link, switch) in ends.items():
+        if switch.port is None:
+            continue
+        port = switch.port.model_dump(exclude_none=True)
+        if link.kind not in _kinds(port):
+            yield _other_kind(name, link.kind, switch.id, port)
+            continue
         whose = (name, name.rpartition(".")[2], "link", "trunk")
-        for switch in {one.id: one for one in models}.values():
-            if switch.port is None:
-                continue
-            port = switch.port.model_dump(exclude_none=True)
-            if link.kind not in _kinds(port):
-                yield _other_kind(name, link.kind, switch.id, port)
-                continue
-            for key in RATES[link.kind]:
-                rate, most = getattr(link, key), port[key]
-                free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
-                if rate_order(rate) > rate_order(most) and not free:
-                    allowed = f"up to {most}, as the ports of {switch.id} take"
-                    yield _fault(f"{name}.{key}", rate, allowed)
+        for key in RATES[link.kind]:
+            rate, most = getattr(link, key), port[key]
+            free = not machine.overrides.keys().isdisjoint(f"{one}.{key}" for one in whose)
+            if rate_order(rate) > rate_order(most) and not free:
+                allowed = f"up to {most}, as the ports of {switch.id} take"
+                yield _fault(f"{name}.{key}", rate, allowed)
 
 
 def _too_small(path: str, size: int, mtu: int, links: list[Link]) -> Iterator[Fault]:

@@ -71,7 +71,7 @@ def find_file(name: str, kind: str, beside: Path | None = None) -> Path:
         name = str(Path(name).expanduser())
     file = Path(os.path.normpath((beside or Path.cwd()) / name))
     if not leads_to(file):
-        raise CatalogError([no_such_file(file)])
+        raise no_such_file(file)
     return file
 
 
@@ -115,13 +115,8 @@ def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None
     """Say that an id of one of KINDS, or "models", is unknown, and which are known and where."""
     place = PLACES.get(kind, Path(kind))
     known = list_ids(kind) if known is None else known
-    folders = {root: root / place for root in roots()}
-    where = [display(folder) for folder in folders.values() if folder.is_dir()]
-    hint = nearest(identifier, known) + "".join(
-        f"; {VARIABLE} names {display(root)}, which has no folder {place}"
-        for root, folder in folders.items()
-        if root != shipped() and not folder.is_dir()
-    )
+    folders = [root / place for root in roots()]
+    where = ", ".join(display(folder) for folder in folders if folder.is_dir())
     found = f"no {a_model(kind).split()[1]} {identifier!r}"
-    start = ", ".join(where) or display(shipped())
-    return Fault(start, identifier, one_of(known), hint, found)
+    hint = nearest(identifier, known)
+    return Fault(where or display(shipped()), identifier, one_of(known), hint, found)

@@ -1,4 +1,4 @@
-"""The links between adapters and switches, by kind, and the MTUs that each kind carries."""
+"""The links between adapters and switches, what adapters speak over them, and their MTUs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.provenance import Evidence, Value
-from hcasim.catalog.section import PLAIN, Latency, Section, key, optional
-from hcasim.ground.errors import Fault
+from hcasim.catalog.section import PLAIN, Evidence, Latency, Section, Value, key, optional
+from hcasim.ground.errors import Fault, FaultError
 from hcasim.ground.units import DELAY, LENGTH, SIZE
 
 _8B10B = Fraction(8, 10)
@@ -131,10 +130,7 @@ Usual = tuple[str, Evidence, str]
 _PAM4: Usual = ("rs544", "spec", "lanes of PAM4 always have RS(544,514)")
 _CR4: Usual = ("rs528", "spec", "IEEE 802.3 clause 92: 100GBASE-CR4 has RS(528,514)")
 NO_CODE: Usual = ("none", "assumed", "lanes of up to 25 Gbit/s do without on a short copper cable")
-USUAL_CODES: Mapping[Value, Usual] = {
-    **dict.fromkeys(("HDR", "NDR", 200, 400), _PAM4),
-    100: _CR4,
-}
+USUAL_CODES: Mapping[Value, Usual] = {**dict.fromkeys(("HDR", "NDR", 200, 400), _PAM4), 100: _CR4}
 """By the speed of InfiniBand or the Gbit/s of Ethernet; NO_CODE for others."""
 
 
@@ -156,6 +152,60 @@ class LinkChanges(Section):
     cable_length: CableLength | None = optional("length of each cable")
     propagation: Propagation | None = optional("delay of the cable; light in vacuum: 3.336 ns/m")
     credit_update: CreditUpdate | None = optional("buffer freed between flow-control packets")
+
+
+class InfinibandProtocol(Section):
+    """The reliable connection service of InfiniBand, which leaves nothing to choose."""
+
+    kind: Annotated[Literal["infiniband"], PLAIN] = "infiniband"
+
+
+class Rocev2Protocol(Section):
+    """InfiniBand's transport in UDP datagrams (InfiniBand specification volume 1, annex A17)."""
+
+    kind: Annotated[Literal["rocev2"], PLAIN] = "rocev2"
+
+
+class IwarpProtocol(Section):
+    """RDMAP over DDP over MPA over TCP (RFC 5040, 5041 and 5044)."""
+
+    kind: Annotated[Literal["iwarp"], PLAIN] = "iwarp"
+    markers: bool = key("MPA puts a marker every 512 bytes into the TCP stream")
+    timestamps: bool = key("TCP segments carry the timestamps option")
+
+
+Protocol = Annotated[
+    InfinibandProtocol | Rocev2Protocol | IwarpProtocol, Field(discriminator="kind")
+]
+
+LINK_OF: Mapping[str, str] = {"infiniband": "infiniband", "rocev2": "ethernet", "iwarp": "ethernet"}
+"""The kind of link that each protocol runs on."""
+MTU_OF: Mapping[str, str] = {**LINK_OF, "rocev2": "infiniband"}
+"""The kind of MTU that a connection of each protocol has."""
+
+
+class Port(Section):
+    """The fastest links of each port; an adapter of both kinds speaks the protocol of its link."""
+
+    speed: Speed | None = optional("InfiniBand: lane rate, by its name")
+    width: Width | None = optional("InfiniBand: lanes")
+    gigabits: Gigabits | None = optional("Ethernet: data rate in Gbit/s")
+
+    @model_validator(mode="after")
+    def _is_some_link(self) -> Port:
+        if (self.speed is None) != (self.width is None):
+            raise FaultError(self, "both or none", text="one of speed and width")
+        if self.speed is None and self.gigabits is None:
+            raise FaultError(self, "speed and width, gigabits or all of them", text="no link")
+        return self
+
+
+def spoken(kind: str, port: Mapping[str, object]) -> tuple[str, ...]:
+    """The protocols of an adapter by its section `port`, that of its description first."""
+    if kind == "iwarp":
+        return (kind,)
+    both = (("infiniband", "speed" in port), ("rocev2", "gigabits" in port))
+    return (kind, *(other for other, has in both if has and other != kind))
 
 
 LARGEST_MTU = 9216

@@ -12,10 +12,9 @@ from hcasim.catalog.adapter import Adapter, DmaDevice
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.model_file import Loaded, ModelFile
-from hcasim.catalog.network.topologies import Switch
 from hcasim.catalog.section import Description
 from hcasim.catalog.stack import Stack
-from hcasim.catalog.testbed import Testbed
+from hcasim.catalog.testbed import Switch, Testbed
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.reading import read_toml
 
@@ -30,9 +29,10 @@ CLASSES: Mapping[str, tuple[type[Description], ...]] = {
 _OF_SCENARIOS = {"workload", "series", "axes", "claims"}
 """Keys that no model has."""
 
-Known = dict[tuple[str, Path | str], Loaded]
+_LOADED: ContextVar[dict[tuple[str, Path | str], Loaded] | None] = ContextVar(
+    "loaded", default=None
+)
 """What has been read, by its kind and its file, or its id."""
-_LOADED: ContextVar[Known | None] = ContextVar("loaded", default=None)
 
 
 @contextmanager
@@ -109,11 +109,11 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
     try:
         found = find_file(base, kind, file.parent)
     except CatalogError as error:
-        raise CatalogError(f"{where}: {fault}" for fault in error.faults) from None
+        raise CatalogError(fault.at(f"{where}: {fault.place}") for fault in error.faults) from None
     chain = (*above, file)
     if found in chain:
         names = " -> ".join(one.stem for one in (*chain[chain.index(found) :], found))
-        raise CatalogError([f"{where}: found a circle: {names}"])
+        raise CatalogError([Fault(where, base, "", text=f"a circle: {names}")])
     return found
 
 
@@ -143,9 +143,8 @@ def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
     own = {kind: table.keys() & _class_of(kind, table).model_fields.keys() for kind in kinds}
     kind = max(kinds, key=lambda one: len(own[one]))
     if own[kind] <= Description.model_fields.keys() and folder not in MODELS:
-        found, allowed = (
-            "no key that tells what it describes",
-            f"the keys of one of {one_of(MODELS)}",
+        found, allowed = "no key that tells what it describes", one_of(MODELS)
+        raise CatalogError(
+            [Fault(display(file), table, f"the keys of one of {allowed}", text=found)]
         )
-        raise CatalogError([Fault(display(file), table, allowed, text=found)])
     return kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_paths
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
-from hcasim.catalog.provenance import UNSAID, Parameter, Value
-from hcasim.catalog.section import Description, Name
-from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
+from hcasim.catalog.section import UNSAID, Description, Name, Parameter, Value
+from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.reading import read_toml
 from hcasim.ground.units import UnitError
@@ -73,42 +72,28 @@ class Loaded:
     model: Description
     values: Mapping[str, Any]
     parameters: tuple[Parameter[Value], ...]
-    _renamed: dict[str, dict[str, Parameter[Value]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    def below(self, name: str) -> dict[str, Parameter[Value]]:
-        """Return the parameters by the paths that they have in a part of a machine."""
-        if name not in self._renamed:
-            self._renamed[name] = renamed(self.parameters, name)
-        return self._renamed[name].copy()
-
-
-def renamed(parameters: Iterable[Parameter[Value]], name: str) -> dict[str, Parameter[Value]]:
-    """Return parameters by their paths after a name is put before each."""
-    named = [replace(one, path=f"{name}.{one.path}") for one in parameters]
-    return {one.path: one for one in named}
 
 
 def inside(parameters: Iterable[Parameter[Value]], section: str) -> list[Parameter[Value]]:
     """Return the parameters of a section by their paths inside of it."""
     parted = [(one, one.path.partition(f"{section}.")) for one in parameters]
-    return [replace(one, path=path) for one, (outer, found, path) in parted if found and not outer]
+    return [one.at(path) for one, (outer, found, path) in parted if found and not outer]
 
 
+@dataclass
 class ModelFile:
     """A file of a kind and class while it is read, over what it is based on, if anything."""
 
-    def __init__(
-        self, kind: str, model: type[Description], file: Path, base: Loaded | None
-    ) -> None:
-        self.kind = kind
-        self.model = model
-        self.file = file
-        self.where = display(file)
-        self.base = base
-        self.parameters: dict[str, Parameter[Value]] = {}
-        self.fits: dict[str, Fit] = {}
+    kind: str
+    model: type[Description]
+    file: Path
+    base: Loaded | None
+    parameters: dict[str, Parameter[Value]] = field(default_factory=dict)
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        return display(self.file)
 
     def read(self) -> Loaded:
         """Return what it describes; CatalogError has every fault of the file."""
@@ -123,12 +108,11 @@ class ModelFile:
         values = self.section(self.model, table, inherited, ())
         if values.get("id", self.file.stem) != self.file.stem:
             values["id"] = self.wrong(("id",), values["id"], repr(self.file.stem))
-        faults = [fault for fit in self.fits.values() for fault in self.foreign(fit)]
         try:
             model = self.model.model_validate(values)
         except ValidationError as error:
-            faults = told(error, [self.model], values, f"{self.where}: ", _wanted) + faults
-        refuse(*faults)
+            faults = told(error, [self.model], values, f"{self.where}: ", _wanted)
+            raise CatalogError(faults) from None
         parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
         return Loaded(self.kind, self.file, model, values, parameters)
 
@@ -212,7 +196,8 @@ class ModelFile:
         try:
             file = find_file(raw, key.refers, self.file.parent)
         except CatalogError as error:
-            return Wrong(f"{self.at(path)}: {error.faults[0]}")
+            fault = error.faults[0]
+            return Wrong(fault.at(f"{self.at(path)}: {fault.place}"))
         return str(file) if is_path(raw) else raw
 
     def leaf(self, key: Leaf, raw: Any, path: _Path) -> Value | Wrong:
@@ -232,7 +217,7 @@ class ModelFile:
                 fit = self.fit(raw["fit"], where)
             except CatalogError as error:
                 return Wrong(*faults, *error.faults)
-            name = self.in_fit(own)
+            name = f"{self.kind}.{self.file.stem}.{own}"
             entry = f"{display(fit.file)}: entries.{name}"
             if name not in fit.entries:
                 close = nearest(name, fit.entries)
@@ -254,26 +239,15 @@ class ModelFile:
         self.parameters[own] = replace(known, interval=interval, claims=tuple(said.claims))
         return value
 
-    def in_fit(self, path: str) -> str:
-        return f"{self.kind}.{self.file.stem}.{path}"
-
     def fit(self, name: str, where: str) -> Fit:
         if name not in self.fits:
             try:
                 file = find_file(name, "calibrations", self.file.parent)
             except CatalogError as error:
-                raise CatalogError([f"{where}.fit: {error.faults[0]}"]) from None
+                fault = error.faults[0]
+                raise CatalogError([fault.at(f"{where}.fit: {fault.place}")]) from None
             self.fits[name] = load_fit(str(file))
         return self.fits[name]
-
-    def foreign(self, fit: Fit) -> Iterator[str]:
-        """A fit's entries for this description must name leaves of it."""
-        known = [self.in_fit(leaf) for leaf in leaf_paths(self.model)]
-        for name in fit.entries:
-            if name.startswith(self.in_fit("")) and name not in known:
-                close = nearest(name, known)
-                place = f"{display(fit.file)}: entries.{name}"
-                yield Fault(place, name, "", close, said="unknown parameter")
 
 
 def _interval(key: Leaf, entry: FittedValue, value: Value) -> tuple[int, int] | None:

@@ -1,41 +1,59 @@
-"""From ids and what-if settings to one frozen machine."""
+"""From ids and what-if settings to one frozen machine: its parts, gathered from their files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.adapter import Adapter
-from hcasim.catalog.assembly import Assembly, models_of, trunks_of
-from hcasim.catalog.fields import leaf_paths
-from hcasim.catalog.fitting import contradictions, train
-from hcasim.catalog.folders import find_file
-from hcasim.catalog.link import MTUS, PortLink, mtu_fault, roce_mtu
+from hcasim.catalog.fields import keys_of, leaf_paths
+from hcasim.catalog.fitting import carried_kind, contradictions, link_of_port, plug, train
+from hcasim.catalog.folders import list_ids
+from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
-from hcasim.catalog.model_file import Loaded
-from hcasim.catalog.network.topologies import BackToBack, Network, OneSwitch
-from hcasim.catalog.overrides import PREFIXES, as_texts, override
-from hcasim.catalog.part import BUS, BUS_KIND, Part
-from hcasim.catalog.protocol import LINK_OF
-from hcasim.catalog.provenance import CHOSEN, Parameter, Value
+from hcasim.catalog.model_file import Loaded, inside
+from hcasim.catalog.part import PREFIXES, Part, as_texts, kind_of, override
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.catalog.testbed import Testbed
+from hcasim.catalog.section import CHOSEN, Parameter, Value
+from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
 from hcasim.ground.errors import (
     ID,
     CatalogError,
     Fault,
     flag_fault,
     name_fault,
+    one_of,
     refuse,
     settings_fault,
 )
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
+
+_FOLDERS = {"switch": "switches", "adapter": "adapters", "host": "hosts", "stack": "stacks"}
+_ORDER = ("adapter", "host", "switch", "link", "stack", "trunk", "network")
+_CHOSEN = ("bus", "bus.kind", "protocol.kind")
+"""Keys of an adapter whose settings are obeyed before all others."""
+
+
+def starts_of(groups: Iterable[str]) -> dict[str, str]:
+    """Return what begins the paths of each group of nodes: nothing if there is only one."""
+    names = list(groups)
+    return {name: "" if names == ["nodes"] else f"{name}." for name in names}
+
+
+def models_of(network: Network) -> dict[str, str]:
+    """Return the model of each switch by its name; under "" if all are of the same."""
+    if isinstance(network, BackToBack):
+        return {}
+    if not isinstance(network, Explicit):
+        return {"": network.switch}
+    models = {name: one.switch or network.switch for name, one in network.switches.items()}
+    return {"": network.switch} if set(models.values()) == {network.switch} else models
 
 
 def resolve(
@@ -80,15 +98,7 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
-    try:
-        bed = load(fspath(testbed_id), "testbeds")
-    except CatalogError as error:
-        if adapter is not None:
-            try:
-                find_file(adapter, "adapters")
-            except CatalogError as unknown:
-                raise CatalogError(error.faults + unknown.faults) from None
-        raise
+    bed = load(fspath(testbed_id), "testbeds")
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.
@@ -98,47 +108,24 @@ def resolve(
         if isinstance(network, BackToBack):
             network = OneSwitch(switch="")
         network = network.model_copy(update={"switch": fspath(switch)})
-    assembly = Assembly(bed, groups, network, settings)
+    assembly = _Assembly(bed, groups, network, settings)
     stacks = {name: stack or (mpi and one.mpi_stack) or one.stack for name, one in groups.items()}
     assembly.gather(adapter, host, stacks)
-    parts, faults, adapters = assembly.parts, assembly.faults, assembly.of("adapter")
-    if firmware_mode is not None:
-        faults += [fault for part in adapters for fault in _choose_firmware(part, firmware_mode)]
     if "mtu" in settings:
         if mtu is not None:
-            faults.append(Fault("--set mtu", mtu, "", said="contradicts --mtu; leave one out"))
+            said = "contradicts --mtu; leave one out"
+            assembly.faults.append(Fault("--set mtu", mtu, "", said=said))
         mtu = settings["mtu"]
-    done = {"mtu", BUS, BUS_KIND, "adapter.protocol.kind"}
-    done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
-    found = {path: "" for path in settings if path not in done}
-    # What is said of all comes before what is said of one group.
-    for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
-        found[path] = override(parts, path, settings[path], not isinstance(network, BackToBack))
-    faults += filter(None, found.values())
-    faults += [fault for part in parts.values() for fault in part.complete()]
-    for start in assembly.starts.values():
-        card, box = parts.get(f"{start}adapter"), parts.get(f"{start}host")
-        if card is not None and box is not None:
-            train(card, box, settings)
-    try:
-        size = _mtu_of(bed, mtu, adapters)
-    except UnitError as error:
-        faults.append(error.fault.at("mtu"))
-    built: dict[str, Any] = {}
-    for name, part in parts.items():
-        try:
-            built[name] = part.build()
-        except ValidationError as error:
-            faults += part.blame(error)
-    if faults:
-        raise CatalogError(faults)
-
+    assembly.set_up(firmware_mode)
+    size = assembly.mtu(mtu)
+    built = assembly.build()
     network = built.get("network", network)
     counted = [p for p in bed.parameters if re.fullmatch(r"nodes\.(.*\.)?count", p.path)]
     if not switch:
         each = 2 // len(groups)
         back_to_back = "two hosts back to back"
         counted = [one.changed(each, str(each), back_to_back) for one in counted[: len(groups)]]
+    parameters = [one for part in assembly.parts.values() for one in part.placed()]
     machine = Machine(
         id=testbed.id,
         title=testbed.title,
@@ -152,56 +139,226 @@ def resolve(
         ),
         network=network,
         switches={name: built[f"{name}.switch".lstrip(".")] for name in models_of(network)},
-        trunks=trunks_of(network, built.get("trunk", testbed.link), testbed.id),
+        trunks=_trunks_of(network, built.get("trunk", testbed.link), testbed.id),
         mtu=int(size.value),
         overrides=settings,
-        parameters=(
-            *(one for part in parts.values() for one in part.parameters.values()),
-            *counted,
-            size,
-        ),
+        parameters=(*parameters, *counted, size),
     )
-    if clashes := [f"{testbed_id}: {clash}" for clash in contradictions(machine)]:
-        raise CatalogError(clashes)
+    refuse(*(clash.at(f"{testbed_id}: {clash.place}") for clash in contradictions(machine)))
     return machine
 
 
-def _choose_firmware(part: Part, mode: str) -> Iterator[str]:
-    name, path = "firmware_mode", f"{part.name}.firmware_mode"
+class _Assembly:
+    """The parts of a machine while it is put together, and what is wrong with them.
+
+    Attributes:
+        starts: what begins the paths of each group of nodes.
+        parts: by the beginning of their paths.
+    """
+
+    def __init__(
+        self,
+        bed: Loaded,
+        groups: Mapping[str, Nodes],
+        network: Network,
+        settings: Mapping[str, str],
+    ) -> None:
+        assert isinstance(bed.model, Testbed)
+        self.bed, self.testbed = bed, bed.model
+        self.groups, self.network, self.settings = groups, network, settings
+        self.starts = starts_of(groups)
+        self.parts: dict[str, Part] = {}
+        self.faults: list[str] = []
+
+    def of(self, kind: str) -> list[Part]:
+        return [part for part in self.parts.values() if part.kind == kind]
+
+    def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
+        """Load all parts: an adapter and a host instead of each group's, and stacks of each."""
+        cards = {name: one.adapter for name, one in self.groups.items()}
+        if adapter is not None:
+            cards = dict.fromkeys(cards, adapter)
+        # Links are what switches take, and adapters speak what their links are.
+        for name, model in models_of(self.network).items():
+            self._load(f"{name}.switch".lstrip("."), model)
+        for name, start in self.starts.items():
+            self._load(f"{start}adapter", cards[name])
+        for name, start in self.starts.items():
+            self._load(f"{start}host", host or self.groups[name].host)
+        for name, start in self.starts.items():
+            self._link(f"{start}link", f"nodes.{name}.link", start)
+        for name, start in self.starts.items():
+            self._load(f"{start}stack", stacks[name])
+        if not isinstance(self.network, BackToBack | OneSwitch):
+            self._link("trunk", "trunk", next(iter(self.starts.values())))
+            values = {**self.bed.values["network"], "switch": self.network.switch}
+            given = inside(self.bed.parameters, "network")
+            self.parts["network"] = Part("network", type(self.network), values, given)
+        self.parts = {
+            name: self.parts[name]
+            for name in sorted(self.parts, key=lambda name: _ORDER.index(kind_of(name)))
+        }
+        for name, start in self.starts.items():
+            if (card := self.parts.get(f"{start}adapter")) is None:
+                continue
+            group = self.groups[name]
+            self._cable(card, name, group.ports)
+            buses = card.asked(self.settings, "bus", "bus.kind")
+            for path in buses:
+                measured = [one for each in self.groups.values() for one in each.adapters]
+                known = dict.fromkeys((*measured, *list_ids("adapters")))
+                self._note(card.replace_bus(path, self.settings[path], known))
+            if (box := self.parts.get(f"{start}host")) is not None:
+                together = cards[name] in group.adapters and host is None and not buses
+                names = (group.host, cards[name]) if together else None
+                self.faults += plug(card, box, names)
+
+    def set_up(self, firmware_mode: str | None) -> None:
+        """Obey the settings, and let adapters and hosts agree on their buses."""
+        if firmware_mode is not None:
+            for part in self.of("adapter"):
+                self._note(_choose_firmware(part, firmware_mode))
+        starts = {"", *self.starts.values()}
+        done = {"mtu", *(f"{start}adapter.{key}" for start in starts for key in _CHOSEN)}
+        found = {path: "" for path in self.settings if path not in done}
+        # What is said of all comes before what is said of one group.
+        for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
+            switched = not isinstance(self.network, BackToBack)
+            found[path] = override(self.parts, path, self.settings[path], switched)
+        self._note(*found.values())
+        for part in self.parts.values():
+            self._note(*part.complete())
+        for start in self.starts.values():
+            card, box = self.parts.get(f"{start}adapter"), self.parts.get(f"{start}host")
+            if card is not None and box is not None:
+                train(card, box, self.settings)
+
+    def mtu(self, given: object) -> Parameter[Value]:
+        """Return the MTU that is given, or the testbed's as far as the adapters take it."""
+        size = {one.path: one for one in self.bed.parameters}["mtu"]
+        adapters, of_ports = self.of("adapter"), isinstance(self.testbed.link, PortLink)
+        kinds: list[str] = [self.testbed.link.kind]
+        if of_ports:
+            kinds = [LINK_OF[part.protocol or "infiniband"] for part in adapters[:1]]
+        roce = any(part.protocol == "rocev2" for part in adapters)
+        kinds = ["infiniband"] * roce + kinds
+        if given is not None:
+            try:
+                mtu = parse_size(given) if isinstance(given, str) else plain(given)
+            except UnitError as error:
+                self._note(error.fault.at("mtu"))
+                return size
+            if fault := mtu_fault(mtu, repr(mtu), *kinds):
+                self._note(Fault("mtu", mtu, fault.allowed))
+                return size
+            assert isinstance(mtu, int)
+            size = size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN)
+        elif of_ports:
+            for part in adapters:
+                limit = part.values.get("limits", {}).get("max_mtu", size.value)
+                if limit < int(size.value):
+                    words = f"the largest that {part.values['id']} takes"
+                    size = size.changed(limit, MTUS["infiniband"].format(limit), words)
+        if roce and (largest := roce_mtu(int(size.value))) != size.value:
+            words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
+            size = size.changed(largest, MTUS["infiniband"].format(largest), words)
+        return size
+
+    def build(self) -> dict[str, Any]:
+        """Return the description of each part; CatalogError has all that is wrong."""
+        built: dict[str, Any] = {}
+        for name, part in self.parts.items():
+            try:
+                built[name] = part.build()
+            except ValidationError as error:
+                self._note(*part.blame(error))
+        refuse(*self.faults)
+        return built
+
+    def _note(self, *faults: str) -> None:
+        self.faults += filter(None, faults)
+
+    def _load(self, name: str, identifier: str) -> None:
+        kind = kind_of(name)
+        try:
+            loaded = load(identifier, _FOLDERS[kind])
+        except CatalogError as error:
+            self.faults += error.faults
+            return
+        part = Part(name, type(loaded.model), loaded.values, loaded.parameters, loaded)
+        self.parts[name] = part
+        if kind == "adapter":
+            carried = carried_kind(self.testbed.link, self.of("switch"))
+            self._note(part.choose_protocol(self.settings, carried))
+        if kind in ("adapter", "switch"):
+            part.take_ports(self.settings)
+
+    def _link(self, name: str, place: str, start: str) -> None:
+        """Make a link as all are but for what is at ``place``, at the ports of an adapter."""
+        place = place.replace("nodes.nodes.", "nodes.")
+        model: type[BaseModel] = type(self.testbed.link)
+        values, parameters = self.bed.values["link"], inside(self.bed.parameters, "link")
+        if isinstance(self.testbed.link, PortLink):
+            card = self.parts.get(f"{start}adapter")
+            if card is None:
+                return
+            switches = self.of("switch")
+            found = link_of_port(self.testbed.id, card, switches, values, parameters)
+            if isinstance(found, str):
+                self.faults.append(found)
+                return
+            model, values, parameters = found
+        part = self.parts[name] = Part(name, model, values, parameters)
+        known = keys_of(model)
+        for one in inside(self.bed.parameters, place):
+            if one.path not in known:
+                self.faults.append(_foreign(self.testbed.id, place, one.path, known))
+                continue
+            part.values[one.path] = one.value
+            part.parameters[one.path] = one
+            part.own.add(one.path)
+
+    def _cable(self, adapter: Part, group: str, ports: int | None) -> None:
+        path = "nodes.ports" if group == "nodes" else f"nodes.{group}.ports"
+        has = adapter.values["ports"]
+        if ports is not None and ports > has:
+            allowed = f"up to {has}, as the adapter has"
+            self.faults.append(Fault(f"{self.testbed.id}: {path}", ports, allowed))
+        elif ports is not None:
+            (given,) = (one for one in self.bed.parameters if one.path == path)
+            adapter.values["ports"] = ports
+            adapter.parameters["ports"] = given.at("ports")
+
+
+def _choose_firmware(part: Part, mode: str) -> str:
+    name = "firmware_mode"
     try:
         leaf_paths(Adapter)[name].read(mode)
     except UnitError as error:
-        yield error.fault.at(name)
-        return
-    if path not in part.parameters:
-        yield Fault(name, mode, "", text=f"{mode!r}, but {part.values['id']} has no modes")
-        return
+        return error.fault.at(name)
+    if name not in part.parameters:
+        return Fault(name, mode, "", text=f"{mode!r}, but {part.values['id']} has no modes")
     part.values[name] = mode
-    part.parameters[path] = part.parameters[path].changed(mode, mode, CHOSEN)
+    part.parameters[name] = part.parameters[name].changed(mode, mode, CHOSEN)
+    return ""
 
 
-def _mtu_of(bed: Loaded, given: object, adapters: Sequence[Part]) -> Parameter[Value]:
-    """The MTU that is given, or that of the testbed as far as the adapters take it; UnitError."""
-    assert isinstance(bed.model, Testbed)
-    size = {one.path: one for one in bed.parameters}["mtu"]
-    kinds: list[str] = [bed.model.link.kind]
-    if isinstance(bed.model.link, PortLink):
-        kinds = [LINK_OF[part.protocol or "infiniband"] for part in adapters[:1]]
-    roce = any(part.protocol == "rocev2" for part in adapters)
-    kinds = ["infiniband"] * roce + kinds
-    if given is not None:
-        mtu = parse_size(given) if isinstance(given, str) else plain(given)
-        if fault := mtu_fault(mtu, repr(mtu), *kinds):
-            raise UnitError(mtu, fault.allowed)
-        assert isinstance(mtu, int)
-        size = size.changed(mtu, MTUS[kinds[0]].format(mtu), CHOSEN)
-    elif isinstance(bed.model.link, PortLink):
-        for part in adapters:
-            limit = part.values.get("limits", {}).get("max_mtu", size.value)
-            if limit < int(size.value):
-                words = f"the largest that {part.values['id']} takes"
-                size = size.changed(limit, MTUS["infiniband"].format(limit), words)
-    if roce and (largest := roce_mtu(int(size.value))) != size.value:
-        words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
-        size = size.changed(largest, MTUS["infiniband"].format(largest), words)
-    return size
+def _trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:
+    """Return the link of each trunk that has its own, and under "" of others; or CatalogError."""
+    if isinstance(network, BackToBack | OneSwitch):
+        return {}
+    found: dict[str, Any] = {"": link}
+    if isinstance(network, Explicit):
+        known, faults = keys_of(type(link)), list[str]()
+        for name, trunk in network.trunks.items():
+            own = trunk.model_dump(exclude_none=True, exclude={"between", "parallel"})
+            place = f"network.trunks.{name}"
+            faults += [_foreign(testbed, place, key, known) for key in own if key not in known]
+            found[name] = link.model_copy(update=own)
+        refuse(*faults)
+    return found
+
+
+def _foreign(testbed: str, place: str, key: str, known: Iterable[str]) -> Fault:
+    allowed = one_of([name for name in known if name != "kind"])
+    return Fault(f"{testbed}: {place}.{key}", key, allowed, text="on a link of another kind")

@@ -11,11 +11,10 @@ from pydantic import SerializeAsAny
 from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.topologies import Network, Switch
-from hcasim.catalog.network.wiring import Wiring, wire
-from hcasim.catalog.provenance import Parameter, Value
-from hcasim.catalog.section import Section
+from hcasim.catalog.section import Parameter, Section, Value
 from hcasim.catalog.stack import Stack
+from hcasim.catalog.testbed import Network, Switch
+from hcasim.catalog.wiring import Wiring, wire
 from hcasim.ground.text import brief, html_table
 
 _WORDS = {"id", "title", "notes", "references"}
@@ -88,17 +87,14 @@ class Machine(Section):
 
     @property
     def hca(self) -> Adapter:
-        """The RDMA adapter of the first group; ValueError if it has another device."""
         return self.groups[0].hca
 
     @property
     def host(self) -> Host:
-        """The host of the first group."""
         return self.groups[0].host
 
     @property
     def stack(self) -> Stack:
-        """The software of the first group."""
         return self.groups[0].stack
 
     @property
@@ -108,7 +104,6 @@ class Machine(Section):
 
     @property
     def link(self) -> Link:
-        """The links of the first group."""
         return self.groups[0].link
 
     @property

@@ -1,30 +1,187 @@
-"""A testbed: which parts an experiment was run on, and how they were connected."""
+"""A testbed: its parts, and the switches and networks that connect them, by kind."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from hcasim.catalog.link import AnyLink, LinkChanges, PortLink, mtu_fault
-from hcasim.catalog.network.topologies import Network
-from hcasim.catalog.section import PLAIN, Description, Refers, Section, key, optional
+from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, mtu_fault
+from hcasim.catalog.section import (
+    PLAIN,
+    Description,
+    Latency,
+    Names,
+    Refers,
+    Section,
+    Size,
+    key,
+    optional,
+)
 from hcasim.ground.errors import FaultError, nearest, one_of
 from hcasim.ground.units import Bytes, format_size
 
-AdapterName = Annotated[str, Refers("adapters")]
-HostName = Annotated[str, Refers("hosts")]
-StackName = Annotated[str, Refers("stacks")]
+SwitchName = Annotated[str, Refers("switches")]
+Arbitration = Literal["round_robin", "oldest_first"]
+"""Names of the classes in `hcasim.fabric.arbitration`."""
+Shape = tuple[tuple[int, int, int], ...]
+"""Children, parents and cables to each parent, level by level."""
+
+
+class Switch(Description):
+    """A cut-through switch."""
+
+    ports: int = key("external ports", 2, 4096)
+    latency: Latency = key("first byte in to first byte out, without contention")
+    buffer: Size = key("receive buffer of each port")
+    arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
+    port: Port | None = optional("links that its ports take, if not all")
+
+
+class BackToBack(Section):
+    """Two nodes joined port by port, without a switch."""
+
+    kind: Annotated[Literal["back_to_back"], PLAIN] = "back_to_back"
+
+
+class OneSwitch(Section):
+    """All nodes on one switch."""
+
+    kind: Annotated[Literal["switch"], PLAIN] = "switch"
+    switch: SwitchName
+
+
+class FatTree(Section):
+    """A k-ary n-tree (Petrini and Vanneschi 1997), whose lowest switches may have fewer uplinks."""
+
+    kind: Annotated[Literal["fat_tree"], PLAIN] = "fat_tree"
+    switch: SwitchName
+    levels: int = key("levels of switches, n", 1, 8)
+    arity: int = key("downlinks of each switch, k; on the lowest level adapter ports", 1, 4096)
+    oversubscription: int = key("downlinks over uplinks of a switch on the lowest level", 1, 4096)
+
+    @model_validator(mode="after")
+    def _divides(self) -> FatTree:
+        if self.arity % self.oversubscription:
+            divisors = [str(n) for n in range(1, self.arity + 1) if self.arity % n == 0]
+            found = f"an oversubscription of {self.oversubscription} for {self.arity} downlinks"
+            why = f"{found}, which leaves no whole number of uplinks"
+            raise FaultError(self.oversubscription, one_of(divisors), text=why)
+        return self
+
+    @property
+    def shape(self) -> Shape:
+        uplinks = [1, self.arity // self.oversubscription, *[self.arity] * self.levels]
+        return tuple((self.arity, uplinks[level], 1) for level in range(self.levels))
+
+
+class Tree(Section):
+    """An extended generalised fat tree, XGFT(h; m1, ..., mh; w1, ..., wh) (Öhring et al. 1995).
+
+    With several cables between two switches it is a parallel ports tree, PGFT (Zahavi 2010).
+    """
+
+    kind: Annotated[Literal["xgft"], PLAIN] = "xgft"
+    switch: SwitchName
+    children: str = key("m1, ..., mh: adapter ports of a lowest switch, then switches")
+    parents: str = key("w1, ..., wh: switches above each, the first of them 1")
+    parallel: str | None = optional("cables to each of the parents; 1, ...")
+
+    @model_validator(mode="after")
+    def _counts(self) -> Tree:
+        given = {"children": self.children, "parents": self.parents, "parallel": self.parallel}
+        texts = {name: text for name, text in given.items() if text is not None}
+        for name, text in texts.items():
+            words = text.split(",")
+            if not all(word.strip().isdecimal() and 1 <= int(word) <= 4096 for word in words):
+                raise FaultError(text, "numbers such as '16, 4'", text=f"{name} of {text!r}")
+            if name != "children" and int(words[0]) != 1:
+                allowed = "1 as the first number, because each adapter port has one cable"
+                raise FaultError(text, allowed, text=f"{name} of {text!r}")
+        if len({len(text.split(",")) for text in texts.values()}) > 1:
+            found = " and ".join(f"{name} {text!r}" for name, text in texts.items())
+            raise FaultError(texts, "as many numbers in each, one for a level", text=found)
+        return self
+
+    @property
+    def shape(self) -> Shape:
+        children, parents = (_numbers(text) for text in (self.children, self.parents))
+        parallel = _numbers(self.parallel) if self.parallel else [1] * len(children)
+        return tuple(zip(children, parents, parallel, strict=True))
+
+
+class Ring(Section):
+    """Switches in a ring; each has as many nodes as the others, but for the last ones."""
+
+    kind: Annotated[Literal["ring"], PLAIN] = "ring"
+    switch: SwitchName
+    switches: int = key("switches of the ring", 3, 4096)
+    parallel: int | None = optional("cables between two neighbours; 1", 1, 1024)
+
+
+class Dragonfly(Section):
+    """Groups of switches, all connected within a group and all groups with each other.
+
+    A group has a switches with p adapter ports and h trunks to other groups each, so that there are
+    a h + 1 groups (Kim et al. 2008).
+    """
+
+    kind: Annotated[Literal["dragonfly"], PLAIN] = "dragonfly"
+    switch: SwitchName
+    ports: int = key("adapter ports of each switch, p", 1, 4096)
+    switches: int = key("switches of each group, a", 1, 4096)
+    trunks: int = key("trunks of each switch to other groups, h", 1, 4096)
+
+
+class NamedSwitch(Section):
+    """One switch of a network that names its switches."""
+
+    switch: SwitchName = key("its model, if not that of the network", default="")
+    nodes: Names = key("what is on it: group, group[3] or group[0:8]", default=())
+
+
+class Trunk(LinkChanges):
+    """Cables between two named switches; what differs from the other trunks may be said."""
+
+    between: Names = key("two switches", min_length=2, max_length=2)
+    parallel: int | None = optional("cables between them; 1", 1, 1024)
+
+
+class Explicit(Section):
+    """Named switches, the trunks between them, and which nodes are on which switch."""
+
+    kind: Annotated[Literal["explicit"], PLAIN] = "explicit"
+    switch: SwitchName = key("model of switches that name none", default="")
+    switches: dict[str, NamedSwitch]
+    trunks: dict[str, Trunk] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_models(self) -> Explicit:
+        if without := [
+            name for name, one in self.switches.items() if not (self.switch or one.switch)
+        ]:
+            raise FaultError(without, text=f"switches without a model: {', '.join(without)}")
+        return self
+
+
+Network = Annotated[
+    BackToBack | OneSwitch | FatTree | Tree | Ring | Dragonfly | Explicit,
+    Field(discriminator="kind"),
+]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
 
 
 class Nodes(Section):
     """A group of nodes that are alike."""
 
     count: int = key("hosts with an adapter", 1, 65536)
-    host: HostName
-    stack: StackName
+    host: Annotated[str, Refers("hosts")]
+    stack: Annotated[str, Refers("stacks")]
     adapters: Annotated[tuple[str, ...], Refers("adapters")] = key("measured there", min_length=1)
-    default_adapter: AdapterName = key("of them, if not the first", default="")
+    default_adapter: Annotated[str, Refers("adapters")] = key("if not the first", default="")
     mpi_stack: Annotated[str, Refers("stacks")] = key(
         "the stack of MPI programs, if another", default=""
     )

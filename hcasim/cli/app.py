@@ -22,7 +22,7 @@ from hcasim.cli.command import (
 from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.output import print_line, print_notes, print_table, progress_bar
 from hcasim.cli.printing import print_profile
-from hcasim.cli.results import Output, Wanted, result_options
+from hcasim.cli.results import Wanted, result_options
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.ground.errors import refuse
 

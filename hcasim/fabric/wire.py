@@ -11,8 +11,8 @@ from functools import cache
 from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
-from hcasim.catalog.protocol import Protocol as ProtocolDescription
-from hcasim.catalog.protocol import Rocev2Protocol
+from hcasim.catalog.link import Protocol as ProtocolDescription
+from hcasim.catalog.link import Rocev2Protocol
 from hcasim.fabric.packet import FRAME_DELIMITERS, LRH, VCRC, Header, Opcode, packet_size
 
 FRAME_HEADER: Final = 14

@@ -80,7 +80,8 @@ class CatalogError(Exception):
     """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
-        self.faults: list[str] = list(dict.fromkeys(faults))
+        one = (one if isinstance(one, Fault) else Fault("", None, "", said=one) for one in faults)
+        self.faults: list[Fault] = list(dict.fromkeys(one))
         super().__init__(self.faults)
 
     def __str__(self) -> str:
@@ -88,13 +89,11 @@ class CatalogError(Exception):
 
 
 def words_of(error: BaseException) -> str:
-    """Return the kind of an exception and what it says; a class of others may hide its name."""
-    name = str(type.__getattribute__(type(error), "__name__"))
+    """Return the kind of an exception and what it says, if that can be found out."""
+    name = type(error).__name__
     try:
         return f"{name}: {error}".removesuffix(": ")
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001
+    except Exception:  # noqa: BLE001
         return name
 
 

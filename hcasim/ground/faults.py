@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from itertools import takewhile
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -79,19 +77,6 @@ def told(
         Fault(place.removesuffix(": "), value, one_of([*allowed]) if allowed else "", said=head)
         for (place, head), (value, allowed) in found.items()
     ]
-
-
-def without_faults(error: ValidationError, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a table without what validation found wrong; of a list all goes."""
-    kept: dict[str, Any] = deepcopy(dict(table))
-    for one in error.errors(include_url=False):
-        location = [*takewhile(lambda part: isinstance(part, str), one["loc"])]
-        inner: Any = kept
-        for part in location[:-1]:
-            inner = inner.get(part, {})
-        if location and isinstance(inner, dict):
-            inner.pop(location[-1], None)
-    return kept
 
 
 def shown(found: object) -> str:

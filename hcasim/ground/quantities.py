@@ -36,12 +36,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         "bandwidth_MBps",
         "MB/s",
         max,
-        {
-            "MB/s": (1.0, 0),
-            "GB/s": (1 / 1e3, 2),
-            "MiB/s": (1e6 / 2**20, 0),
-            "Gbit/s": (8 / 1e3, 2),
-        },
+        {"MB/s": (1.0, 0), "GB/s": (1 / 1e3, 2), "MiB/s": (1e6 / 2**20, 0), "Gbit/s": (8 / 1e3, 2)},
         ("MB/s", 1.0),
     ),
     "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2), "k/s": (1e3, 1)}, ("M/s", 1.0)),

@@ -62,7 +62,8 @@ def read_file(file: str | Path, most: int = WRITTEN, else_allowed: str = "") -> 
             _refuse_other(where, os.fstat(stream.fileno()).st_mode, else_allowed)
             return _up_to(most, stream, where)
     except ValueError:
-        raise CatalogError([f"{str(file)!r}: cannot be the name of a file"]) from None
+        said = "cannot be the name of a file"
+        raise CatalogError([Fault(repr(str(file)), file, "", said=said)]) from None
     except OSError as error:
         kind = NoSuchFile if isinstance(error, FileNotFoundError) else CatalogError
         raise kind([_unread(where, error)]) from None
@@ -111,8 +112,9 @@ def tree_fault(error: Exception) -> str:
     return _TOO_LARGE if "set_int_max_str_digits" in str(error) else str(error)
 
 
-def _unread(where: str, error: OSError) -> str:
-    return f"{where}: cannot be read: {(error.strerror or str(error)).lower()}"
+def _unread(where: str, error: OSError) -> Fault:
+    said = f"cannot be read: {(error.strerror or str(error)).lower()}"
+    return Fault(where, None, "", said=said)
 
 
 def _refuse_other(where: str, mode: int, else_allowed: str) -> None:
@@ -151,22 +153,23 @@ def read_toml(file: Path) -> dict[str, Any]:
         status = file.stat()
         return _read(file, status.st_mtime_ns, status.st_size)
     except (FileNotFoundError, NoSuchFile):
-        fault = no_such_file(file)
+        raise no_such_file(file) from None
     except OSError as error:
-        fault = f"{display(file)}: cannot be read: {error.strerror}"
+        said = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        fault = f"{display(file)}: not UTF-8 text at byte {error.start}"
+        said = f"not UTF-8 text at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        fault = f"{display(file)}: not valid TOML: {tree_fault(error)}"
-    raise CatalogError([fault])
+        said = f"not valid TOML: {tree_fault(error)}"
+    raise CatalogError([Fault(display(file), None, "", said=said)])
 
 
-def no_such_file(file: Path) -> str:
+def no_such_file(file: Path) -> CatalogError:
     """Say that a file is missing, and which ones its folder holds."""
     beside = sorted(path.name for path in file.parent.glob("*.toml"))
     # The suffix, which all have, would make any of them near.
     close = nearest(file.stem, (name[:-5] for name in beside)).replace("'?", ".toml'?")
-    return f"{display(file)}: no such file; its folder holds {one_of(beside)}{close}"
+    said = f"no such file; its folder holds {one_of(beside)}"
+    return CatalogError([Fault(display(file), None, "", close, said=said)])
 
 
 @lru_cache(maxsize=256)

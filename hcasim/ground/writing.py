@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from hcasim.ground.errors import CatalogError
+from hcasim.ground.errors import CatalogError, Fault
 from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
@@ -127,10 +127,10 @@ def _try_in(folder: Path) -> None:
     temporary.unlink()
 
 
-def _fault(path: Path, what: str, error: OSError | ValueError) -> str:
+def _fault(path: Path, what: str, error: OSError | ValueError) -> Fault:
     reason = str(error)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         reason = f"there is no folder {(path.resolve() if path.is_symlink() else path).parent}"
     elif isinstance(error, OSError) and error.strerror:
         reason = error.strerror.lower()
-    return f"{path}: cannot be {what}: {reason}"
+    return Fault(str(path), None, "", said=f"cannot be {what}: {reason}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import ClassVar, Final
 
-from hcasim.catalog.adapter_tables import IcmCache
+from hcasim.catalog.adapter import IcmCache
 from hcasim.engine.cache import POLICIES, AccessLog, Fifo
 from hcasim.engine.changes import Changes
 

@@ -6,7 +6,7 @@ from collections import deque
 from typing import ClassVar
 
 from hcasim.bus import Storage
-from hcasim.catalog.adapter_tables import LocalMemory as Description
+from hcasim.catalog.adapter import LocalMemory as Description
 from hcasim.engine import Action, Rate, Simulator
 from hcasim.engine.changes import Changes
 

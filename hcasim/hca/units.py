@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from hcasim.catalog.adapter import Atomics
-from hcasim.catalog.adapter_tables import Umr
+from hcasim.catalog.adapter import Atomics, Umr
 from hcasim.engine import CreditPool, SerialServer, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import AtomicEth, Opcode, Packet

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final
 
-from hcasim.catalog.adapter_tables import Wqe
-from hcasim.catalog.adapter_tables import WqeCache as CacheDescription
+from hcasim.catalog.adapter import Wqe
+from hcasim.catalog.adapter import WqeCache as CacheDescription
 from hcasim.engine import SetAssociativeCache
 from hcasim.engine.changes import Changes, declare
 from hcasim.fabric.packet import Opcode, Route

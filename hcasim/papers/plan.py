@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hcasim.catalog import CatalogError, nearest, one_of
-from hcasim.catalog.overrides import as_texts
+from hcasim.catalog.part import as_texts
 from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES, derivable
 from hcasim.papers.claim import references

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim import __version__
 from hcasim.catalog import Adapter, EthernetLink, Machine, PcieDevice
-from hcasim.catalog.link import LANES
-from hcasim.catalog.protocol import MTU_OF
+from hcasim.catalog.link import LANES, MTU_OF
 from hcasim.ground.quantities import QUANTITIES, traced
 from hcasim.traces import (
     TRANSPORTS,

@@ -116,7 +116,7 @@ def app(
         speed = read_rate(rate)
         found = find_program(program, arguments, speed)
     except CatalogError as error:
-        raise CatalogError(faults + error.faults) from None
+        raise CatalogError([*faults, *error.faults]) from None
     if machine is None or faults:
         raise CatalogError(faults)
     main = found.make(machine, ranks, progress)
@@ -304,7 +304,7 @@ def _program_faults(name: str, arguments: str, rate: str | None) -> list[str]:
     try:
         find_program(name, words, read_rate(rate))
     except CatalogError as error:
-        return error.faults
+        return [*error.faults]
     return []
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hcasim.catalog import Value
-from hcasim.catalog.provenance import Evidence
+from hcasim.catalog.section import Evidence
 from hcasim.papers.claim import Claim
 from hcasim.papers.roles import Role
 from hcasim.papers.scenario import Scenario

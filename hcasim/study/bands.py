@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.catalog.provenance import CHOSEN, SET
+from hcasim.catalog.section import CHOSEN, SET
 from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import band_fields, measured
 from hcasim.runs.benchmark import Benchmark

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, TypeVar
 
 from hcasim.catalog import EthernetLink
-from hcasim.catalog.link import LANES, mtu_fault, path_mtus
-from hcasim.catalog.protocol import MTU_OF
+from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
 from hcasim.cluster import Node
 from hcasim.engine import Event, Probe, Simulator
 from hcasim.engine.changes import Changes

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from hcasim.catalog import Adapter, Machine
-from hcasim.catalog.adapter_tables import Tables
+from hcasim.catalog.adapter import Tables
 from hcasim.catalog.stack import Driver
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Run

@@ -7,7 +7,7 @@ options have no such nodes; the text begins with the option's name.
 from __future__ import annotations
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network.wiring import select
+from hcasim.catalog.wiring import select
 from hcasim.workloads.options import Options
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.catalog.provenance import UNSAID
+from hcasim.catalog.section import UNSAID
 from hcasim.engine import EventStream, Simulator
 from hcasim.workloads import WORKLOADS, run_point
 from tests.rig import (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network.topologies import OneSwitch
+from hcasim.catalog.testbed import OneSwitch
 from hcasim.workloads.rdma_bench.meter import ERROR
 from tests.rig import networked, run
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog.adapter_tables import IcmCache
+from hcasim.catalog.adapter import IcmCache
 from hcasim.catalog.host import ProcessorCache as Processor
 from hcasim.engine import SetAssociativeCache
 from hcasim.hca.line_cache import LineCache

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import InfinibandLink, Switch, Way, Wiring
-from hcasim.catalog.network.topologies import (
+from hcasim.catalog import CatalogError, InfinibandLink, Switch, Way, Wiring
+from hcasim.catalog.testbed import (
     Dragonfly,
     Explicit,
     FatTree,
@@ -19,7 +19,7 @@ from hcasim.catalog.network.topologies import (
     Tree,
     Trunk,
 )
-from hcasim.catalog.network.wiring import wire
+from hcasim.catalog.wiring import wire
 
 LINK = InfinibandLink(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 SWITCH = Switch(id="invented", title="Invented", ports=4096, latency=1, buffer=16384)
@@ -180,8 +180,8 @@ def test_the_ports_of_a_node_are_on_one_switch(case: tuple[Network, int], ports:
     network, nodes = case
     try:
         wiring = wired(network, nodes, ports)
-    except ValueError:
-        with pytest.raises(ValueError, match="adapter ports; allowed: up to"):
+    except CatalogError:
+        with pytest.raises(CatalogError, match="adapter ports; allowed: up to"):
             wired(network, nodes, ports)
         return
     assert len(wiring.places) == nodes * ports

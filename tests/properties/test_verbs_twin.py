@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network.topologies import FatTree
+from hcasim.catalog.testbed import FatTree
 from tests.measured import measured
 from tests.rig import WRITE, Program, Rig, machine, networked
 from tests.twin import DATA_RATES, link_byte, small_write, whole

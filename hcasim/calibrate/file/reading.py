@@ -58,8 +58,7 @@ def read_calibration(file: str | PathLike[str]) -> Calibration:
         told = _other_form(file)
         raise CatalogError([f"{where}: {told}"] if told else error.faults) from None
     refuse("" if table else f"{where}: found an empty file; {_ALLOWED}")
-    _, faults = check_fit(file, table)
-    refuse(*faults)
+    refuse(*check_fit(file, table))
     fit = Calibration.at(file, table)
     if fit.made is not None:
         _find_machine(file, fit.made)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from hcasim.catalog import IwarpProtocol
-from hcasim.catalog.protocol import Rocev2Protocol
+from hcasim.catalog.link import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet

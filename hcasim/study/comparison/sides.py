@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from pydantic import Field, ValidationError
 
 from hcasim.catalog import CatalogError, Machine, Value
-from hcasim.catalog.provenance import Evidence
+from hcasim.catalog.section import Evidence
 from hcasim.ground.errors import display, nearest, one_of, refuse
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.papers.replay import RunDocument

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hcasim.catalog import Machine, Parameter, Value
-from hcasim.catalog.provenance import EVIDENCE
+from hcasim.catalog.section import EVIDENCE
 from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
 from hcasim.papers.replay import Replay
 

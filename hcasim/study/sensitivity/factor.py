@@ -17,7 +17,7 @@ from hcasim.catalog import Machine, Parameter, Value, list_ids
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
-from hcasim.catalog.provenance import UNSAID, Evidence
+from hcasim.catalog.section import UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from hcasim.catalog import CatalogError
-from hcasim.catalog.provenance import Parameter, Value
+from hcasim.catalog.section import Parameter, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment

@@ -1,4 +1,4 @@
-"""A description may say only what differs from another."""
+"""A description may say only what differs from another; a device is no adapter."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import CatalogError, find_kind, load, resolve
-from hcasim.catalog.provenance import UNSAID
+from hcasim.catalog import Adapter, CatalogError, DmaDevice, find_kind, load, resolve
+from hcasim.catalog.section import UNSAID
+from tests.unit.catalog.conftest import refused
 
 Write = Callable[[str, str], Path]
 Hcasim = Callable[..., Any]
@@ -56,19 +57,13 @@ def test_a_fitted_value_is_inherited_with_its_fit_claims_and_interval(write: Wri
     (base,) = (p for p in load("mt25208").parameters if p.path == "receive_queue.latency")
     (mine,) = (p for p in load("mine.toml").parameters if p.path == "receive_queue.latency")
     assert mine.evidence == "fitted"
-    assert (mine.value, mine.interval, mine.claims, mine.source) == (
-        (base.value, base.interval, base.claims, base.source)
-    )
+    for what in ("value", "interval", "claims", "source"):
+        assert getattr(mine, what) == getattr(base, what)
 
 
 def test_a_section_of_another_kind_replaces_the_whole_section(write: Write) -> None:
-    given = {
-        "width_bits": 64,
-        "clock": '"133 MHz"',
-        "mmrbc": '"512 B"',
-        "outstanding_splits": 2,
-        "write_burst": '"512 B"',
-    }
+    given = {"width_bits": 64, "clock": '"133 MHz"', "mmrbc": '"512 B"', "outstanding_splits": 2}
+    given["write_burst"] = '"512 B"'
     bus = "\n".join(f"{key} = {{ value = {value}, {GUESS} }}" for key, value in given.items())
     write("mine", f'based_on = "mt25208"\n[bus]\nkind = "pcix"\n{bus}\n')
     found = {path for path in values("mine.toml") if path.startswith("bus.")}
@@ -141,3 +136,42 @@ def test_the_kind_of_a_file_is_that_of_its_base(write: Write) -> None:
     write("mine", 'based_on = "vapi"\n')
     write("yours", 'based_on = "mine.toml"\n')
     assert find_kind("mine.toml") == find_kind("yours.toml") == "stacks"
+
+
+def test_a_device_is_no_adapter() -> None:
+    assert type(load("nfp-6000").model) is DmaDevice
+    assert type(load("mt25208").model) is Adapter
+
+
+@pytest.mark.parametrize(
+    ("base", "leaf", "beside"), [("nfp-6000", "send", " send;"), ("mt25208", "dma", " ack")]
+)
+def test_one_line_refuses_a_dma_engine_beside_what_serves_rdma(
+    write: Write, base: str, leaf: str, beside: str
+) -> None:
+    write("mine", f'based_on = "{base}"\n{leaf}.latency = {{ value = "1 ns", {GUESS} }}\n')
+    (fault,) = faults(lambda: load("mine.toml", "adapters"))
+    assert fault.startswith(f"mine.toml: found dma beside{beside}")
+    assert fault.endswith("; allowed: with bus and ports alone")
+
+
+def test_of_an_unknown_key_of_a_device_only_its_own_are_allowed(write: Write) -> None:
+    write("mine", 'based_on = "nfp-6000"\nnote = "x"\n')
+    (fault,) = faults(lambda: load("mine.toml", "adapters"))
+    allowed = "id, based_on, title, notes, references, ports, bus or dma; did you mean 'notes'?"
+    assert fault.endswith(f"mine.toml: note: unknown key; allowed: {allowed}")
+
+
+@pytest.mark.parametrize(
+    ("testbed", "path", "words"),
+    [
+        ("pcie-bench-haswell", "adapter.send.latency", "there is no adapter.send here"),
+        ("pcie-bench-haswell", "adapter.firmware_mode", "there is no adapter.firmware_mode here"),
+        ("liu2004", "adapter.dma.latency", "there is no adapter.dma here"),
+        ("pcie-bench-haswell", "adapter.protocol.kind", "nfp-6000 is no RDMA adapter"),
+    ],
+)
+def test_a_setting_says_what_a_device_or_an_adapter_has_not(
+    testbed: str, path: str, words: str
+) -> None:
+    assert f"--set {path}: {words}" in refused(testbed, overrides={path: "1 ns"})[0]

@@ -68,27 +68,10 @@ def test_a_tie_is_written_as_a_tie_and_has_what_its_leader_says() -> None:
     assert parse_fit("f", FILE, tomllib.loads(text)) == one
 
 
-def test_a_header_is_a_comment() -> None:
-    one = fit({"adapters.a.b": FittedValue(value=1)})
-    text = render_fit(one, ["first", "", "last"])
-    assert text.startswith('# first\n#\n# last\n\nid = "f"\n')
-    assert parse_fit("f", FILE, tomllib.loads(text)) == one
-
-
 def test_a_tied_entry_has_no_bounds_of_its_own() -> None:
     tied = {"tied_to": "adapters.a", "bounds": ["0 ns", "1 ns"], "claims": []}
     (fault,) = faults({"adapters.a": {"value": 1}, "adapters.b": tied})
     assert fault.startswith("f.toml: entries.adapters.b: found bounds, claims, but a tied entry")
-
-
-@pytest.mark.parametrize("key", ["interval", "bounds"])
-@pytest.mark.parametrize(
-    ("ends", "fault"),
-    [(["1 ns"], "[2]: missing"), (["1 ns"] * 3, "*"), ("1 ns", ": found '1 ns'; allowed: a list")],
-)
-def test_an_interval_and_bounds_have_two_ends(key: str, ends: Any, fault: str) -> None:
-    (found,) = faults({"adapters.a": {"value": 1, key: ends}})
-    assert found.startswith(f"f.toml: entries.adapters.a.{key}{fault.rstrip('*')}")
 
 
 def test_a_tie_must_lead_to_a_value() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog import InfinibandLink, Link
 from hcasim.catalog.link import LANES
-from hcasim.catalog.network.topologies import Arbitration
+from hcasim.catalog.testbed import Arbitration
 from hcasim.engine import CreditPool, Simulator
 from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports

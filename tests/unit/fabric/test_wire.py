@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import IwarpProtocol
-from hcasim.catalog.protocol import InfinibandProtocol, Rocev2Protocol
+from hcasim.catalog.link import InfinibandProtocol, Rocev2Protocol
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import (
     FRAME_DELIMITERS,

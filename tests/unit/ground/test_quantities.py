@@ -29,35 +29,17 @@ def test_a_latency_says_what_one_message_after_the_other_carries() -> None:
 
 
 def test_a_share_of_time_is_no_trace_s_but_a_claim_s() -> None:
-    assert measured(["communication_us", "overlap_percent"]) == (
-        "communication_us",
-        "overlap_percent",
-    )
+    keys = ["size", "qps", "communication_us", "buffers", "total_KiB", "overlap_percent"]
+    assert measured(keys) == ("communication_us", "total_KiB", "overlap_percent")
     assert traced("overlap_percent") is None
-    assert traced("communication_us") == ("time", "communication")
     assert QUANTITIES["bandwidth"].factor("GB/s") * 1876.2 == pytest.approx(1.8762)
 
 
-def test_results_are_told_from_settings_by_their_unit() -> None:
-    row = {"size": 8, "qps": 1, "reuse": 0, "buffers": 2, "latency_us": 4.0, "total_KiB": 5.0}
-    assert measured(row) == ("latency_us", "total_KiB")
-
-
-@pytest.mark.parametrize(
-    ("value", "field", "text"),
-    [
-        (972.3591, "bandwidth_MBps", "972.36"),
-        (0.95612, "latency_us", "0.9561"),
-        (0.00123456, "latency_us", "0.001235"),
-        (0.0, "total_KiB", "0"),
-        (1.2712, "rate_Mps", "1.27 M/s"),
-        (0.5, "rate_Mps", "0.5000 M/s"),
-        (0.0779, "rate_Mps", "77.90 k/s"),
-        (0.0009277, "rate_Mps", "0.9277 k/s"),
-    ],
-)
-def test_a_result_is_written_with_significant_digits(value: float, field: str, text: str) -> None:
-    assert written(value, field) == text
+def test_a_result_is_written_with_significant_digits() -> None:
+    times = {972.3591: "972.36", 0.95612: "0.9561", 0.00123456: "0.001235", 0.0: "0"}
+    assert {value: written(value, "latency_us") for value in times} == times
+    rates = {1.2712: "1.27 M/s", 0.5: "0.5000 M/s", 0.0779: "77.90 k/s", 0.0009277: "0.9277 k/s"}
+    assert {value: written(value, "rate_Mps") for value in rates} == rates
 
 
 def test_each_quantity_can_be_claimed_in_the_unit_of_its_row() -> None:
@@ -75,18 +57,10 @@ def test_a_claim_and_a_trace_know_the_quantities_of_the_table() -> None:
     assert set(get_args(Measured.model_fields["quantity"].annotation)) == named
 
 
-@pytest.mark.parametrize(
-    ("key", "found"),
-    [
-        ("latency_us", ("latency", "")),
-        ("registration_us", ("time", "registration")),
-        ("rate_Mps", ("rate", "")),
-        ("throughput_Mbps", None),
-        ("pinned_KiB", None),
-    ],
-)
-def test_a_trace_holds_times_bandwidths_and_rates(key: str, found: tuple[str, str] | None) -> None:
-    assert traced(key) == found
+def test_a_trace_holds_times_bandwidths_and_rates() -> None:
+    held = {"latency_us": ("latency", ""), "registration_us": ("time", "registration")}
+    held |= {"rate_Mps": ("rate", ""), "throughput_Mbps": None, "pinned_KiB": None}
+    assert {key: traced(key) for key in held} == held
 
 
 def test_titles_have_the_unit_and_numbers_of_sentences_four_digits() -> None:

@@ -21,13 +21,8 @@ from hcasim.ground.errors import CatalogError
 from hcasim.ground.reading import check_tree, read_file, read_stdin, read_toml, render_toml
 from hcasim.traces import read_trace
 
-READERS: list[Callable[[Path], object]] = [
-    read_file,
-    read_toml,
-    read_trace,
-    read_calibration,
-    lambda file: load(str(file), "adapters"),
-]
+READERS: list[Callable[[Path], object]] = [read_file, read_toml, read_trace, read_calibration]
+READERS.append(lambda file: load(str(file), "adapters"))
 
 
 def fault(read: Callable[[Path], object], file: Path) -> str:
@@ -141,12 +136,9 @@ TOO_LARGE = "found a whole number of more than 64 bits"
     ("text", "said"),
     [
         ("a." * 300_000 + "a = 1", "found a key of more than 64 parts"),
-        ("[" + '"a" . ' * 100 + "a]", "found a key of more than 64 parts"),
         ("a." * 40 + "a = 1", TOO_DEEP),
         ("a = " + "[" * 5000 + "]" * 5000, TOO_DEEP),
-        ("a = " + "{a=" * 100_000, TOO_DEEP),
         ("a = 0x" + "f" * 5000, TOO_LARGE),
-        ("a = " + "1" * 100_000, TOO_LARGE),
     ],
 )
 def test_what_takes_long_or_is_too_deep_or_large_is_refused_at_once(

@@ -46,9 +46,6 @@ def test_plain_columns_are_aligned_and_lines_have_no_trailing_blanks() -> None:
     assert plain_table("Title", ("name", "value"), rows, right=("value",)) == (
         "Title\nname    value\na         1.5\nlonger  10.25\n"
     )
-
-
-def test_a_table_without_rows_still_has_its_head() -> None:
     assert plain_table("", ("name", "value"), []) == "name  value\n"
 
 

@@ -27,30 +27,35 @@ def test_the_file_may_be_read_by_those_whom_the_umask_allows(tmp_path: Path) -> 
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize("failure", ["fsync", "replace"])
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: str
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("where", "step", "failure", "said"),
+    [
+        (os, "fsync", FULL, "file: cannot be written: no space left on device"),
+        (Path, "replace", FULL, "file: cannot be written: no space left on device"),
+        (os, "fsync", KeyboardInterrupt(), "^$"),
+    ],
+)
+def test_a_full_disk_or_an_interruption_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: object,
+    step: str,
+    failure: BaseException,
+    said: str,
 ) -> None:
     def fail(*arguments: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise failure
 
     file = tmp_path / "file"
     file.write_text("old")
-    monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[failure], fail)
-    with pytest.raises(CatalogError, match=r"file: cannot be written: no space left on device"):
+    monkeypatch.setattr(where, step, fail)
+    with pytest.raises((CatalogError, KeyboardInterrupt), match=said):
         write_atomically(file, "new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(tmp_path / "file", "new")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
@@ -70,11 +75,6 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"through"
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_a_full_device_is_a_clear_fault() -> None:
-    with pytest.raises(CatalogError, match="/dev/full: cannot be written: no space left"):
-        write_atomically(Path("/dev/full"), "too much")
 
 
 LONG = 251 * "n" + ".csv"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.catalog.adapter_tables import IcmCache
+from hcasim.catalog.adapter import IcmCache
 from hcasim.hca.line_cache import LineCache
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.catalog.adapter_tables import LocalMemory as Description
+from hcasim.catalog.adapter import LocalMemory as Description
 from hcasim.engine import Simulator
 from hcasim.hca.local_memory import LocalMemory
 

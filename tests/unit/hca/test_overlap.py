@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine
-from hcasim.catalog.adapter_tables import IcmCache, WqeCache
+from hcasim.catalog.adapter import IcmCache, WqeCache
 from hcasim.verbs import QP, SendWR
 from tests.rig import (
     READ,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hcasim.catalog.adapter_tables import Cqe
+from hcasim.catalog.adapter import Cqe
 from hcasim.verbs import Completion, QPType
 from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, extended, machine, succeeded
 

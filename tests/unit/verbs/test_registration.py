@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import resolve
-from hcasim.catalog.adapter_tables import Umr
+from hcasim.catalog.adapter import Umr
 from hcasim.verbs import MR, SGE, Completion, SendWR, VerbsError, WCStatus, WROpcode
 from tests.rig import ALL, SEND, WRITE, Program, Rig, extended, machine, statuses, succeeded
 

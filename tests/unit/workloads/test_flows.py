@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import CatalogError, Machine, Way, Wiring, resolve
-from hcasim.catalog.network.topologies import FatTree, Ring
+from hcasim.catalog.testbed import FatTree, Ring
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.runs.benchmark import bench

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import Machine
-from hcasim.catalog.network.topologies import OneSwitch
+from hcasim.catalog.testbed import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from hcasim.catalog.link import Link
-from hcasim.catalog.network.topologies import (
+from hcasim.catalog.testbed import (
     BackToBack,
     Dragonfly,
     Explicit,
@@ -20,7 +20,7 @@ from hcasim.catalog.network.topologies import (
     Switch,
     Tree,
 )
-from hcasim.ground.errors import Fault, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, FaultError, nearest, one_of, refuse
 
 Groups = Sequence[tuple[str, int, int]]
 """Name, number of nodes and ports of each node's adapter, group by group."""
@@ -144,7 +144,7 @@ def wire(
         trunks: the cables of each named trunk; under "" those of all others.
 
     Raises:
-        ValueError: a line for each fault of what the network names, or if it has no room.
+        CatalogError: each fault of what the network names, or that it has no room.
     """
     wiring = Wiring()
     ports = [each for _, count, each in nodes for _ in range(count)]
@@ -176,10 +176,10 @@ def _fill(wiring: Wiring, ports: Sequence[int], switches: Sequence[int], room: i
         if count > free:
             place, free = place + 1, room
         if place >= len(switches) or count > free:
-            raise ValueError(
-                f"nodes: found {len(ports)} nodes with {sum(ports)} adapter ports; allowed: up to "
-                f"{len(switches) * room} ports, {room} on each of {len(switches)} switches"
-            )
+            found = f"{len(ports)} nodes with {sum(ports)} adapter ports"
+            many = len(switches)
+            allowed = f"up to {many * room} ports, {room} on each of {many} switches"
+            raise CatalogError([Fault("nodes", ports, allowed, text=found)])
         wiring.attach(node, count, switches[place])
         free -= count
 
@@ -240,7 +240,7 @@ def _wire_named(
     switches: Mapping[str, Switch],
     trunks: Mapping[str, Link],
 ) -> None:
-    faults: list[str] = []
+    faults: list[Fault] = []
     numbers = {
         name: wiring.add_switch(name, switches.get(name) or switches[""])
         for name in network.switches
@@ -251,11 +251,12 @@ def _wire_named(
             where = f"network.switches.{name}.nodes"
             try:
                 chosen = select(nodes, text)
-            except ValueError as error:
-                faults.append(f"{where}: {error}")
+            except FaultError as error:
+                faults.append(error.fault.at(where))
                 continue
             if taken := [homes[node] for node in chosen if node in homes]:
-                faults.append(f"{where}: found {text!r}, which is on {taken[0]} already")
+                words = f"{text!r}, which is on {taken[0]} already"
+                faults.append(Fault(where, text, "", text=words))
             homes |= {node: name for node in chosen if node not in homes}
     ports = [(f"{name}[{n}]", each) for name, count, each in nodes for n in range(count)]
     for node, (label, each) in enumerate(ports):
@@ -271,25 +272,24 @@ def _wire_named(
         if not unknown:
             a, b = (numbers[end] for end in trunk.between)
             wiring.trunk(a, b, trunks.get(name) or trunks[""], trunk.parallel or 1, name)
-    if faults:
-        raise ValueError("\n".join(faults))
+    refuse(*faults)
 
 
 def select(nodes: Groups, text: str) -> range:
     """Return the numbers of the nodes that words such as "compute", "compute[3]" and "a[0:8]" name.
 
-    Nodes are counted from 0 in their group; ValueError if there are no such.
+    Nodes are counted from 0 in their group; FaultError if there are no such.
     """
     match = _SELECTION.fullmatch(text)
     names = [name for name, _, _ in nodes]
     if match is None or match[1] not in names:
         found = text if match is None else match[1]
         allowed = f"{one_of(names)}, such as {names[0]}[0] or {names[0]}[0:2]"
-        raise ValueError(Fault("", text, allowed, nearest(found, names)))
+        raise FaultError(text, allowed, nearest(found, names))
     place = names.index(match[1])
     first, count = sum(size for _, size, _ in nodes[:place]), nodes[place][1]
     low = int(match[2] or 0)
     high = count if match[2] is None else int(match[4]) if match[3] else low + 1
     if not low < high <= count:
-        raise ValueError(Fault("", text, f"nodes 0 to {count - 1} of {match[1]}"))
+        raise FaultError(text, f"nodes 0 to {count - 1} of {match[1]}")
     return range(first + low, first + high)

@@ -1,1 +1,0 @@
-"""How the nodes of a machine are connected: what a file says, the wiring it means, the routes."""
