@@ -205,7 +205,7 @@ def _of_files(
     from hcasim.calibrate.fit import fit_traces
     from hcasim.calibrate.freeing import RULE
     from hcasim.calibrate.page import document
-    from hcasim.pages import write
+    from hcasim.pages.writing import write
 
     traces = [(f"the trace {word}", Path(word)) for word in words]
     outputs = [output, Output("--report", given["report"], [".html", ".htm"])]

@@ -20,7 +20,7 @@ from hcasim.ground.text import plain_table, printable
 from hcasim.ground.writing import write_atomically
 
 if TYPE_CHECKING:
-    from hcasim.pages import Document
+    from hcasim.pages.document import Document
     from hcasim.papers.report import Report
 
 _FIGURES = (".png", ".svg")

@@ -18,7 +18,7 @@ from hcasim.ground.text import command_line
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hcasim.pages import Document
+    from hcasim.pages.document import Document
     from hcasim.papers.scenario import Scenario
     from hcasim.runs.table import Table
 

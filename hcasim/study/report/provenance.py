@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.catalog.provenance import EVIDENCE
-from hcasim.pages import Block, Cell, Column, Content, Counts, Table, Text
+from hcasim.pages.document import Block, Cell, Column, Content, Counts, Table, Text
 from hcasim.papers.replay import Replay
 
 Parameters = tuple[Parameter[Value], ...]

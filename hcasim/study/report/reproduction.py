@@ -8,7 +8,7 @@ from itertools import groupby
 
 from hcasim import __version__
 from hcasim.ground.quantities import title
-from hcasim.pages import (
+from hcasim.pages.document import (
     Block,
     Cell,
     Code,

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from hcasim.pages import (
-    ENDINGS,
+from hcasim.pages.document import (
     Cell,
     Code,
     Column,
@@ -17,8 +16,8 @@ from hcasim.pages import (
     Section,
     Table,
     Text,
-    write,
 )
+from hcasim.pages.writing import ENDINGS, write
 from hcasim.runs.drawing import new_figure
 
 HOSTILE = (
@@ -133,7 +132,7 @@ def test_markdown_of_a_hostile_text_has_nothing_that_is_obeyed():
 def test_every_colour_of_matplotlib_stands_for_one_of_the_page():
     import matplotlib as mpl
 
-    from hcasim.pages import svg
+    from hcasim.pages import writing
 
     cycle = mpl.rcParamsDefault["axes.prop_cycle"].by_key()["color"]
-    assert tuple(map(mpl.colors.to_hex, cycle)) == svg._SERIES
+    assert tuple(map(mpl.colors.to_hex, cycle)) == writing._SERIES

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.pages import Cell, Column, Document, Section, Table, Text, write
+from hcasim.pages.document import Cell, Column, Document, Section, Table, Text
+from hcasim.pages.writing import write
 from tests.browser import Pages
 from tests.unit.pages.test_forms import HOSTILE, document
 
