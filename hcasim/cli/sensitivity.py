@@ -21,8 +21,7 @@ from hcasim.cli.tables import print_table
 from hcasim.ground.errors import CatalogError, refuse
 
 if TYPE_CHECKING:
-    from hcasim.study.sensitivity.effects import Effect
-    from hcasim.study.sensitivity.result import Output, Sensitivity
+    from hcasim.study.sensitivity.result import Effect, Output, Sensitivity
 
 _PASSED_ON = ("testbed", "method", "only", "quantity", "samples", "sampling_seed", "jobs")
 

@@ -11,7 +11,7 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side
 from hcasim.study.comparison.sides import Difference, differences
-from hcasim.study.meaning import meaning_of
+from hcasim.study.sensitivity.factor import meaning_of
 from hcasim.study.sensitivity.subject import Run, names_of
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import varying

@@ -24,7 +24,7 @@ from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.mixed import PART, Cause, Mixed
 from hcasim.study.comparison.sides import is_result, read_sides
-from hcasim.study.meaning import Part, meanings
+from hcasim.study.sensitivity.factor import Part, meanings
 from hcasim.study.sensitivity.subject import field_of, unit_of
 from hcasim.workloads import find_workload, unknown_workload
 
