@@ -4,7 +4,8 @@ import pytest
 
 import hcasim as hc
 from hcasim.catalog import CatalogError
-from hcasim.study.comparison.compare import Pair
+from hcasim.study.comparison.compare import Comparison
+from hcasim.study.comparison.sides import Side
 
 SMALL = {"size": "8,1K", "jobs": 1}
 
@@ -52,10 +53,13 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
 def test_bands_without_common_samples_have_to_lie_apart(
     a: tuple[int, int], b: tuple[int, int], beyond: bool
 ) -> None:
-    sides = [{"latency_us": x, "latency_p5_us": x, "latency_p95_us": y} for x, y in (a, b)]
-    names = ("latency_us",)
-    assert Pair.of(names, {}, *sides, {}).beyond == {"latency_us": beyond}
-    assert Pair.of(names, {}, sides[0], {"latency_us": 1}, {}).beyond == {}
+    rows = [
+        {"size": 8, "latency_us": x, "latency_p5_us": x, "latency_p95_us": y} for x, y in (a, b)
+    ]
+    ours, theirs = (Side(None, "write_lat", (row,)) for row in rows)
+    assert Comparison(ours, theirs).pairs[0].beyond == {"latency_us": beyond}
+    alone = Side(None, "write_lat", ({"size": 8, "latency_us": 1},))
+    assert Comparison(ours, alone).pairs[0].beyond == {}
 
 
 @pytest.mark.parametrize(
