@@ -56,9 +56,7 @@ def check(
         quantity: what is compared, such as "latency", if that is not clear.
         unit: of `published`, such as "MiB/s", if it is not that of a row.
         folder: from which files that are measured are seen.
-        jobs: processes to use; all processors without it.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, progress, cache: as of `hcasim.bench`.
         settings: of `hcasim.bench`; beside a trace adapter, host, stack, mtu, switch and
             overrides, and allow_mismatch=True if it was taken on another adapter or link.
 

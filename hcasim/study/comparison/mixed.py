@@ -159,7 +159,7 @@ class Mixed:
                 asked = replace(asked, settings=kept, overrides=paths).with_(**pair[not own])
         return asked.benchmark()
 
-    def __call__(self, every: Sequence[Iterable[str]]) -> list[list[float]]:
+    def __call__(self, every: Iterable[Iterable[str]]) -> list[list[float]]:
         """Return the numbers of the machines with some members as B has them."""
         points = [self._points(members) for members in every]
         wanted = dict.fromkeys(p for one in points for p in one if p not in self._known)

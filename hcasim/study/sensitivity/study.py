@@ -86,10 +86,7 @@ def sensitivity(
         samples: of Sobol before they are combined (64 without it); best a power of two.
         sampling_seed: of the draws.
         calibration: whose values and intervals a benchmark has, from `hcasim.calibration`.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         options: of a workload those of `hcasim.bench`; of a scenario `adapter`, `overrides` and
             `size`, the values of its x axis.
 

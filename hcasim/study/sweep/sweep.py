@@ -74,10 +74,7 @@ def sweep(
         uncertainty: also the 5 and 95 % quantiles of what is measured, over so many samples of
             what nobody has published: fitted values over their intervals, chosen and assumed ones
             between 1/1.5 and 1.5 times theirs; all points have the same samples.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         settings: those of `hcasim.bench` by the same names, each a value or several.
 
     Raises:
