@@ -78,14 +78,12 @@ def differences(a: Machine | None, b: Machine | None) -> list[Difference]:
     ours, theirs = ({one.path: one for one in machine.parameters} for machine in (a, b))
     found = []
     for path, known in {**ours, **theirs, **ours}.items():
-        both = [machine.get(path) for machine in (ours, theirs)]
-        if len({one and one.value for one in both}) == 1 and None not in both:
-            continue
         had = [
             one and Had(value=one.value, text=one.text, evidence=one.evidence, source=one.origin)
-            for one in both
+            for one in (ours.get(path), theirs.get(path))
         ]
-        found.append(Difference(path=path, unit=known.unit, a=had[0], b=had[1]))
+        if len({one and one.value for one in had}) > 1:
+            found.append(Difference(path=path, unit=known.unit, a=had[0], b=had[1]))
     return found
 
 
@@ -94,22 +92,18 @@ def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:
 
     Where nodes are of several groups, the name of each stands before what is its own.
     """
-    ours, theirs = parts_of(a), parts_of(b)
+    ours, theirs = _parts(a), _parts(b)
     every = {name: (ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}}
     return {name: pair for name, pair in every.items() if pair[0] != pair[1]}
 
 
-def parts_of(machine: Machine) -> dict[str, str]:
-    """Return what a machine is made of, by the name of its option."""
+def _parts(machine: Machine) -> dict[str, str]:
     found = {"testbed": machine.id}
     for group in machine.groups:
         start = f"{group.name}." if len(machine.groups) > 1 else ""
-        found |= {
-            f"{start}adapter": group.adapter.id,
-            f"{start}firmware_mode": group.firmware_mode or "",
-            f"{start}host": group.host.id,
-            f"{start}stack": group.stack.id,
-        }
+        found[f"{start}adapter"] = group.adapter.id
+        found[f"{start}firmware_mode"] = group.firmware_mode or ""
+        found |= {f"{start}host": group.host.id, f"{start}stack": group.stack.id}
     found["switch"] = ", ".join(dict.fromkeys(one.id for one in machine.switches.values()))
     return found | {"mtu": str(machine.mtu)}
 

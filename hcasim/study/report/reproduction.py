@@ -29,7 +29,7 @@ from hcasim.papers.verdict import Verdict
 from hcasim.runs.curve import beside
 from hcasim.study.report.provenance import Provenance
 
-_PAPER = "paper or collection"
+_Columns = Sequence[str | Column]
 
 
 def _right(*titles: str) -> list[Column]:
@@ -44,12 +44,7 @@ _PAPER = "paper or collection"
 _NUMBERS = _right("published", "simulated", "error")
 
 
-def claim_place(name: str) -> str:
-    """Return the name of the row of a claim, to which others lead."""
-    return f"claim-{name}"
-
-
-def figure_place(scenario: str) -> str:
+def _place(scenario: str) -> str:
     """Return the name of the section of a scenario."""
     return f"figure-{scenario.replace('/', '-')}"
 
@@ -57,17 +52,16 @@ def figure_place(scenario: str) -> str:
 def claims(report: Report) -> Table:
     """Return the table of all claims that were judged."""
     paper, role, status = (Column(one, chosen=True) for one in (_PAPER, "role", "status"))
-    statement = _prose("statement")
-    columns: list[str | Column] = [
+    columns: _Columns = (
         "claim",
         paper,
         "figure",
         "system",
-        *statement,
+        *_prose("statement"),
         *_NUMBERS,
         role,
         status,
-    ]
+    )
     judged = [one for one in report.verdicts if one.status != "context"]
     return Table(report.title, columns, [list(_claim(one)) for one in judged], filtered=True)
 
@@ -76,14 +70,14 @@ def _claim(verdict: Verdict) -> Iterator[str | Cell]:
     missed = verdict.status in ("fail", "deviation")
     below = verdict.section if missed else "; ".join(filter(None, (verdict.section, verdict.note)))
     paper, _, figure = verdict.scenario.partition("/")
-    yield Cell(verdict.id, place=claim_place(verdict.id))
+    yield Cell(verdict.id, place=f"claim-{verdict.id}")
     yield paper
-    yield Cell(figure, link=figure_place(verdict.scenario))
+    yield Cell(figure, link=_place(verdict.scenario))
     yield verdict.system
     yield Cell(verdict.statement, below=below)
     yield from _numbers(verdict)
     yield verdict.role
-    link = _missed_place(verdict.id) if missed else ""
+    link = f"missed-{verdict.id}" if missed else ""
     yield Cell(verdict.status, mark=verdict.status, link=link)
 
 
@@ -99,10 +93,6 @@ def _numbers(verdict: Verdict) -> Iterator[Cell]:
     yield Cell(error, verdict.error, share=share)
 
 
-def _missed_place(name: str) -> str:
-    return f"missed-{name}"
-
-
 def deviations(report: Report) -> Table:
     """Return the table of the claims that are missed, with what explains them."""
     every = (claim for one in report.replays for claim in one.scenario.claims)
@@ -110,9 +100,9 @@ def deviations(report: Report) -> Table:
     told: dict[str, str] = {}
     rows = []
     for one in report.deviations:
-        name = Cell(one.id, place=_missed_place(one.id), link=claim_place(one.id))
+        name = Cell(one.id, place=f"missed-{one.id}", link=f"claim-{one.id}")
         rows.append([name, *_numbers(one), *_explained(one, known.get(one.id), told)])
-    columns: list[str | Column] = ["claim", *_NUMBERS, *_prose("what is missed", "mechanism")]
+    columns: _Columns = ("claim", *_NUMBERS, *_prose("what is missed", "mechanism"))
     return Table("Claims that are missed, and why", columns, rows)
 
 
@@ -124,14 +114,14 @@ def _explained(
         return verdict.note or verdict.statement, Cell("no deviation is documented", mark="fail")
     mechanism = claim.deviation.mechanism
     first = told.setdefault(mechanism, verdict.id)
-    again = Cell(f"as {first}", link=_missed_place(first))
+    again = Cell(f"as {first}", link=f"missed-{first}")
     return claim.deviation.reason, mechanism if first == verdict.id else again
 
 
 def context(report: Report) -> Table:
     """Return the table of the statements that nothing replays."""
     prose = _prose("what is stated", "why it is not replayed")
-    columns: list[str | Column] = ["statement", _PAPER, "system", "published", *prose]
+    columns: _Columns = ("statement", _PAPER, "system", "published", *prose)
     rows = [
         (one.id, one.scenario.partition("/")[0], one.system, one.texts[0], one.statement, one.note)
         for one in report.verdicts
@@ -184,16 +174,13 @@ _ROLES = (
 
 def document(report: Report, command: str = "", made: datetime | None = None) -> Document:
     """Describe a reproduction for readers, with the command that made it, and when."""
-    provenance = Provenance(report.replays)
-    missed: Block = Text("None: every claim is met.")
-    if report.deviations:
-        missed = deviations(report)
+    met = Text("None: every claim is met.")
     sections = [
         Section("Agreement", list(_agreement(report))),
-        Section("Deviations", [missed]),
+        Section("Deviations", [deviations(report) if report.deviations else met]),
         Section("Figures", list(_figures(report))),
         Section("Fitted, chosen and predicted", [Text(_ROLES), by_role(report)]),
-        Section("Where each value comes from", list(provenance.blocks())),
+        Section("Where each value comes from", list(Provenance(report.replays).blocks())),
     ]
     return Document(report.title, [*_summary(report, command, made), *sections])
 
@@ -239,7 +226,7 @@ def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:
     scenario = replay.scenario
     heading = f"{scenario.place}: {replay.title}"
     claims = [
-        Cell(one.id, link=claim_place(one.id), mark=statuses.get(one.id, ""))
+        Cell(one.id, link=f"claim-{one.id}", mark=statuses.get(one.id, ""))
         for one in scenario.claims
     ]
     how: list[tuple[str, Content | Sequence[Content]]] = [
@@ -254,5 +241,5 @@ def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:
     columns: tuple[str | Column, ...] = (first, *(Column(one, right=True) for one in others))
     values = Table(title(quantity), columns, rows)
     drawing = Figure(heading, replay.plot())
-    folded = Section("Values", [values], f"values-{figure_place(scenario.id)}", folded=True)
-    return Section(heading, [drawing, Facts(how), folded], figure_place(scenario.id))
+    folded = Section("Values", [values], f"values-{_place(scenario.id)}", folded=True)
+    return Section(heading, [drawing, Facts(how), folded], _place(scenario.id))
