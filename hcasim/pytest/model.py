@@ -17,8 +17,15 @@ from hcasim.ground.errors import display
 from hcasim.ground.text import brief
 from hcasim.runs.benchmark import Benchmark, bench
 from hcasim.runs.curve import Curve
-from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, checked, share
-from hcasim.study.agreement.checking import check, compared
+from hcasim.study.agreement.agreement import (
+    Agreement,
+    Compared,
+    Disagreement,
+    check,
+    checked,
+    compared,
+    share,
+)
 from hcasim.study.agreement.published import opened, read_published
 
 __all__ = ["Agreement", "Compared", "Disagreement", "Model"]
