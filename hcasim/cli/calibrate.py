@@ -229,7 +229,7 @@ def _of_files(
         lambda run: fit_traces(prepared, run),
         [
             (output.file, lambda found: found.to_toml()),
-            (given["report"], lambda found: write(document(found), ".html")),
+            (given["report"], lambda found: write(document(found))),
         ],
         remedy,
     )

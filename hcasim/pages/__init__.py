@@ -1,1 +1,1 @@
-"""What is written for readers: documents, and pages of HTML and Markdown made of them."""
+"""What is written for readers: documents, and pages of HTML made of them."""

@@ -1,10 +1,10 @@
-"""Documents as text, in the form that the ending of a file says: each is a template beside this."""
+"""Documents as pages of HTML, which need nothing else to be read: a template beside this."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -21,31 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HERE = Path(__file__).parent
-# Also what would begin a list.
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]#|~$]|^[-+>](?=\s)|^\d+(?=[.)]\s)")
-_AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-
-
-def _in_markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\g<0>", printable(text)).translate(_AS_HTML)
-
-
-def _code_in_markdown(text: str) -> str:
-    return "\n".join(f"    {line}" for line in printable_lines(text).splitlines())
 
 
 def _class_of(column: Column) -> str:
     words = " ".join(["n"] * column.right + ["prose"] * column.prose)
     return f' class="{words}"' if words else ""
 
-
-_FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    ".html": (lambda text: escape(printable(text)), lambda code: escape(printable_lines(code))),
-    ".md": (_in_markdown, _code_in_markdown),
-}
-"""How each form escapes text of one line, and code."""
-ENDINGS = tuple(_FORMS)
-"""Of files that documents are written to."""
 
 # matplotlib's usual order of colours, and what else it draws in black, white and grey.
 _SERIES = (
@@ -68,20 +49,14 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 _FONT_FAMILY = re.compile(r"font-family:[^;\"]*;? ?")
 
 
-def write(document: Document, ending: str) -> str:
-    """Return a document as text; it is the same for the same document.
-
-    Parameters:
-        document: what to write.
-        ending: one of ENDINGS, also in capitals; anything else, as of a device, is HTML.
-    """
+def write(document: Document) -> str:
+    """Return a document as a page; it is the same for the same document."""
     from markupsafe import Markup
 
-    form = ending.lower() if ending.lower() in _FORMS else ".html"
     places = dict(_places(document.blocks, set()))
     numbers = count(1)
     style, script = ((_HERE / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    text = _template(form).render(
+    text = _template().render(
         document=document,
         place=lambda section: places[id(section)],
         svg=lambda one: Markup(_to_svg(one.drawing, f"f{next(numbers)}", printable(one.caption))),
@@ -94,29 +69,30 @@ def write(document: Document, ending: str) -> str:
 
 
 @cache
-def _template(ending: str) -> Template:
+def _template() -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    escaped, code = _FORMS[ending]
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        # All that a template inserts is escaped, unless it is of this form already.
-        finalize=lambda one: one if isinstance(one, Markup) else Markup(escaped(str(one))),
+        # All that a template inserts is escaped, unless it is HTML already.
+        finalize=lambda one: (
+            one if isinstance(one, Markup) else Markup(escape(printable(str(one))))
+        ),
         autoescape=True,
         loader=FileSystemLoader(_HERE),
     )
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
-        "code": lambda text: Markup(code(text)),
+        "code": lambda text: Markup(escape(printable_lines(text))),
         "class_of": lambda head: Markup(_class_of(head)),
         "sections": lambda blocks: [
             one for one in blocks if isinstance(one, Section) and not one.folded
         ],
     }
-    return environment.get_template(f"page{ending}.jinja")
+    return environment.get_template("page.html.jinja")
 
 
 def _places(blocks: Iterable[Block], taken: set[str]) -> Iterator[tuple[int, str]]:
