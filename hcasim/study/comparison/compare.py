@@ -115,8 +115,7 @@ class Comparison(Table):
     @property
     def parts(self) -> dict[str, tuple[str, str]]:
         """What the machines are made of, where that differs."""
-        a, b = self.a.machine, self.b.machine
-        return parts(a, b) if a is not None and b is not None else {}
+        return parts(self.a.machine, self.b.machine)
 
     @property
     def labels(self) -> tuple[str, str]:

@@ -87,11 +87,13 @@ def differences(a: Machine | None, b: Machine | None) -> list[Difference]:
     return found
 
 
-def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:
+def parts(a: Machine | None, b: Machine | None) -> dict[str, tuple[str, str]]:
     """Return what two machines are made of, where that differs, by the name of its option.
 
     Where nodes are of several groups, the name of each stands before what is its own.
     """
+    if a is None or b is None:
+        return {}
     ours, theirs = _parts(a), _parts(b)
     every = {name: (ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}}
     return {name: pair for name, pair in every.items() if pair[0] != pair[1]}

@@ -129,7 +129,7 @@ def find_factors(
     given: dict[str, Ends] = {}
     for word, text in (ranges or {}).items():
         try:
-            given |= _ends(word, text, known, leaves)
+            given |= _ends(word, str(text), known, leaves)
         except ValueError as error:
             faults.append(f"range: {word}: {error}")
     chosen = set() if only else {*known}

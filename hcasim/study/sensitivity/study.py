@@ -96,22 +96,15 @@ def sensitivity(
     patterns: Any = [only] if isinstance(only, str) else only
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
     width: Any = spread
-    texts: Any = ranges if isinstance(ranges, Mapping) else {}
     above = isinstance(width, int | float) and 1 < width < float("inf")
-    drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     fit = calibration is None or isinstance(calibration, Calibration)
+    wrong = f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read"
+    drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     refuse(
         unexplained("sensitivity", options),
         words_fault("only", patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
-        *(
-            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
-            for path, given in texts.items()
-            if not isinstance(given, str)
-        ),
-        ""
-        if fit
-        else f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read",
+        "" if fit else wrong,
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
         ""

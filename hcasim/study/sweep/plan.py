@@ -224,18 +224,8 @@ def read_plan(
     if not faults and plan.size > MOST:
         faults.append(f"found {plan.size} combinations; allowed: {MOST}, or several sweeps")
     if faults:
-        raise CatalogError(dict.fromkeys([*faults, *_further(values)]))
+        raise CatalogError(dict.fromkeys(faults))
     return plan
-
-
-def _further(values: Mapping[str, list[Any]]) -> Iterable[str]:
-    """Say what is wrong with the first values of settings, while others cannot be read at all."""
-    if values.keys() >= {"workload", "testbed"}:
-        try:
-            Plan({name: every[:1] for name, every in values.items()}).points()
-        except CatalogError as error:
-            return error.faults
-    return ()
 
 
 def _is_setting(name: str) -> bool:

@@ -296,15 +296,6 @@ def test_a_figure_has_a_panel_for_each_value_and_all_points() -> None:
     assert [len(panel) for panel in drawn] == [2, 2]
 
 
-def test_the_machine_is_looked_at_although_an_option_cannot_be_read() -> None:
-    with pytest.raises(CatalogError) as caught:
-        sweep("write_bw", "liu204", size="x2", where="qqs < 3")
-    size, where, testbed = caught.value.faults
-    assert size.startswith("size: found 'x2'; allowed: ")
-    assert where.endswith("did you mean 'qps'?")
-    assert testbed.endswith("did you mean 'liu2004'?")
-
-
 def test_what_cannot_be_drawn_is_said_at_once() -> None:
     found = sweep("write_lat", BED, size=[8, 16], jobs=1)
     told = faults(found.plot, x="sise", y="latency")
