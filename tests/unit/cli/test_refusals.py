@@ -23,6 +23,7 @@ REFUSED = {
         ("--sources --json", "--sources: found with --format json;"),
         ("--uncertainty 1", "--uncertainty: found 1; allowed: 2 to"),
         ("--explain", "explain: found with compare; allowed: with why"),
+        ("--adapter mt25208,mt23108", "or --a adapter=mt25208 --b adapter=mt23108"),
     ],
     "compare": [
         ("x.csv liu2004", "x.csv"),
