@@ -102,16 +102,8 @@ def test_expressions_are_worked_out(text: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "",
-            "1 +",
-            "qps.__class__()",
-            "__import__('os')",
-            "[1]",
-            "lambda: 1",
-            "f'{qps}'",
-            "qps[0]",
-        ),
+        *("", "1 +", "qps.__class__()", "__import__('os')", "[1]", "lambda: 1", "f'{qps}'"),
+        "qps[0]",
         *("1" * 2000, "(" * 500 + ")" * 500, "max(a=1)", "1 if qps", "qps := 3", "b''", "1 in 2"),
         "x" + "()" * 400,
     ],
