@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine, Value
 from hcasim.catalog.provenance import Evidence
@@ -188,16 +188,10 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
         told = json.loads(data) if name.lower().endswith(".json") else None
         kind = _KINDS.get(str(told.get("schema"))) if isinstance(told, dict) else None
         found = kind.model_validate(told) if kind else import_trace(Source(where, data))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise CatalogError([f"{where}: {place}: {first['msg']}; allowed: {ALLOWED}"]) from None
-    except (ValueError, RecursionError):
-        raise CatalogError([f"{where}: found no JSON; allowed: {ALLOWED}"]) from None
-    except CatalogError as error:
-        raise CatalogError(
-            [*error.faults, f"{where}: found no result; allowed: {ALLOWED}"]
-        ) from None
+    except (ValueError, RecursionError, CatalogError) as error:
+        faults = error.faults if isinstance(error, CatalogError) else []
+        faults = [*faults, f"{where}: found no result; allowed: {ALLOWED}"]
+        raise CatalogError(faults) from None
     try:
         if isinstance(found, Trace):
             return _of_trace(found, which)
