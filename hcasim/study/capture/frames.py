@@ -17,17 +17,7 @@ from operator import xor
 from typing import Final
 from zlib import crc32
 
-from hcasim.fabric.packet import (
-    LRH,
-    VCRC,
-    Aeth,
-    AtomicEth,
-    Deth,
-    Opcode,
-    Packet,
-    Reth,
-    Syndrome,
-)
+from hcasim.fabric.packet import LRH, VCRC, Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
 from hcasim.fabric.wire import FCS, IP, UDP
 from hcasim.hca import QPType
 

@@ -170,8 +170,7 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "beyond"),
-    [((1, 2), (3, 4), True), ((3, 4), (1, 2), True), ((1, 3), (2, 4), False)],
+    ("a", "b", "beyond"), [((1, 2), (3, 4), True), ((3, 4), (1, 2), True), ((1, 3), (2, 4), False)]
 )
 def test_bands_without_common_samples_have_to_lie_apart(
     a: tuple[int, int], b: tuple[int, int], beyond: bool

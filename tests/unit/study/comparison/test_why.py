@@ -135,11 +135,7 @@ def shares(found: Answer) -> dict[str, float]:
 def test_another_bus_is_the_share_of_the_adapter_that_has_it() -> None:
     found = answer("liu2004", "liu2004", with_a={"adapter": "mt23108"}, group="part")
     (adapter, structure) = found.shares
-    assert (adapter.cause, adapter.a, adapter.b) == (
-        "adapter",
-        "mt23108",
-        "mt25208",
-    )
+    assert (adapter.cause, adapter.a, adapter.b) == ("adapter", "mt23108", "mt25208")
     assert adapter.share == found.difference != 0
     assert (structure.cause, structure.share) == ("structure", 0)
 
@@ -162,8 +158,7 @@ OWN = {
 
 
 @pytest.mark.parametrize(
-    ("group", "names"),
-    [(None, {*OWN, "structure"}), ("part", {"adapter", "host", "structure"})],
+    ("group", "names"), [(None, {*OWN, "structure"}), ("part", {"adapter", "host", "structure"})]
 )
 def test_values_are_put_together_as_asked(group: object, names: set[str]) -> None:
     assert {*shares(answer("liu2004", "liu2004", with_b=OWN, group=group))} == names

@@ -173,10 +173,7 @@ def test_a_range_comes_before_all_and_frees_what_is_published() -> None:
     ranges = {"adapter.bus.lanes": "4..16", READ: "400 ns..500 ns"}
     found = find_factors([resolve("liu2004")], ranges=ranges, only=[*ranges])
     ends = {one.name: (one.origin, one.low, one.high) for one in found.factors.values()}
-    assert ends == {
-        "adapter.bus.lanes": ("range", 4, 16),
-        READ: ("range", 400_000, 500_000),
-    }
+    assert ends == {"adapter.bus.lanes": ("range", 4, 16), READ: ("range", 400_000, 500_000)}
 
 
 def test_each_group_of_nodes_varies_and_what_they_have_alike_in_all_of_them() -> None:
@@ -289,22 +286,6 @@ def test_the_result_has_its_schema_a_table_and_a_chart(law: Callable[[Law], None
         meanings = {one["name"]: one["meaning"] for one in document["parameters"]}
         assert meanings[SEND] == "delay of a packet through the pipeline"
         assert all(one in found._repr_html_() for name, one in meanings.items() if name != WRITE)
-
-
-@pytest.mark.check
-def test_what_striping_of_two_ports_rests_on() -> None:
-    names = ["host.root_port.completion", "adapter.bus.read_tags", "adapter.mtt.ways"]
-    found = hc.sensitivity("liu2004/fig09", size="1M", only=[*names, "mtu"])
-    order = {
-        found.factors[one.parameter].name: one for one in found.effects if one.output == "LIU-071"
-    }
-    (base,) = (one.base for one in found.outputs if one.name == "LIU-071")
-    completion = order[names[0]]
-    assert completion.high > 1.1 * base > 1.4
-    assert all(order[name].swing < 0.02 for name in names[1:])
-    # The longer packets are, the more binding makes of its ports.
-    assert order["mtu"].low > base > order["mtu"].high
-    assert all(one.turns is None for one in order.values())
 
 
 def test_a_claim_of_which_no_size_is_left_is_refused() -> None:
