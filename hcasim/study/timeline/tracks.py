@@ -109,13 +109,6 @@ class ChromeFile:
             f'{{"start_ps":{start_ps},"dur_ps":{end_ps - start_ps},"operation":{operation}}}}}'
         )
 
-    def instant(self, name: str, time_ps: int) -> None:
-        """Mark a moment of the whole run."""
-        self.add(
-            f'{{"ph":"i","s":"g","pid":0,"tid":0,"ts":{time_ps // 1000}e-3,'
-            f'"name":{quoted(name)},"args":{{"start_ps":{time_ps}}}}}'
-        )
-
     def finish(self) -> None:
         """Write what is left, and the end."""
         self.flush()

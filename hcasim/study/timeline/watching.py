@@ -69,7 +69,6 @@ class Timeline(Onlooker):
         self._words: dict[Packet, str] = {}
         self._operations: dict[int, _Operation] = {}
         self._late: deque[_Operation] = deque()
-        self._in_flight: dict[str, int] = {}
 
     @property
     def records(self) -> int:
@@ -78,13 +77,9 @@ class Timeline(Onlooker):
 
     def finish(self) -> None:
         """Write what is left: the run is over."""
-        while self._told:
-            self._show_told()
+        self._show_told()
         for operation in self._operations.values():
             self._show(operation)
-        skipped = getattr(self.sim.forward, "skipped_ps", 0)
-        if skipped:
-            self._file.instant(f"{skipped} ps behind this were not simulated", self._end)
         self._file.finish()
 
     def event(
@@ -164,11 +159,10 @@ class Timeline(Onlooker):
                 words = quoted(str(details))
             if operation:
                 if what == _OVER:
-                    self._end_of(block, operation, str(details))
+                    self._end_of(operation, str(details))
                     continue
                 if what == _POSTED:
                     operations[operation] = _Operation(operation, block, str(details), start)
-                    self._count(block, start, 1)
                     bound = f',"bind_id":"{operation:#x}","flow_out":true'
                 elif operation in operations:
                     bound = f',"bind_id":"{operation:#x}","flow_in":true,"flow_out":true'
@@ -221,17 +215,9 @@ class Timeline(Onlooker):
         if self.sim.watchers == [self] and len(self.sim.listeners) == 1:
             self.sim.unwatch(self)
 
-    def _count(self, block: str, time_ps: int, by: int) -> None:
-        """Count an operation of a node as under way, or as over."""
-        part = block.partition(".")[0]
-        self._in_flight[part] = count = self._in_flight.get(part, 0) + by
-        # Told while others are shown, and shown with the next.
-        self._told.append((f"{part}.requests in_flight", "", time_ps, count, None, 0))
-
-    def _end_of(self, block: str, operation: int, what: str) -> None:
+    def _end_of(self, operation: int, what: str) -> None:
         """Note that an operation is over, and show one of which nobody tells any more."""
         if (found := self._operations.get(operation)) is not None:
-            self._count(block, self.sim.now, -1)
             found.what = what or found.what
             self._late.append(found)
             if len(self._late) > _LATE:
