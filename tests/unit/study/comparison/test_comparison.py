@@ -83,11 +83,20 @@ def test_faults_name_the_side_or_what_is_unknown(given: dict[str, object], fault
     assert any(fault in one for one in caught.value.faults)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", "nothing", '{"schema": "hcasim-run"}'])
-def test_a_file_that_holds_no_result_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "a.json"
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("a.json", text) for text in ("", "{}", "[1]", "nothing", '{"schema": "hcasim-run"}')),
+        *((f"x.{ending}", "size,latency_us\n8,1\n") for ending in ("csv", "jsonl", "parquet")),
+    ],
+)
+def test_a_file_that_holds_no_result_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
     file.write_text(text)
-    with pytest.raises(CatalogError, match=r"a\.json: .*allowed: a testbed by id or file"):
+    assert is_result(file)
+    with pytest.raises(
+        CatalogError, match=rf"{name}: .*allowed: a testbed by id or file, a \.json"
+    ):
         hc.compare(file, "liu2004")
 
 
@@ -198,15 +207,6 @@ def test_bands_of_nothing_are_refused(
 ) -> None:
     with pytest.raises(CatalogError, match=fault):
         hc.compare(a, "liu2004", workload, uncertainty=samples)
-
-
-@pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
-def test_other_tables_are_refused_as_results(name: str, tmp_path: Path) -> None:
-    file = tmp_path / name
-    file.write_text("size,latency_us\n8,1\n")
-    assert is_result(file)
-    with pytest.raises(CatalogError, match=r"allowed: a testbed by id or file, a \.json file"):
-        hc.compare(file, "liu2004")
 
 
 def test_series_of_a_scenario_are_compared(tmp_path: Path) -> None:
