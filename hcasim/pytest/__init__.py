@@ -1,13 +1,16 @@
 """A plugin of pytest: curves of one's own, published or measured, held against the model.
 
-The fixture `hcasim` simulates and compares (`hcasim.pytest.model.Model`), and the marker `hcasim`
-does that before a test begins, with the arguments of `Model.holds`.
+The fixture `hcasim` simulates and compares (`hcasim.pytest.model.Model`), the marker `hcasim` does
+that before a test begins, with the arguments of `Model.holds`, and each claim of a scenario becomes
+a test: of all `*.toml` in the folders that `hcasim_scenarios` in pytest's configuration, or
+`--hcasim-scenarios`, names.
 
 pytest loads this with every run, so it imports nothing of hcasim before that is asked for.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,14 +18,52 @@ import pytest
 if TYPE_CHECKING:
     from hcasim.pytest.model import Model
 
+_SCENARIOS = "hcasim_scenarios"
+_CONTEXT = "context.toml"
+"""A paper's statements that no figure replays, beside its scenarios."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what names scenarios."""
+    text = "a folder or file of scenarios for hcasim, each claim of which becomes a test"
+    group = parser.getgroup("hcasim")
+    group.addoption("--hcasim-scenarios", action="append", default=[], metavar="PATH", help=text)
+    parser.addini(_SCENARIOS, f"{text}; as seen from this file", type="paths")
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, and have scenarios collected that lie beside the tests."""
     config.addinivalue_line(
         "markers",
         "hcasim(published, testbed, workload=None, within=None, ...): hold a curve against what "
         "hcasim simulates, before the test begins",
     )
+    asked = [config.invocation_params.dir / one for one in config.getoption("--hcasim-scenarios")]
+    # Who names tests wants these alone.
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        asked += config.getini(_SCENARIOS)
+    known = [config.invocation_params.dir / one.partition("::")[0] for one in config.args]
+    for path in asked:
+        if not path.exists():
+            raise pytest.UsageError(f"{path}: found no such file or folder of scenarios")
+        if not any(path.resolve().is_relative_to(one.resolve()) for one in known):
+            config.args.append(str(path))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take a file of a folder of scenarios for one."""
+    if file_path.suffix != ".toml" or file_path.name == _CONTEXT:
+        return None
+    config = parent.config
+    here = config.invocation_params.dir
+    places = [*(here / one for one in config.getoption("--hcasim-scenarios"))]
+    places += config.getini(_SCENARIOS)
+    if not any(file_path.resolve().is_relative_to(one.resolve()) for one in places):
+        return None
+    from hcasim.pytest.scenarios import ScenarioFile
+
+    file: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
+    return file
 
 
 @pytest.hookimpl(tryfirst=True)

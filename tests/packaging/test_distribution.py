@@ -184,6 +184,13 @@ def test_an_installed_wheel_runs_a_benchmark(from_wheel: Environment) -> None:
 def test_an_installed_wheel_brings_its_plugin_to_pytest(from_wheel: Environment) -> None:
     project = from_wheel.work / "project"
     project.mkdir()
+    scenarios = ("new", "scenario", "mine", "--based-on", "liu2004/fig03")
+    from_wheel.hcasim(*scenarios)
+    text = (from_wheel.work / "mine.toml").read_text()
+    example = text[text.index("# [[claims]]") :]
+    claim = "".join(f"{line.removeprefix('# ')}\n" for line in example.splitlines())
+    claim = claim.replace("published = 1.0", "published = 3.8")
+    (project / "mine.toml").write_text(f"{text}\n{claim}")
     (project / "test_it.py").write_text(
         "def test_it(hcasim):\n"
         "    hcasim.holds({8: 3.8}, 'liu2004', 'write_lat')\n\n"
@@ -192,8 +199,8 @@ def test_an_installed_wheel_brings_its_plugin_to_pytest(from_wheel: Environment)
         f"    assert room.__file__.startswith({str(from_wheel.home)!r})\n"
     )
     command = ("-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-W", "error")
-    found = run(from_wheel.home / "bin" / "python", *command, cwd=project)
-    assert "2 passed" in found
+    found = run(from_wheel.home / "bin" / "python", *command, "--hcasim-scenarios=.", cwd=project)
+    assert "3 passed" in found
 
 
 def test_a_new_user_comes_from_nothing_to_a_fitted_adapter_in_ten_minutes(

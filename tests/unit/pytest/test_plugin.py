@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 # Runs in this process forget what they imported, which NumPy does not take twice.
-import hcasim.pytest.model  # noqa: F401
+import hcasim.pytest.scenarios  # noqa: F401
+from hcasim.papers.starting import starting_file
 from hcasim.runs.point import Point
 
 pytest_plugins = "pytester"
@@ -189,6 +190,113 @@ def test_the_example_of_the_page_passes(run: Run, printed: Path) -> None:
     run(example).assert_outcomes(passed=3)
 
 
+CLAIM = """
+[[claims]]
+id = "{id}"
+section = "IV"
+system = "ours"
+statement = "latency of small messages"
+quantity = "latency"
+kind = "value"
+published = {published}
+unit = "us"
+relation = "="
+measure = {{ series = "pcie", select = "smallest" }}
+"""
+DEVIATION = """
+[claims.deviation]
+error = 0.5
+reason = "it is twice as fast"
+mechanism = "nobody knows"
+"""
+
+
+@pytest.fixture
+def scenarios(pytester: pytest.Pytester) -> Path:
+    """A folder with a scenario of three claims: one met, one missed, one a known deviation."""
+    folder = pytester.mkdir("experiments")
+    text = starting_file("scenarios", "mine", "liu2004/fig03", folder)
+    claims = CLAIM.format(id="MY-1", published=3.8) + CLAIM.format(id="MY-2", published=4.8)
+    claims += CLAIM.format(id="MY-3", published=7.6) + DEVIATION
+    (folder / "mine.toml").write_text(text + claims)
+    (folder / "context.toml").write_text('paper = "own"\ncontext = []\n')
+    return folder
+
+
+INI = "hcasim_scenarios = experiments"
+
+
+@pytest.mark.usefixtures("scenarios")
+def test_each_claim_of_a_scenario_is_a_test(run: Run) -> None:
+    found = run("def test_it(): pass", "-rxf", ini=INI)
+    found.assert_outcomes(passed=2, failed=1, xfailed=1)
+    found.stdout.fnmatch_lines(
+        [
+            "MY-2: 4.8 us published, 3.80 us simulated",
+            "claim *scenario *published  simulated  error*",
+            "MY-2 *own/mine *4.8 us*3.80 us*-20.8 %*fitted *fail",
+            "XFAIL experiments/mine.toml::MY-3 - *it is twice as fast; nobody knows",
+            "FAILED experiments/mine.toml::MY-2 - MY-2: 4.8 us published, 3.80 us simulated",
+        ]
+    )
+
+
+@pytest.mark.usefixtures("scenarios")
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["test_mine.py"], 1),
+        (["experiments/mine.toml::MY-1"], 1),
+        (["test_mine.py", "experiments"], 4),
+        (["."], 4),
+        (["-k", "MY-1"], 1),
+    ],
+)
+def test_who_names_tests_gets_these_alone(run: Run, arguments: list[str], count: int) -> None:
+    found = run("def test_it(): pass", "--collect-only", "-q", *arguments, ini=INI)
+    assert sum("::" in line for line in found.outlines) == count
+
+
+def test_a_folder_on_the_command_line_counts_as_one_of_the_configuration(
+    run: Run, scenarios: Path
+) -> None:
+    arguments = ["test_mine.py", "--hcasim-scenarios", "experiments", "-k", "MY-1 or it"]
+    run("def test_it(): pass", *arguments).assert_outcomes(passed=2, deselected=2)
+    # Nobody has asked for these.
+    run("def test_it(): pass").assert_outcomes(passed=1)
+    found = run("", "--hcasim-scenarios", "experimens")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["*experimens: found no such file or folder of scenarios"])
+
+
+@pytest.mark.check
+def test_a_deviation_that_is_none_any_more_fails_where_the_project_is_strict(
+    run: Run, scenarios: Path
+) -> None:
+    file = scenarios / "mine.toml"
+    file.write_text(file.read_text().replace("published = 7.6", "published = 3.8"))
+    run("", "-k", "MY-3", ini=INI).assert_outcomes(passed=1, deselected=2)
+    strict = f"{INI}\nxfail_strict = true"
+    found = run("", "-k", "MY-3", ini=strict)
+    found.assert_outcomes(failed=1, deselected=2)
+    found.stdout.fnmatch_lines(["*meets the claim although a deviation is documented*"])
+
+
+def test_a_file_with_faults_is_an_error_that_names_them(run: Run, scenarios: Path) -> None:
+    file = scenarios / "mine.toml"
+    text = file.read_text().replace('\nquantity = "latency"', '\nquantity = "latencies"', 1)
+    file.write_text(text.replace('\nkind = "value"', '\nkind = "valeu"', 1))
+    found = run("", ini=INI)
+    found.assert_outcomes(errors=1)
+    found.stdout.fnmatch_lines(
+        [
+            "experiments/mine.toml: claims[[]1].quantity: found 'latencies'*",
+            "experiments/mine.toml: claims[[]1].kind: found 'valeu'*",
+        ]
+    )
+    found.stdout.no_fnmatch_line("*Traceback*")
+
+
 def test_nothing_of_hcasim_is_imported_before_it_is_asked_for(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,10 +308,13 @@ def test_nothing_of_hcasim_is_imported_before_it_is_asked_for(
             loaded = [one for one in sys.modules if one.startswith("hcasim.")]
             assert loaded == ["hcasim.pytest"]
             assert not {"numpy", "pydantic", "simpy"} & set(sys.modules)
+
+        def test_help(pytestconfig):
+            assert "hcasim_scenarios" in pytestconfig._parser._inidict
         """
     )
     # Other plugins import what they like.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     found = pytester.runpytest_subprocess("-p", "hcasim.pytest", "-W", "error", "--strict-markers")
-    found.assert_outcomes(passed=1)
+    found.assert_outcomes(passed=2)
