@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -24,7 +25,8 @@ from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
-from hcasim.study.capture.frames import Way, infiniband_frame, rocev2_frame
+from hcasim.study.capture.ethernet import IwarpFrames, rocev2_frames
+from hcasim.study.capture.infiniband import Way, infiniband_frames
 from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")
@@ -75,7 +77,7 @@ class Capture(Onlooker):
         self._write = write
         self._tap = tap
         self._begun = False
-        self._erf = True
+        self._frames: Callable[[Packet, Way], list[bytes]] = infiniband_frames
         self._port = f"node{tap.node}.hca.port{tap.port}"
         self._lids: dict[str, int] = {}
         self._services: dict[tuple[int, int], QPType] = {}
@@ -103,9 +105,12 @@ class Capture(Onlooker):
             ends = " to ".join(dict.fromkeys((known[0], known[-1])))
             refuse(f"--pcap-link: found {tap.node}:{tap.port}; allowed: {ends}")
         protocol = machine.place(tap.node)[0].hca.protocol
-        iwarp = isinstance(protocol, IwarpProtocol)
-        refuse("--pcap: found iWARP; allowed: InfiniBand or RoCEv2" if iwarp else "")
-        self._erf = not isinstance(protocol, Rocev2Protocol)
+        if isinstance(protocol, IwarpProtocol):
+            marked = "--pcap: MPA with markers (protocol.markers) is not written"
+            refuse(marked if protocol.markers else "")
+            self._frames = IwarpFrames(protocol.timestamps)
+        elif isinstance(protocol, Rocev2Protocol):
+            self._frames = rocev2_frames
 
     def finish(self) -> None:
         """Write what is still on its way: the run is over."""
@@ -154,6 +159,10 @@ class Capture(Onlooker):
         heappush(self._coming, (time_ps, next(self._told), packet, sender))
         self._write_until(self.sim.now)
 
+    @property
+    def _erf(self) -> bool:
+        return self._frames is infiniband_frames
+
     def _write_until(self, end_ps: int | None) -> None:
         """Write what has passed the port by a time; all of it without one."""
         if not self._begun:
@@ -167,8 +176,8 @@ class Capture(Onlooker):
             else:
                 source = self._peers.get(goal, (sender, 0))
                 way = Way(*source, *goal, self._services.get(goal, QPType.RC))
-            frame = infiniband_frame(packet, way) if self._erf else rocev2_frame(packet, way)
-            self._add(time_ps, frame)
+            for frame in self._frames(packet, way):
+                self._add(time_ps, frame)
             self.packets += 1
 
     def _add(self, time_ps: int, frame: bytes) -> None:

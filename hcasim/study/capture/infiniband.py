@@ -1,10 +1,7 @@
-"""Packets of InfiniBand, byte for byte, in frames from LRH to VCRC, or in those of RoCEv2.
-
-Nodes have no addresses of Ethernet and IP in a description: they are made of the LID.
+"""Packets of InfiniBand, byte for byte: transport headers, and the frame from LRH to VCRC.
 
 Source: InfiniBand Architecture Specification volume 1: LRH 7.7, ICRC and VCRC 7.8, BTH 9.2,
-extended headers 9.3, opcodes table 38, syndromes 9.7.5, annex A17 (RoCEv2); RFC 791 (IPv4), RFC 768
-(UDP).
+extended headers 9.3, opcodes table 38, syndromes 9.7.5.
 """
 
 from __future__ import annotations
@@ -17,8 +14,17 @@ from operator import xor
 from typing import Final
 from zlib import crc32
 
-from hcasim.fabric.packet import LRH, VCRC, Aeth, AtomicEth, Deth, Opcode, Packet, Reth, Syndrome
-from hcasim.fabric.wire import FCS, IP, UDP
+from hcasim.fabric.packet import (
+    LRH,
+    VCRC,
+    Aeth,
+    AtomicEth,
+    Deth,
+    Opcode,
+    Packet,
+    Reth,
+    Syndrome,
+)
 from hcasim.hca import QPType
 
 _BTH_FOLLOWS: Final = 2
@@ -58,15 +64,6 @@ _PARTITION: Final = 0xFFFF
 QUEUE_PAIRS: Final = 0x400
 """What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
 _ASKS: Final = 1 << 31
-
-_ROCE_PORT: Final = 4791
-_IPV4: Final = 0x0800
-_LOCAL: Final = b"\x02\x00\x00\x00"
-"""Of addresses that no manufacturer has given away."""
-_HEADER: Final = struct.Struct(">BBHHHBBH4s4s")
-_DO_NOT_CUT: Final = 0x4000
-_HOPS: Final = 64
-_UDP: Final = 17
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") 
     return struct.pack("<I", crc32(before + found))
 
 
-def infiniband_frame(packet: Packet, way: Way) -> bytes:
+def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
     """Return a packet of a subnet, without a global route header."""
     words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
     local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
@@ -156,7 +153,7 @@ def infiniband_frame(packet: Packet, way: Way) -> bytes:
     # The virtual lane may change on the way, and a byte of the BTH is reserved.
     end = invariant_crc(head + carried, {0: 0xF0, LRH + 4: 0xFF})
     crc = _after_zeros(_crc(0xFFFF, head), len(carried))
-    return head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)
+    return [head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)]
 
 
 @cache
@@ -182,34 +179,3 @@ def _of_bits(zeros: int) -> list[int]:
 def _after_zeros(crc: int, zeros: int) -> int:
     """Return what `_crc` makes of zeros: the sum of what it makes of each bit."""
     return reduce(xor, (one for bit, one in enumerate(_of_bits(zeros)) if crc >> bit & 1), 0)
-
-
-def _internet(lid: int, to: int, size: int) -> bytes:
-    """The header of an IP packet with so many bytes behind it."""
-    parts = (0x45, 0, IP + size, 0, _DO_NOT_CUT, _HOPS, _UDP)
-    ends = [struct.pack(">BBH", 10, 0, one) for one in (lid, to)]
-    return _HEADER.pack(*parts, _checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
-
-
-def _checksum(words: bytes) -> int:
-    """The Internet checksum."""
-    total: int = sum(struct.unpack(f">{len(words) // 2}H", words))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
-
-
-def rocev2_frame(packet: Packet, way: Way) -> bytes:
-    """Return InfiniBand's packet in a UDP datagram."""
-    inner = headers(packet, way.service) + data(packet)
-    size = UDP + len(inner) + 4
-    # The source port spreads the flows of a node over the paths of a network.
-    port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
-    outer = _internet(way.source_lid, way.lid, size)
-    inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + inner
-    # Type of service, hops, both checksums and a byte of the BTH are ones.
-    masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)
-    inside += invariant_crc(inside, masks, b"\xff" * 8)
-    ends = struct.pack(">4sH4sHH", _LOCAL, way.lid, _LOCAL, way.source_lid, _IPV4)
-    frame = (ends + inside).ljust(packet.size - FCS, b"\0")
-    return frame + struct.pack("<I", crc32(frame))
