@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hcasim.runs.experiment import Experiment
     from hcasim.runs.program import app
     from hcasim.schemas.making import schema
-    from hcasim.study.agreement.checking import check
+    from hcasim.study.agreement.agreement import check
     from hcasim.study.comparison.compare import compare
     from hcasim.study.comparison.why import why
     from hcasim.study.sensitivity.study import sensitivity
@@ -73,7 +73,7 @@ _ROOMS = {
     "Experiment": "runs.experiment:Experiment",
     "app": "runs.program:app",
     "bench": "runs.benchmark:bench",
-    "check": "study.agreement.checking:check",
+    "check": "study.agreement.agreement:check",
     "compare": "study.comparison.compare:compare",
     "calibration": "calibrate.file.reading:read_calibration",
     "list_ids": "catalog:list_ids",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hcasim.calibrate.estimate import Residual
 from hcasim.calibrate.report import FitReport, Traced
-from hcasim.pages import Code, Document, Section, Text
-from hcasim.pages import Figure as Drawing
+from hcasim.pages.document import Code, Document, Section, Text
+from hcasim.pages.document import Figure as Drawing
 from hcasim.runs.drawing import mark_axis, new_figure, plain
 from hcasim.workloads.options import AXES
 

@@ -21,8 +21,8 @@ from hcasim.calibrate.loss import Array
 from hcasim.calibrate.request import Prepared
 from hcasim.catalog import Fit, FittedValue, render_fit
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
-from hcasim.pages import Column, Content
-from hcasim.pages import Table as PageTable
+from hcasim.pages.document import Column, Content
+from hcasim.pages.document import Table as PageTable
 from hcasim.runs.table import Table
 
 STRONG = 0.9

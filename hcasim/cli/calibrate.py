@@ -95,7 +95,7 @@ def command(
     from hcasim.calibrate.objective import runner
     from hcasim.calibrate.page import document
     from hcasim.ground.writing import write_atomically
-    from hcasim.pages import write
+    from hcasim.pages.writing import write
     from hcasim.runs.executor import OutOfTime
     from hcasim.runs.store import usual_store
 
@@ -124,7 +124,7 @@ def command(
         raise Faults([unended])
     for file in (output, given["report"]):
         if file is not None:
-            text = found.to_toml() if file is output else write(document(found), ".html")
+            text = found.to_toml() if file is output else write(document(found))
             write_atomically(file, text)
             note(f"Wrote {file}")
 

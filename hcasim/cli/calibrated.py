@@ -57,6 +57,51 @@ def calibrated(
         return known, {}, []
 
 
+def fitted(
+    file: Path, asked: dict[str, Any], overrides: dict[str, Any], faults: list[str]
+) -> dict[str, str]:
+    """Return the values of a calibration; what is asked for takes on its MTU and missing switch."""
+    names = ("workload", "testbed", "adapter", "host", "stack")
+    given = {name: asked.get(name) for name in (*names, "mtu")}
+    several = [one for one in names if "," in (given[one] or "") or isinstance(given[one], list)]
+    if several:
+        found = f"found with several of {', '.join(several)}"
+        faults.append(f"--calibration: {found}; allowed: one workload on one machine")
+        return {}
+    given["settings"] = [f"{path}=" for path in overrides]
+    given["no_switch"] = False if "switch" in asked else None
+    _, base, _ = calibrated(file, None, given, faults)
+    if given["mtu"] is not None:
+        asked["mtu"] = given["mtu"]
+    if given["no_switch"]:
+        asked["switch"] = False
+    return base
+
+
+def fit_sides(
+    file: Path | None,
+    workload: str | None,
+    sides: tuple[str, str],
+    asked: dict[str, Any],
+    faults: list[str],
+) -> None:
+    """Give each side that is a machine the values of a calibration; what is set by hand stays."""
+    from hcasim.study.comparison.sides import is_result
+
+    for letter, testbed in zip("ab", sides, strict=True):
+        if file is None or faults or is_result(testbed):
+            continue
+        own, by_hand = asked[f"with_{letter}"], asked["overrides"]
+        side = {**asked, **own, "workload": workload, "testbed": testbed}
+        before = dict(side)
+        base = fitted(file, side, {**by_hand, **{n: v for n, v in own.items() if "." in n}}, faults)
+        taken = {
+            name: side[name] for name in ("mtu", "switch") if side.get(name) != before.get(name)
+        }
+        base = {path: value for path, value in base.items() if path not in by_hand}
+        asked[f"with_{letter}"] = {**base, **taken, **own}
+
+
 def blamed(
     faults: Iterable[str], calibration: Calibration | None, given: dict[str, Any]
 ) -> list[str]:

@@ -41,7 +41,7 @@ def command(ctx: click.Context, /, file: str, testbed: str, **given: Any) -> Non
     workload and the options that it tells; or with --workload a .csv table with columns as bench
     writes them, such as size and latency_us. The exit code is 1 if any point disagrees.
     """
-    from hcasim.study.agreement.checking import check
+    from hcasim.study.agreement.agreement import check
 
     wanted, faults = Wanted(given), list[str]()
     asked = read_experiment(given, faults)

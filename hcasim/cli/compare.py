@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import flag
+from hcasim.cli.calibrated import fit_sides
+from hcasim.cli.command import calibration_option, flag
 from hcasim.cli.experiment import (
     ExperimentCommand,
     read_samples,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 @click.argument("b", metavar="B")
 @click.argument("workload", required=False, type=Workload())
 @side_options
+@calibration_option
 @uncertainty_option
 @flag("--sources", "Also where each value that differs comes from.")
 @result_options()
@@ -37,6 +40,7 @@ def command(
     a: str,
     b: str,
     workload: str | None,
+    calibration: Path | None,
     uncertainty: str | None,
     sources: bool,
     **given: Any,
@@ -53,6 +57,7 @@ def command(
 
     wanted, faults = Wanted(given), list[str]()
     asked = read_sides(given, faults)
+    fit_sides(calibration, workload, (a, b), asked, faults)
     if sources and wanted.form != TEXT:
         allowed = "with the tables; --format json has them"
         faults.append(f"--sources: found with --format {wanted.form}; allowed: {allowed}")

@@ -162,6 +162,11 @@ side_options = options(
 def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     """Return arguments of `hcasim.compare` and `hcasim.why`, as `read_experiment` does."""
     found = read_experiment(given, faults) | {"jobs": given["jobs"], "cache": not given["no_cache"]}
+    for name in ("adapter", "host", "stack"):
+        if "," in (both := str(found.get(name) or "")):
+            a, b = both.split(",")[:2]
+            allowed = f"one of both, or --a {name}={a} --b {name}={b}"
+            faults.append(f"--{name}: found {both!r}; allowed: {allowed}")
     for letter in ("a", "b"):
         own: dict[str, Any] = {**read_pairs(f"--{letter}", given[f"with_{letter}"], faults)}
         if own.get("switch") in ("no", "off", "false", "none"):

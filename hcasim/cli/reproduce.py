@@ -19,7 +19,7 @@ from hcasim.ground.text import plain_table, printable
 from hcasim.ground.writing import write_atomically
 
 if TYPE_CHECKING:
-    from hcasim.pages import Document
+    from hcasim.pages.document import Document
     from hcasim.papers.report import Report
 
 _FIGURES = (".png", ".svg")
@@ -105,7 +105,7 @@ def _write(report: Report, folder: Path, words: str) -> None:
         for one in _FIGURES:
             replay.save(in_folder(folder, replay.scenario, one))
     page, data, text = (folder / name for name in _REPORT)
-    write_atomically(page, write(_page(report, words), page.suffix))
+    write_atomically(page, write(_page(report, words)))
     write_atomically(data, report.to_json())
     head, *lines = report.lines()
     closing = "".join(f"{printable(line)}\n" for line in report.closing_lines())

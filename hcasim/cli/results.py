@@ -19,7 +19,7 @@ from hcasim.ground.text import command_line
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hcasim.pages import Document
+    from hcasim.pages.document import Document
     from hcasim.papers.scenario import Scenario
     from hcasim.runs.table import Table
 
@@ -64,7 +64,7 @@ def result_options(
 
 report_option = option(
     "--report page",
-    "Write a page of all of it with its figures, .html, or its tables, .md.",
+    "Write a page of all of it with its figures, .html.",
     type=FILE,
 )
 
@@ -168,9 +168,7 @@ class Wanted:
             Output("--plot", self.plot, FIGURES),
         ]
         if self.page is not None:
-            from hcasim.pages.writing import ENDINGS as PAGES
-
-            own.append(Output("--report", self.page, PAGES))
+            own.append(Output("--report", self.page, [".html", ".htm"]))
         return [*found, *output_faults((*more, *own))]
 
     def prepare_folder(
@@ -226,9 +224,9 @@ class Wanted:
                 write_atomically(self.plot, figure(drawn, self.plot.suffix.lower()))
                 note(f"Wrote {self.plot}")
             if self.page is not None and document is not None:
-                from hcasim.pages.writing import write as in_form
+                from hcasim.pages.writing import write as as_page
 
-                write_atomically(self.page, in_form(document(), self.page.suffix))
+                write_atomically(self.page, as_page(document()))
                 note(f"Wrote {self.page}")
         finally:
             # What took long to simulate is shown even if a disk is full.

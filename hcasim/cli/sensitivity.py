@@ -20,8 +20,7 @@ from hcasim.cli.results import Wanted, result_options
 from hcasim.ground.errors import CatalogError, refuse
 
 if TYPE_CHECKING:
-    from hcasim.study.sensitivity.effects import Effect
-    from hcasim.study.sensitivity.result import Output, Sensitivity
+    from hcasim.study.sensitivity.result import Effect, Output, Sensitivity
 
 _PASSED_ON = ("testbed", "method", "only", "quantity", "samples", "sampling_seed", "jobs")
 

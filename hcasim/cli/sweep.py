@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hcasim.cli.calibrated import calibrated
+from hcasim.cli.calibrated import fitted
 from hcasim.cli.command import calibration_option, option, read_pairs, running_options
 from hcasim.cli.experiment import (
     ExperimentCommand,
@@ -102,7 +102,7 @@ def command(
         faults.append("--testbed: found none; allowed: one or more, by id or file")
     samples = read_samples(uncertainty, faults)
     if calibration is not None and not faults:
-        overrides = {**_fitted(calibration, asked, overrides, faults), **overrides}
+        overrides = {**fitted(calibration, asked, overrides, faults), **overrides}
         if samples:
             faults.append("--uncertainty: found with --calibration; allowed: one of them, or bench")
     refuse(*faults, *wanted.faults())
@@ -126,24 +126,3 @@ def command(
     tell_bands(found.samples, samples, len(found.drawn))
     if found.refused:
         note(f"{found.refused} of {len(found.rows)} points were refused; column error says why")
-
-
-def _fitted(
-    file: Path, asked: dict[str, Any], overrides: dict[str, Any], faults: list[str]
-) -> dict[str, str]:
-    """Return the values of a calibration; what is asked for takes on its MTU and missing switch."""
-    names = ("workload", "testbed", "adapter", "host", "stack")
-    given = {name: asked.get(name) for name in (*names, "mtu")}
-    several = [one for one in names if "," in (given[one] or "") or isinstance(given[one], list)]
-    if several:
-        found = f"found with several of {', '.join(several)}"
-        faults.append(f"--calibration: {found}; allowed: one workload on one machine")
-        return {}
-    given["settings"] = [f"{path}=" for path in overrides]
-    given["no_switch"] = False if "switch" in asked else None
-    _, base, _ = calibrated(file, None, given, faults)
-    if given["mtu"] is not None:
-        asked["mtu"] = given["mtu"]
-    if given["no_switch"]:
-        asked["switch"] = False
-    return base

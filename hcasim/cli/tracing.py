@@ -32,10 +32,6 @@ trace_options = options(
         type=FILE,
     ),
     option("--pcap-link NODE[:PORT]", "Whose link --pcap is of (default: 0:1)."),
-    option(
-        "--pcap-snaplen BYTES",
-        "Bytes kept of each packet (default: all); Wireshark calls what is cut malformed.",
-    ),
 )
 
 
@@ -48,7 +44,7 @@ class Tracing:
         from hcasim.study.timeline.recording import ENDINGS, is_timeline, read_choice
 
         part = {f"--trace-{one}": given.pop(f"trace_{one}") for one in ("time", "node")}
-        tap = {f"--pcap-{one}": given.pop(f"pcap_{one}") for one in ("link", "snaplen")}
+        link = given.pop("pcap_link")
         self._trace: Path | None = given.pop("trace")
         self._pcap: Path | None = given.pop("pcap")
         files = {"--trace": self._trace, "--pcap": self._pcap}
@@ -57,12 +53,10 @@ class Tracing:
         self.faults: list[str] = []
         time, node = part.values()
         self._choice = read_choice(time, node, None, self.faults, ("--trace-time", "--trace-node"))
-        link, kept = tap.values()
-        self._tap = read_tap(link, kept, self.faults)
+        self._tap = read_tap(link, self.faults)
         self._is_timeline = self._trace is not None and is_timeline(self._trace)
-        if self._pcap is None:
-            missing = "says more of --pcap FILE, which is missing"
-            self.faults += [f"{one}: {missing}" for one, text in tap.items() if text is not None]
+        if self._pcap is None and link is not None:
+            self.faults.append("--pcap-link: says more of --pcap FILE, which is missing")
         if self._is_timeline:
             return
         if self._trace is not None and f"{ENDINGS[0]}." in self._trace.name.lower():

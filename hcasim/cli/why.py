@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hcasim.cli.command import option
+from hcasim.cli.calibrated import fit_sides
+from hcasim.cli.command import calibration_option, option
 from hcasim.cli.experiment import ExperimentCommand, read_sides, side_options
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_line, print_table, progress_bar
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("b", metavar="B")
 @click.argument("workload", type=Workload())
 @side_options
+@calibration_option
 @option("--quantity FIELD", "Explain this of what the workload measures (default: its first).")
 @option(
     "--top N",
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     metavar="part",
 )
 @result_options()
-def command(a: str, b: str, workload: str, **given: Any) -> None:
+def command(a: str, b: str, workload: str, calibration: Path | None, **given: Any) -> None:
     """Say which parameters explain how two testbeds differ in a benchmark.
 
     Each parameter that differs is exchanged alone, in A and in B; those that do most are then
@@ -47,6 +50,7 @@ def command(a: str, b: str, workload: str, **given: Any) -> None:
 
     wanted, faults = Wanted(given), list[str]()
     asked = read_sides(given, faults)
+    fit_sides(calibration, workload, (a, b), asked, faults)
     refuse(*faults, *wanted.faults())
     asked |= {name: given[name] for name in ("quantity", "top", "group")}
     with progress_bar("Simulating") as progress:

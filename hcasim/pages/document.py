@@ -1,4 +1,4 @@
-"""A document for readers, whatever form it will have: sections, text, tables, figures."""
+"""A document for readers: sections, text, tables, figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cell:
         order: the number that it is sorted by.
         mark: a word that gives it a colour: "pass", "fail", "deviation", "context".
         share: of what is allowed, with its sign, to be shown as a bar; beyond 1 is too much.
-        below: more about it, in smaller print; not in Markdown.
+        below: more about it, in smaller print.
         place: name of the cell, to which others lead.
         link: name of a section or cell that it leads to.
     """
@@ -118,7 +118,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A drawing in the colours of the page; only pages show it."""
+    """A drawing in the colours of the page."""
 
     caption: str
     drawing: Drawing

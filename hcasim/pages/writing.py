@@ -1,38 +1,26 @@
-"""Documents as text, in the form that the ending of a file says: each is a template beside this."""
+"""Documents as pages of HTML, which need nothing else to be read: a template beside this."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from html import escape
+from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcasim.ground.text import printable, printable_lines
 from hcasim.pages.document import Block, Column, Document, Section
-from hcasim.pages.svg import to_svg
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from matplotlib.figure import Figure
 
 _HERE = Path(__file__).parent
-
-
-# Also what would begin a list.
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]#|~$]|^[-+>](?=\s)|^\d+(?=[.)]\s)")
-_AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-
-
-def _in_markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\g<0>", printable(text)).translate(_AS_HTML)
-
-
-def _code_in_markdown(text: str) -> str:
-    return "\n".join(f"    {line}" for line in printable_lines(text).splitlines())
 
 
 def _class_of(column: Column) -> str:
@@ -40,32 +28,38 @@ def _class_of(column: Column) -> str:
     return f' class="{words}"' if words else ""
 
 
-_FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    ".html": (lambda text: escape(printable(text)), lambda code: escape(printable_lines(code))),
-    ".md": (_in_markdown, _code_in_markdown),
+# matplotlib's usual order of colours, and what else it draws in black, white and grey.
+_SERIES = (
+    *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd"),
+    *("#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"),
+)
+_COLOURS = {
+    "#000000": "currentColor",
+    "#b0b0b0": "var(--soft)",
+    "#ffffff": "var(--paper)",
+    "#cccccc": "var(--line)",
+    **{colour: f"var(--series-{number})" for number, colour in enumerate(_SERIES, start=1)},
 }
-"""How each form escapes text of one line, and code."""
-ENDINGS = tuple(_FORMS)
-"""Of files that documents are written to."""
+_COLOUR = re.compile("|".join(_COLOURS))
+_HEAD = re.compile(r'.*?<svg [^>]*viewBox="([^"]*)"[^>]*>', re.DOTALL)
+_NOT_DRAWN = re.compile(r"<(metadata|style)\b.*?</\1>|<!--.*?-->|(?<=>)\n\s*(?=<)", re.DOTALL)
+_TAG = re.compile(r"<\w[^>]*>")
+_NAME = re.compile(r'(\bid="|href="#|url\(#)')
+_NUMBER = re.compile(r"-?\d+\.\d+")
+_FONT_FAMILY = re.compile(r"font-family:[^;\"]*;? ?")
 
 
-def write(document: Document, ending: str) -> str:
-    """Return a document as text; it is the same for the same document.
-
-    Parameters:
-        document: what to write.
-        ending: one of ENDINGS, also in capitals; anything else, as of a device, is HTML.
-    """
+def write(document: Document) -> str:
+    """Return a document as a page; it is the same for the same document."""
     from markupsafe import Markup
 
-    form = ending.lower() if ending.lower() in _FORMS else ".html"
     places = dict(_places(document.blocks, set()))
     numbers = count(1)
     style, script = ((_HERE / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    text = _template(form).render(
+    text = _template().render(
         document=document,
         place=lambda section: places[id(section)],
-        svg=lambda one: Markup(to_svg(one.drawing, f"f{next(numbers)}", printable(one.caption))),
+        svg=lambda one: Markup(_to_svg(one.drawing, f"f{next(numbers)}", printable(one.caption))),
         style=Markup(style),
         script=Markup(script),
         # A browser runs this script and no other, whatever a text may hold.
@@ -75,29 +69,30 @@ def write(document: Document, ending: str) -> str:
 
 
 @cache
-def _template(ending: str) -> Template:
+def _template() -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    escaped, code = _FORMS[ending]
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        # All that a template inserts is escaped, unless it is of this form already.
-        finalize=lambda one: one if isinstance(one, Markup) else Markup(escaped(str(one))),
+        # All that a template inserts is escaped, unless it is HTML already.
+        finalize=lambda one: (
+            one if isinstance(one, Markup) else Markup(escape(printable(str(one))))
+        ),
         autoescape=True,
         loader=FileSystemLoader(_HERE),
     )
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
-        "code": lambda text: Markup(code(text)),
+        "code": lambda text: Markup(escape(printable_lines(text))),
         "class_of": lambda head: Markup(_class_of(head)),
         "sections": lambda blocks: [
             one for one in blocks if isinstance(one, Section) and not one.folded
         ],
     }
-    return environment.get_template(f"page{ending}.jinja")
+    return environment.get_template("page.html.jinja")
 
 
 def _places(blocks: Iterable[Block], taken: set[str]) -> Iterator[tuple[int, str]]:
@@ -110,3 +105,33 @@ def _places(blocks: Iterable[Block], taken: set[str]) -> Iterator[tuple[int, str
             taken.add(place)
             yield id(one), place
             yield from _places(one.blocks, taken)
+
+
+def _to_svg(figure: Figure, name: str, label: str) -> str:
+    """Return a drawing as an element of a page, small, in the colours and the font of the page.
+
+    Parameters:
+        figure: what to draw.
+        name: what its ids begin with, which no other drawing of the page has.
+        label: what it shows, for those who cannot see it.
+    """
+    import matplotlib as mpl
+
+    buffer = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "hcasim", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue().decode()
+
+    def slim(tag: re.Match[str]) -> str:
+        found = _COLOUR.sub(lambda colour: _COLOURS[colour[0]], tag[0])
+        found = _NUMBER.sub(lambda number: f"{round(float(number[0]), 2) + 0.0:g}", found)
+        return (
+            _NAME.sub(rf"\g<1>{name}-", _FONT_FAMILY.sub("", found))
+            .replace("xlink:", "")
+            .replace("\n", "")
+        )
+
+    head = _HEAD.match(text)
+    assert head is not None
+    drawn = _TAG.sub(slim, _NOT_DRAWN.sub("", text[head.end() :]))
+    return f'<svg viewBox="{head[1]}" role="img" aria-label="{escape(label)}">{drawn}'

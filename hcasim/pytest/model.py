@@ -17,8 +17,15 @@ from hcasim.ground.errors import display
 from hcasim.ground.text import brief
 from hcasim.runs.benchmark import Benchmark, bench
 from hcasim.runs.curve import Curve
-from hcasim.study.agreement.agreement import Agreement, Compared, Disagreement, checked, share
-from hcasim.study.agreement.checking import check, compared
+from hcasim.study.agreement.agreement import (
+    Agreement,
+    Compared,
+    Disagreement,
+    check,
+    checked,
+    compared,
+    share,
+)
 from hcasim.study.agreement.published import opened, read_published
 
 __all__ = ["Agreement", "Compared", "Disagreement", "Model"]
@@ -101,22 +108,16 @@ class Model:
         published: object,
         testbed: str | PathLike[str] | Machine,
         workload: str | None = None,
-        *,
-        within: str | float | None = None,
-        over: str = "size",
-        quantity: str = "",
-        unit: str = "",
-        **options: Any,
+        **how: Any,
     ) -> Agreement:
         """Simulate what was published, and compare both; the parameters are those of
-        `hcasim.check`.
+        `hcasim.check`, such as within, over, quantity and unit.
 
         Raises:
             Disagreement: an AssertionError with a table of both.
             CatalogError: every fault of the request.
         """
-        how: dict[str, Any] = {"within": within, "over": over, "quantity": quantity, "unit": unit}
-        how |= {"folder": self.folder, "jobs": processes(), **self._located(options)}
+        how = {"folder": self.folder, "jobs": processes(), **self._located(how)}
         found = check(published, self._seen(testbed), workload, **how)
         for note in found.notes:
             warnings.warn(f"hcasim: {note}", stacklevel=2)

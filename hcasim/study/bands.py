@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.section import CHOSEN, SET
@@ -32,15 +32,9 @@ Points = list[Any]
 """Of a benchmark, or the launch of a program."""
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Experiments on samples of their machines.
-
-    Parameters:
-        factors: what was drawn, by path.
-        values: of each sample the values by path, in base units.
-        points: of each sample that all machines can be, the points of each experiment.
-    """
+class Drawn(NamedTuple):
+    """Experiments on samples of their machines: what was drawn, the values of each sample by path,
+    in base units, and of each sample that all machines can be the points of each experiment."""
 
     factors: Mapping[str, Factor]
     values: tuple[Mapping[str, int], ...]
@@ -92,10 +86,8 @@ def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:
         points: list[tuple[Points, ...]] = []
         for sample in values:
             with suppress(CatalogError):
-                made = (
-                    one.under(settings_of(machine, sample, factors)).points()
-                    for machine, one in zip(machines, asked, strict=True)
-                )
+                under = (settings_of(machine, sample, factors) for machine in machines)
+                made = (a.under(own).points() for a, own in zip(asked, under, strict=True))
                 points.append(tuple(made))
     if len(points) < 2:
         few = f"found {samples}, of which {len(points)} can be machines"

@@ -1,8 +1,16 @@
-"""The packets of a link, in the order in which their last byte passes a port."""
+"""The packets of a link, in the order in which their last byte passes a port, as a file.
+
+Wireshark does not read files of the link type of InfiniBand (247), but packets of InfiniBand in the
+records of Endace's cards. Times are in nanoseconds.
+
+Source: PCAP Capture File Format, draft-ietf-opsawg-pcap; Endace, ERF Types Reference (type 21).
+"""
 
 from __future__ import annotations
 
 import re
+import struct
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -17,48 +25,47 @@ from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Deth, Packet
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
-from hcasim.study.capture.ethernet import IwarpFrames, Rocev2Frames
-from hcasim.study.capture.frames import Frames, PcapFile, Way
-from hcasim.study.capture.infiniband import InfinibandFrames
+from hcasim.study.capture.ethernet import IwarpFrames, rocev2_frames
+from hcasim.study.capture.infiniband import Way, infiniband_frames
 from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")
-_LEAST: Final = 16
 _PLACE: Final = re.compile(r"(\d{1,9})(?::([1-9]\d{0,8}))?", re.ASCII)
-_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
+_NANOSECONDS: Final = 0xA1B23C4D
+_MOST: Final = 1 << 18
+"""Bytes of a packet that readers take at most."""
+_ERF: Final = 197
+"""Extensible record format: a header in front of each packet says what it is."""
+_ETHERNET: Final = 1 | 1 << 26 | 2 << 28
+"""With the two words of the frame check sequence behind each frame."""
+_ERF_HEAD: Final = struct.Struct(">BBHHH")
+_ERF_HEADER: Final = 16
+_ERF_INFINIBAND: Final = 21
+_VARYING: Final = 4
+"""Records have different lengths."""
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A port of a node at which a link is listened to, from 1.
-
-    Of each packet `snap` bytes are kept at most; None keeps all.
-    """
+    """A port of a node at which a link is listened to, from 1."""
 
     node: int = 0
     port: int = 1
-    snap: int | None = None
 
 
-def read_tap(link: str | None, snap: str | None, faults: list[str]) -> Tap:
+def read_tap(link: str | None, faults: list[str]) -> Tap:
     """Read where a link is to be listened to.
 
     Parameters:
         link: a node such as "3", or with a port such as "3:2".
-        snap: bytes, or "all".
-        faults: what is wrong is added, by the options of the command line.
+        faults: what is wrong is added, by the option of the command line.
     """
     place = _PLACE.fullmatch(link or "0")
     if place is None:
         allowed = "allowed: the number of a node from 0, or NODE:PORT with ports from 1"
         faults.append(f"--pcap-link: found {link!r}; {allowed}")
-    kept = None
-    if snap is not None and snap != "all":
-        kept = int(snap) if _NUMBER.fullmatch(snap) else 0
-        if kept < _LEAST:
-            allowed = f"allowed: {_LEAST} bytes or more, or all"
-            faults.append(f"--pcap-snaplen: found {snap!r}; {allowed}")
-    return Tap(int(place[1]), int(place[2] or 1), kept) if place else Tap()
+        return Tap()
+    return Tap(int(place[1]), int(place[2] or 1))
 
 
 class Capture(Onlooker):
@@ -69,8 +76,8 @@ class Capture(Onlooker):
         self.packets = 0
         self._write = write
         self._tap = tap
-        self._file: PcapFile | None = None
-        self._frames: Frames = InfinibandFrames(tap.snap)
+        self._begun = False
+        self._frames: Callable[[Packet, Way], list[bytes]] = infiniband_frames
         self._port = f"node{tap.node}.hca.port{tap.port}"
         self._lids: dict[str, int] = {}
         self._services: dict[tuple[int, int], QPType] = {}
@@ -101,9 +108,9 @@ class Capture(Onlooker):
         if isinstance(protocol, IwarpProtocol):
             marked = "--pcap: MPA with markers (protocol.markers) is not written"
             refuse(marked if protocol.markers else "")
-            self._frames = IwarpFrames(tap.snap, protocol.timestamps)
+            self._frames = IwarpFrames(protocol.timestamps)
         elif isinstance(protocol, Rocev2Protocol):
-            self._frames = Rocev2Frames(tap.snap)
+            self._frames = rocev2_frames
 
     def finish(self) -> None:
         """Write what is still on its way: the run is over."""
@@ -152,24 +159,36 @@ class Capture(Onlooker):
         heappush(self._coming, (time_ps, next(self._told), packet, sender))
         self._write_until(self.sim.now)
 
+    @property
+    def _erf(self) -> bool:
+        return self._frames is infiniband_frames
+
     def _write_until(self, end_ps: int | None) -> None:
         """Write what has passed the port by a time; all of it without one."""
-        if self._file is None:
-            self._file = PcapFile(self._write, self._frames.link_type, self._tap.snap)
+        if not self._begun:
+            self._begun, kind = True, _ERF if self._erf else _ETHERNET
+            self._write(struct.pack("<IHHiIII", _NANOSECONDS, 2, 4, 0, 0, _MOST, kind))
         while self._coming and (end_ps is None or self._coming[0][0] <= end_ps):
-            self._write_first(self._file)
+            time_ps, _, packet, sender = heappop(self._coming)
+            goal = packet.route.lid, packet.qpn
+            if (datagram := packet.header(Deth)) is not None:
+                way = Way(sender, datagram.source_qpn, *goal, QPType.UD)
+            else:
+                source = self._peers.get(goal, (sender, 0))
+                way = Way(*source, *goal, self._services.get(goal, QPType.RC))
+            for frame in self._frames(packet, way):
+                self._add(time_ps, frame)
+            self.packets += 1
 
-    def _write_first(self, file: PcapFile) -> None:
-        time_ps, _, packet, sender = heappop(self._coming)
-        goal = packet.route.lid, packet.qpn
-        if (datagram := packet.header(Deth)) is not None:
-            way = Way(sender, datagram.source_qpn, *goal, QPType.UD)
-        else:
-            source = self._peers.get(goal, (sender, 0))
-            way = Way(*source, *goal, self._services.get(goal, QPType.RC))
-        for kept, size in self._frames.of(packet, way):
-            file.add(time_ps, kept, size)
-        self.packets += 1
+    def _add(self, time_ps: int, frame: bytes) -> None:
+        """Write a frame as a record, whose time is cut off to ns."""
+        if self._erf:
+            length = _ERF_HEADER + len(frame)
+            head = _ERF_HEAD.pack(_ERF_INFINIBAND, _VARYING, length, 0, len(frame))
+            # Seconds as a fraction of binary digits.
+            frame = struct.pack("<Q", (time_ps << 32) // 10**12) + head + frame
+        seconds, nanoseconds = divmod(time_ps // 1000, 10**9)
+        self._write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)) + frame)
 
 
 def captured(file: Path, tap: Tap) -> AbstractContextManager[Capture]:

@@ -12,13 +12,13 @@ RFC 793 (TCP), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDM
 from __future__ import annotations
 
 import struct
-from typing import ClassVar, Final
+from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import Opcode, Packet, Reth
 from hcasim.fabric.wire import FCS, IP, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
-from hcasim.study.capture.frames import ETHERNET, Frame, Frames, Way
+from hcasim.study.capture.infiniband import Way
 
 _ROCE_PORT: Final = 4791
 _IPV4: Final = 0x0800
@@ -69,38 +69,25 @@ def _checksum(words: bytes) -> int:
     return total ^ 0xFFFF
 
 
-class EthernetFrames(Frames):
-    """Frames from the addresses to the frame check sequence."""
-
-    link_type: ClassVar[int] = ETHERNET
-
-    def around(self, inside: bytes, lid: int, to: int, size: int) -> Frame:
-        """The frame around an IP packet, which may be cut."""
-        head = _LOCAL + struct.pack(">H", to) + _LOCAL + struct.pack(">HH", lid, _IPV4) + inside
-        if self.keeps(size):
-            head += bytes(size - FCS - len(head))
-            head += struct.pack("<I", crc32(head))
-        return self.cut(head, size)
+def _ethernet(inside: bytes, lid: int, to: int, size: int) -> bytes:
+    """The frame around an IP packet, from the addresses to the frame check sequence."""
+    head = _LOCAL + struct.pack(">H", to) + _LOCAL + struct.pack(">HH", lid, _IPV4) + inside
+    head = head.ljust(size - FCS, b"\0")
+    return head + struct.pack("<I", crc32(head))
 
 
-class Rocev2Frames(EthernetFrames):
-    """InfiniBand's packets in UDP datagrams."""
-
-    def of(self, packet: Packet, way: Way) -> list[Frame]:
-        """The frame."""
-        base = infiniband.headers(packet, way.service)
-        carried = infiniband.data(packet)
-        size = UDP + len(base) + len(carried) + 4
-        # The source port spreads the flows of a node over the paths of a network.
-        port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
-        outer = _internet(way.source_lid, way.lid, _UDP, size)
-        inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + base
-        if self.keeps(packet.size):
-            inside += carried
-            # Type of service, hops, both checksums and a byte of the BTH are ones.
-            masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)
-            inside += infiniband.invariant_crc(inside, masks, b"\xff" * 8)
-        return [self.around(inside, way.source_lid, way.lid, packet.size)]
+def rocev2_frames(packet: Packet, way: Way) -> list[bytes]:
+    """Return InfiniBand's packet in a UDP datagram."""
+    inner = infiniband.headers(packet, way.service) + infiniband.data(packet)
+    size = UDP + len(inner) + 4
+    # The source port spreads the flows of a node over the paths of a network.
+    port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
+    outer = _internet(way.source_lid, way.lid, _UDP, size)
+    inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + inner
+    # Type of service, hops, both checksums and a byte of the BTH are ones.
+    masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)
+    inside += infiniband.invariant_crc(inside, masks, b"\xff" * 8)
+    return [_ethernet(inside, way.source_lid, way.lid, packet.size)]
 
 
 class _Direction:
@@ -114,19 +101,18 @@ class _Direction:
         self.numbers = dict.fromkeys(_QUEUES.values(), 0)
 
 
-class IwarpFrames(EthernetFrames):
+class IwarpFrames:
     """Frames of connections, whose TCP segments carry timestamps or do not."""
 
-    def __init__(self, snap: int | None, timestamps: bool) -> None:
-        super().__init__(snap)
+    def __init__(self, timestamps: bool) -> None:
         self._timestamps = timestamps
         self._directions: dict[tuple[int, int, int, int], _Direction] = {}
 
-    def of(self, packet: Packet, way: Way) -> list[Frame]:
-        """The segment of a packet; the two that open a connection before its first."""
+    def __call__(self, packet: Packet, way: Way) -> list[bytes]:
+        """Return the segment of a packet; the two that open a connection before its first."""
         there = way.source_lid, way.source_qpn, way.lid, way.qpn
         back = there[2:] + there[:2]
-        found: list[Frame] = []
+        found: list[bytes] = []
         if there not in self._directions:
             self._directions[there], self._directions[back] = _Direction(), _Direction()
             for opening, ends in zip(_OPENINGS, (there, back), strict=True):
@@ -140,7 +126,7 @@ class IwarpFrames(EthernetFrames):
         found.append(self._segment(there, head, size))
         return found
 
-    def _segment(self, ends: tuple[int, int, int, int], head: bytes, size: int) -> Frame:
+    def _segment(self, ends: tuple[int, int, int, int], head: bytes, size: int) -> bytes:
         """The segment that begins with some bytes of the stream, and has so many of them."""
         lid, qpn, to, to_qpn = ends
         mine = self._directions[ends]
@@ -157,7 +143,7 @@ class IwarpFrames(EthernetFrames):
         outer = _internet(lid, to, _TCP_INSIDE, len(segment) + len(options) + size)
         inside = outer + segment + options + head
         whole = frame_size(len(outer) + len(segment) + len(options) + size)
-        return self.around(inside, lid, to, whole)
+        return _ethernet(inside, lid, to, whole)
 
     def _ddp(self, packet: Packet, mine: _Direction) -> bytes:
         """The headers of DDP and RDMAP, and what a request or a refusal says behind them."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, reduce
 from operator import xor
-from typing import ClassVar, Final
+from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import (
-    ICRC,
     LRH,
     VCRC,
     Aeth,
@@ -26,7 +26,6 @@ from hcasim.fabric.packet import (
     Syndrome,
 )
 from hcasim.hca import QPType
-from hcasim.study.capture.frames import ERF, Frame, Frames, Way
 
 _BTH_FOLLOWS: Final = 2
 _LRH: Final = struct.Struct(">BBHHH")
@@ -65,6 +64,23 @@ _PARTITION: Final = 0xFFFF
 QUEUE_PAIRS: Final = 0x400
 """What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
 _ASKS: Final = 1 << 31
+
+
+@dataclass(frozen=True)
+class Way:
+    """From where a packet goes to where.
+
+    Attributes:
+        source_lid, source_qpn: the port and queue pair that have sent it; 0 if nobody knows.
+        lid, qpn: where it goes.
+        service: of the queue pair.
+    """
+
+    source_lid: int
+    source_qpn: int
+    lid: int
+    qpn: int
+    service: QPType = QPType.RC
 
 
 def opcode(packet: Packet, service: QPType) -> int:
@@ -129,25 +145,15 @@ def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") 
     return struct.pack("<I", crc32(before + found))
 
 
-class InfinibandFrames(Frames):
-    """Packets of a subnet, without a global route header."""
-
-    link_type: ClassVar[int] = ERF
-
-    def of(self, packet: Packet, way: Way) -> list[Frame]:
-        """The packet."""
-        words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
-        local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
-        found = local + headers(packet, way.service)
-        if self.keeps(packet.size):
-            carried = data(packet)
-            found += carried
-            # The virtual lane may change on the way, and a byte of the BTH is reserved.
-            found += invariant_crc(found, {0: 0xF0, LRH + 4: 0xFF})
-            head = len(found) - len(carried) - ICRC
-            crc = _after_zeros(_crc(0xFFFF, found[:head]), len(carried))
-            found += struct.pack("<H", _crc(crc, found[-ICRC:]) ^ 0xFFFF)
-        return [self.cut(found, packet.size)]
+def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
+    """Return a packet of a subnet, without a global route header."""
+    words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
+    local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
+    head, carried = local + headers(packet, way.service), data(packet)
+    # The virtual lane may change on the way, and a byte of the BTH is reserved.
+    end = invariant_crc(head + carried, {0: 0xF0, LRH + 4: 0xFF})
+    crc = _after_zeros(_crc(0xFFFF, head), len(carried))
+    return [head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)]
 
 
 @cache

@@ -21,14 +21,7 @@ from hcasim.runs.machine import each_machine_once
 from hcasim.runs.store import usual_store
 from hcasim.runs.table import Table
 from hcasim.study.bands import band, banded, draw, samples_fault
-from hcasim.study.comparison.sides import (
-    Difference,
-    Given,
-    Side,
-    differences,
-    parts,
-    read_sides,
-)
+from hcasim.study.comparison.sides import Difference, Given, Side, differences, parts, read_sides
 from hcasim.study.sensitivity.subject import Run
 from hcasim.workloads import find_workload, unknown_workload
 from hcasim.workloads.options import AXES, varying
@@ -61,20 +54,6 @@ class Pair(Form):
     beyond: dict[str, bool] = Field(
         description="whether the sides differ by more than bands allow, if there are any"
     )
-
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        at: Mapping[str, int],
-        a: Mapping[str, float],
-        b: Mapping[str, float],
-        bands: Mapping[str, tuple[float, float]],
-    ) -> Pair:
-        """Put both sides beside each other at a point, as to quantities by their names."""
-        ratio = {n: b[n] / a[n] if a.get(n) and n in b else None for n in names}
-        beyond = {n: told for n in names if (told := _is_beyond(n, a, b, bands)) is not None}
-        return cls(at=at, a=a, b=b, ratio=ratio, bands=bands, beyond=beyond)
 
 
 def _is_beyond(
@@ -136,8 +115,7 @@ class Comparison(Table):
     @property
     def parts(self) -> dict[str, tuple[str, str]]:
         """What the machines are made of, where that differs."""
-        a, b = self.a.machine, self.b.machine
-        return parts(a, b) if a is not None and b is not None else {}
+        return parts(self.a.machine, self.b.machine)
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -161,12 +139,8 @@ class Comparison(Table):
     def measured(self) -> tuple[str, ...]:
         """What both have measured."""
         found = find_workload(self.a.workload)
-        sides = (self.a.rows, self.b.rows)
-        return tuple(
-            name
-            for name in (found.fields if found is not None else ())
-            if all(any(name in row for row in rows) for rows in sides)
-        )
+        ours, theirs = ({name for row in one.rows for name in row} for one in (self.a, self.b))
+        return tuple(one for one in (found.fields if found else ()) if one in ours & theirs)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -194,26 +168,31 @@ class Comparison(Table):
             at = {name: value for name, value in key if name in self.axes}
             rows = (side.get(key, {}) for side in sides)
             a, b = ({n: float(row[n]) for n in names if n in row} for row in rows)
-            found.append(Pair.of(self.measured, at, a, b, self.bands.get(key, {})))
+            ratio = {n: b[n] / a[n] if a.get(n) and n in b else None for n in self.measured}
+            bands = self.bands.get(key, {})
+            told = {n: _is_beyond(n, a, b, bands) for n in self.measured}
+            beyond = {n: one for n, one in told.items() if one is not None}
+            found.append(Pair(at=at, a=a, b=b, ratio=ratio, bands=bands, beyond=beyond))
         return found
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Each point as a flat row: where, each quantity of A and of B, and their ratio."""
-        return [self._row(one) for one in self.pairs]
-
-    def _row(self, one: Pair) -> dict[str, Any]:
-        row: dict[str, Any] = dict(one.at)
-        for name in self.measured:
-            row[f"{name}_a"], row[f"{name}_b"] = one.a.get(name), one.b.get(name)
-            row[f"{name}_ratio"] = one.ratio[name]
-            if name in one.beyond:
-                ratios = one.bands.get(name, (None, None))
-                for end, ratio in zip(band_fields(name), ratios, strict=True):
-                    row |= {f"{end}_a": one.a.get(end), f"{end}_b": one.b.get(end)}
-                    row[f"{end}_ratio"] = ratio
-                row[f"{name}_beyond"] = one.beyond[name]
-        return row
+        rows = []
+        for one in self.pairs:
+            row: dict[str, Any] = dict(one.at)
+            for name, ratio in one.ratio.items():
+                told = {name: ratio}
+                if name in one.beyond:
+                    ends = one.bands.get(name, (None, None))
+                    told |= zip(band_fields(name), ends, strict=True)
+                for part, of in told.items():
+                    row |= {f"{part}_a": one.a.get(part), f"{part}_b": one.b.get(part)}
+                    row[f"{part}_ratio"] = of
+                if name in one.beyond:
+                    row[f"{name}_beyond"] = one.beyond[name]
+            rows.append(row)
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON, in the form of the schema `compare`."""
@@ -280,10 +259,7 @@ def compare(
         with_b: settings of the second side only.
         uncertainty: also the 5 and 95 % quantiles of what is measured and of the ratio, over so
             many samples of what nobody has published, the same on both sides; see `hcasim.sweep`.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         settings: of both sides: arguments of `hcasim.bench`.
 
     Raises:
@@ -294,9 +270,8 @@ def compare(
         *(settings_fault(one) for one in (with_a, with_b)),
         samples_fault(uncertainty),
     )
-    faults: list[str] = []
-    if workload is not None and find_workload(workload) is None:
-        faults.append(unknown_workload(workload))
+    unknown = workload is not None and find_workload(workload) is None
+    faults = [unknown_workload(workload)] if unknown else []
     asked = read_sides((a, b), workload or "", settings, (with_a, with_b), faults)
     if asked and all(isinstance(one, Side) for one in asked):
         faults += [
@@ -309,26 +284,21 @@ def compare(
     if uncertainty and (workload is None or any(isinstance(one, Side) for one in asked)):
         faults.append("uncertainty: found without two testbeds and a workload; allowed: with them")
     refuse(*faults)
-    run = partial(
-        run_points, workers=jobs, progress=progress, store=usual_store() if cache else None
-    )
+    store = usual_store() if cache else None
+    run = partial(run_points, workers=jobs, progress=progress, store=store)
     with each_machine_once(), on_scheduler(scheduler):
         found = Comparison(*_measured(asked, workload, run))
-        if not uncertainty:
-            return found
-        return _banded(
-            found, [one for one in asked if isinstance(one, Experiment)], uncertainty, run
-        )
+        machines = [one for one in asked if isinstance(one, Experiment)]
+        return _banded(found, machines, uncertainty, run) if uncertainty else found
 
 
 def _places(side: Side) -> dict[str, Any]:
     """Return where a result was measured: the sizes and what else varies, and its options."""
     known = find_workload(side.workload)
-    names = [name for name in AXES if known and name in known.options]
     at = {
         name: list(dict.fromkeys(row[name] for row in side.rows))
-        for name in names
-        if side.rows and all(name in row for row in side.rows)
+        for name in AXES
+        if known and name in known.options and all(name in row for row in side.rows)
     }
     return {**at, **side.options}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,8 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point
 from hcasim.study.comparison.breakdown import Breakdown, side_by_side
-from hcasim.study.comparison.sides import differences
-from hcasim.study.meaning import meaning_of
+from hcasim.study.comparison.sides import Difference, differences
+from hcasim.study.sensitivity.factor import meaning_of
 from hcasim.study.sensitivity.subject import Run, names_of
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import varying
@@ -44,12 +44,8 @@ class Cause:
     meaning: str = ""
 
 
-def _whole(name: str, side: Experiment, machine: Machine) -> dict[str, Any]:
-    """Return the settings that make a whole what it is on a side, by name and by path."""
-    own: dict[str, Any] = {name: side.choices.get(name) or getattr(machine, name).id}
-    if name == "adapter":
-        own["firmware_mode"] = machine.groups[0].firmware_mode
-    return own | {p: one for p, one in side.overrides.items() if p.startswith(f"{name}.")}
+Settings = dict[str, Any]
+"""By name or path, as `Experiment.with_` takes them."""
 
 
 class Mixed:
@@ -74,34 +70,32 @@ class Mixed:
         self.sides, self.field, self._run = (a, b), field, run
         self._known: dict[Point, float] = {}
         self.together: dict[str, str] = {}
-        self._paths: dict[str, tuple[str, str]] = {}
-        self._wholes: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         ends = [one.benchmark() for one in (a, b)]
         if len(ends[0]) != len(ends[1]):
             found = f"found {len(ends[0])} and {len(ends[1])} points"
             raise CatalogError([f"a and b: {found}; allowed: the same points"])
         first, second = (vars(one[0].options) for one in ends)
-        pairs = {
+        options = {
             name: (a.options.get(name, first[name]), b.options.get(name, second[name]))
             for name in dict.fromkeys([*a.options, *b.options])
         }
-        self._options = {name: one for name, one in pairs.items() if str(one[0]) != str(one[1])}
+        options = {name: one for name, one in options.items() if str(one[0]) != str(one[1])}
         varied = varying([vars(point.options) for every in ends for point in every])
-        axes = [one.name for one in varied if one.name not in self._options]
-        self.names = names_of(ends[0], field, axes)
+        self.names = names_of(ends[0], field, [o.name for o in varied if o.name not in options])
+        # What each side has of what can be exchanged.
+        self._pairs: dict[str, tuple[Settings, Settings]] = {
+            name: ({name: x}, {name: y}) for name, (x, y) in options.items()
+        }
+        self._options = {*options}
         machines = (ends[0][0].machine, ends[1][0].machine)
-        if grouped:
-            self._take_wholes(*machines)
-        self._take(*machines)
-        given = {name: (str(x), str(y)) for name, (x, y) in self._options.items()}
+        wholes = [*self._wholes(*machines)] if grouped else []
+        taken = [one.name for one in wholes]
         single = [
-            Cause(name, (name,), *texts, meaning_of(machines, name))
-            for name, texts in {**self._paths, **given}.items()
+            Cause(one.path, (one.path,), *one.texts, meaning_of(machines, one.path))
+            for one in differences(*machines)
+            if one.path.partition(".")[0] not in taken and self._is_single(one)
         ]
-        wholes = [
-            Cause(name, (name,), str(ours[name]), str(theirs[name]))
-            for name, (ours, theirs) in self._wholes.items()
-        ]
+        single += [Cause(name, (name,), str(x), str(y)) for name, (x, y) in options.items()]
         rest = Cause(REST, (REST, *self.together))
         self.causes = [*wholes, *(_by_part(single) if grouped else single), rest]
 
@@ -110,38 +104,42 @@ class Mixed:
         """Different points that were needed."""
         return len(self._known)
 
-    def _take_wholes(self, a: Machine, b: Machine) -> None:
-        """Find the adapters, hosts and stacks that can be exchanged alone, on both sides."""
+    def _wholes(self, a: Machine, b: Machine) -> Iterator[Cause]:
+        """Yield the adapters, hosts and stacks that can be exchanged; of others the values may."""
         whole = any(isinstance(one.testbed, Machine) for one in self.sides)
         if whole or len(a.groups) > 1 or len(b.groups) > 1:
             return
         for name in WHOLES:
             if getattr(a, name).id == getattr(b, name).id:
                 continue
-            self._wholes[name] = (_whole(name, self.sides[0], a), _whole(name, self.sides[1], b))
-            if self._fault(name):
-                # Its values may still be exchanged one by one.
-                del self._wholes[name]
+            pair: list[Settings] = []
+            for side, machine in zip(self.sides, (a, b), strict=True):
+                own = {name: side.choices.get(name) or getattr(machine, name).id}
+                if name == "adapter":
+                    own["firmware_mode"] = machine.groups[0].firmware_mode
+                paths = {p: v for p, v in side.overrides.items() if p.startswith(f"{name}.")}
+                pair.append(own | paths)
+            if not self._fault(name, *pair):
+                yield Cause(name, (name,), *(str(one[name]) for one in pair))
 
-    def _take(self, a: Machine, b: Machine) -> None:
-        """Find the paths that can be exchanged alone, on both sides."""
-        for one in differences(a, b):
-            if one.path.partition(".")[0] in self._wholes:
-                continue
-            if one.a is None or one.b is None:
-                self.together[one.path] = "only one of both has it"
-                continue
-            self._paths[one.path] = one.texts
-            if fault := self._fault(one.path):
-                del self._paths[one.path]
-                self.together[one.path] = fault
+    def _is_single(self, one: Difference) -> bool:
+        """Whether a parameter can be exchanged alone; if not, note why."""
+        fault = "only one of both has it"
+        if one.a is not None and one.b is not None:
+            ours, theirs = ({"overrides": {one.path: text}} for text in one.texts)
+            fault = self._fault(one.path, ours, theirs)
+        if fault:
+            self.together[one.path] = fault
+        return not fault
 
-    def _fault(self, name: str) -> str:
-        """Say why something cannot be exchanged alone on one of both sides, if it cannot."""
-        for members in ({name}, {REST, *self._wholes, *self._paths} - {name}):
+    def _fault(self, name: str, a: Settings, b: Settings) -> str:
+        """Let something be exchanged, or say why it cannot alone on one of both sides."""
+        self._pairs[name] = (a, b)
+        for members in ({name}, {REST, *self._pairs} - {name} - self._options):
             try:
                 self._points(members)
             except CatalogError as error:
+                del self._pairs[name]
                 return error.faults[0]
         return ""
 
@@ -149,23 +147,19 @@ class Mixed:
         """Return the points of the machine that has ``members`` as B has them."""
         chosen = set(members)
         own = int(REST in chosen)
-        base = self.sides[own]
-        for name, pair in self._wholes.items():
+        asked = self.sides[own]
+        for name, pair in self._pairs.items():
             if (name in chosen) != bool(own):
-                left = {n: one for n, one in base.settings.items() if n not in pair[own]}
-                paths = {p: v for p, v in base.overrides.items() if not p.startswith(f"{name}.")}
-                base = replace(base, settings=left, overrides=paths).with_(**pair[not own])
-        overrides = {
-            path: texts[path in chosen]
-            for path, texts in self._paths.items()
-            if (path in chosen) != bool(own)
-        }
-        # A what-if setting of a choice, such as the MTU, stands in its place.
-        kept = {name: one for name, one in base.settings.items() if name not in overrides}
-        options = {name: pair[name in chosen] for name, pair in self._options.items()}
-        return replace(base, settings=kept).with_(**options, overrides=overrides).benchmark()
+                # A what-if setting of a choice, such as the MTU, stands in its place.
+                gone = {name, *pair[own]}
+                kept, paths = (
+                    {n: one for n, one in table.items() if n not in gone}
+                    for table in (asked.settings, asked.overrides)
+                )
+                asked = replace(asked, settings=kept, overrides=paths).with_(**pair[not own])
+        return asked.benchmark()
 
-    def __call__(self, every: Sequence[Iterable[str]]) -> list[list[float]]:
+    def __call__(self, every: Iterable[Iterable[str]]) -> list[list[float]]:
         """Return the numbers of the machines with some members as B has them."""
         points = [self._points(members) for members in every]
         wanted = dict.fromkeys(p for one in points for p in one if p not in self._known)

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine, Value
 from hcasim.catalog.section import Evidence
@@ -78,38 +78,34 @@ def differences(a: Machine | None, b: Machine | None) -> list[Difference]:
     ours, theirs = ({one.path: one for one in machine.parameters} for machine in (a, b))
     found = []
     for path, known in {**ours, **theirs, **ours}.items():
-        both = [machine.get(path) for machine in (ours, theirs)]
-        if len({one and one.value for one in both}) == 1 and None not in both:
-            continue
         had = [
             one and Had(value=one.value, text=one.text, evidence=one.evidence, source=one.origin)
-            for one in both
+            for one in (ours.get(path), theirs.get(path))
         ]
-        found.append(Difference(path=path, unit=known.unit, a=had[0], b=had[1]))
+        if len({one and one.value for one in had}) > 1:
+            found.append(Difference(path=path, unit=known.unit, a=had[0], b=had[1]))
     return found
 
 
-def parts(a: Machine, b: Machine) -> dict[str, tuple[str, str]]:
+def parts(a: Machine | None, b: Machine | None) -> dict[str, tuple[str, str]]:
     """Return what two machines are made of, where that differs, by the name of its option.
 
     Where nodes are of several groups, the name of each stands before what is its own.
     """
-    ours, theirs = parts_of(a), parts_of(b)
+    if a is None or b is None:
+        return {}
+    ours, theirs = _parts(a), _parts(b)
     every = {name: (ours.get(name, ""), theirs.get(name, "")) for name in {**ours, **theirs}}
     return {name: pair for name, pair in every.items() if pair[0] != pair[1]}
 
 
-def parts_of(machine: Machine) -> dict[str, str]:
-    """Return what a machine is made of, by the name of its option."""
+def _parts(machine: Machine) -> dict[str, str]:
     found = {"testbed": machine.id}
     for group in machine.groups:
         start = f"{group.name}." if len(machine.groups) > 1 else ""
-        found |= {
-            f"{start}adapter": group.adapter.id,
-            f"{start}firmware_mode": group.firmware_mode or "",
-            f"{start}host": group.host.id,
-            f"{start}stack": group.stack.id,
-        }
+        found[f"{start}adapter"] = group.adapter.id
+        found[f"{start}firmware_mode"] = group.firmware_mode or ""
+        found |= {f"{start}host": group.host.id, f"{start}stack": group.stack.id}
     found["switch"] = ", ".join(dict.fromkeys(one.id for one in machine.switches.values()))
     return found | {"mtu": str(machine.mtu)}
 
@@ -192,16 +188,9 @@ def read_result(given: str | PathLike[str] | Benchmark) -> Side:
         told = json.loads(data) if name.lower().endswith(".json") else None
         kind = _KINDS.get(str(told.get("schema"))) if isinstance(told, dict) else None
         found = kind.model_validate(told) if kind else import_trace(Source(where, data))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise CatalogError([f"{where}: {place}: {first['msg']}; allowed: {ALLOWED}"]) from None
-    except (ValueError, RecursionError):
-        raise CatalogError([f"{where}: found no JSON; allowed: {ALLOWED}"]) from None
-    except CatalogError as error:
-        raise CatalogError(
-            [*error.faults, f"{where}: found no result; allowed: {ALLOWED}"]
-        ) from None
+    except (ValueError, RecursionError, CatalogError) as error:
+        faults = error.faults if isinstance(error, CatalogError) else []
+        raise CatalogError([*faults, f"{where}: found no result; allowed: {ALLOWED}"]) from None
     try:
         if isinstance(found, Trace):
             return _of_trace(found, which)

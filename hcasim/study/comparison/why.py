@@ -24,7 +24,7 @@ from hcasim.runs.table import Table
 from hcasim.study.comparison.breakdown import Breakdown
 from hcasim.study.comparison.mixed import PART, Cause, Mixed
 from hcasim.study.comparison.sides import is_result, read_sides
-from hcasim.study.meaning import Part, meanings
+from hcasim.study.sensitivity.factor import Part, meanings
 from hcasim.study.sensitivity.subject import field_of, unit_of
 from hcasim.workloads import find_workload, unknown_workload
 
@@ -248,20 +248,19 @@ def why(
         top: so many causes get a share of their own, 11 at most.
         group: "part" for causes by part: the adapter, the host and so on, each as a whole where
             the machines have others.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         settings: of both sides: arguments of `hcasim.bench`.
 
     Raises:
         CatalogError: every fault of the request.
     """
+    given: Any = top
+    fits = isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST
     refuse(
         flag_fault("cache", cache),
         *(settings_fault(one) for one in (with_a, with_b)),
-        *(f"{n}: {_RESULT}" for n, given in (("a", a), ("b", b)) if is_result(given)),
-        _top_fault(top),
+        *(f"{n}: {_RESULT}" for n, side in (("a", a), ("b", b)) if is_result(side)),
+        "" if fits else f"top: found {top!r}; allowed: 1 to {MOST}",
         "" if group in (None, PART) else f"group: found {group!r}; allowed: {PART}",
     )
     known = find_workload(workload)
@@ -284,43 +283,13 @@ def why(
         return _explained(Mixed(sides[0], sides[1], field, group == PART, run), top)
 
 
-def _top_fault(top: object) -> str:
-    fits = isinstance(top, int) and not isinstance(top, bool) and 1 <= top <= MOST
-    return "" if fits else f"top: found {top!r}; allowed: 1 to {MOST}"
-
-
 def _explained(mixed: Mixed, top: int) -> Why:
-    causes = mixed.causes
-    every = [member for one in causes for member in one.members]
-
-    def without(one: Cause) -> set[str]:
-        return set(every) - set(one.members)
-
-    none, full, *rest = mixed(
-        [(), every, *(one.members for one in causes), *(without(one) for one in causes)]
-    )
-    spans = [abs(y - x) or abs(x) or 1.0 for x, y in zip(none, full, strict=True)]
-    weights = [
-        max(
-            max(abs(v - x), abs(y - w)) / span
-            for x, y, v, w, span in zip(none, full, alone, last, spans, strict=True)
-        )
-        for alone, last in zip(rest[: len(causes)], rest[len(causes) :], strict=True)
-    ]
-    order = sorted(range(len(causes)), key=lambda place: (-weights[place], causes[place].name))
-    chosen = [causes[place] for place in order[:top]]
-    others = [causes[place] for place in order[top:]]
-    if len(others) == 1:
-        chosen += others
-    elif others:
-        members = tuple(member for one in others for member in one.members)
-        chosen.append(Cause(OTHERS, members, f"{len(others)} more"))
-    coalitions = [
+    chosen = _chosen(mixed, top)
+    worth = mixed(
         [m for n, one in enumerate(chosen) if bits >> n & 1 for m in one.members]
         for bits in range(1 << len(chosen))
-    ]
-    worth = mixed(coalitions)
-    all_in = len(coalitions) - 1
+    )
+    all_in = len(worth) - 1
     answers = []
     unit = unit_of(mixed.field)
     for place, (name, told) in enumerate(zip(mixed.names, mixed.breakdowns(), strict=True)):
@@ -337,20 +306,33 @@ def _explained(mixed: Mixed, top: int) -> Why:
         ]
         shares.sort(key=lambda one: -abs(one.share))
         words = _words(name, unit, values, shares, told.words() if told else "")
-        answers.append(
-            Answer(
-                name=name,
-                unit=unit,
-                a=values[0],
-                b=values[-1],
-                shares=tuple(shares),
-                words=words,
-                breakdown=told,
-            )
-        )
+        ends = {"a": values[0], "b": values[-1], "shares": tuple(shares)}
+        answers.append(Answer(name=name, unit=unit, words=words, breakdown=told, **ends))
     a, b = (one.testbed for one in mixed.sides)
     title = f"{mixed.sides[0].workload}: from {a} to {b}"
     return Why(title, tuple(answers), mixed.together, mixed.simulated)
+
+
+def _chosen(mixed: Mixed, top: int) -> list[Cause]:
+    """Return the causes that move the numbers most, alone or last, and all others as one."""
+    causes = mixed.causes
+    every = [member for one in causes for member in one.members]
+    others = [[m for m in every if m not in one.members] for one in causes]
+    none, full, *rest = mixed([(), every, *(one.members for one in causes), *others])
+    spans = [abs(y - x) or abs(x) or 1.0 for x, y in zip(none, full, strict=True)]
+    weights = [
+        max(
+            max(abs(v - x), abs(y - w)) / span
+            for x, y, v, w, span in zip(none, full, alone, last, spans, strict=True)
+        )
+        for alone, last in zip(rest[: len(causes)], rest[len(causes) :], strict=True)
+    ]
+    order = sorted(range(len(causes)), key=lambda place: (-weights[place], causes[place].name))
+    chosen = [causes[place] for place in order]
+    if len(chosen) <= top + 1:
+        return chosen
+    members = tuple(member for one in chosen[top:] for member in one.members)
+    return [*chosen[:top], Cause(OTHERS, members, f"{len(chosen) - top} more")]
 
 
 def shapley(worth: Sequence[float]) -> list[float]:

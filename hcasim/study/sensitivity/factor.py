@@ -21,7 +21,6 @@ from hcasim.catalog.section import UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form
-from hcasim.study.meaning import meaning_of
 
 Origin = Literal["interval", "spread", "range"]
 VARIED = ("fitted", "chosen", "assumed")
@@ -29,6 +28,8 @@ VARIED = ("fitted", "chosen", "assumed")
 SPREAD = 1.5
 """By what a value without an interval is divided and multiplied, unless the user says otherwise."""
 
+Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+"""A table: its title, columns and rows."""
 Ends = tuple[int, int]
 Known = Mapping[str, Parameter[Value]]
 
@@ -47,13 +48,6 @@ class Factor(Form):
     origin: Origin = Field(description="of the ends")
     meaning: str = Field(description="as its description has it; empty if that says nothing")
     _leaf: Leaf
-
-    @classmethod
-    def of(cls, leaf: Leaf, **parts: Any) -> Factor:
-        """Return the factor of a leaf; the unit follows."""
-        found = cls(unit=leaf.unit.base if leaf.unit else "", **parts)
-        found._leaf = leaf
-        return found
 
     @property
     def continuous(self) -> bool:
@@ -135,7 +129,7 @@ def find_factors(
     given: dict[str, Ends] = {}
     for word, text in (ranges or {}).items():
         try:
-            given |= _ends(word, text, known, leaves)
+            given |= _ends(word, str(text), known, leaves)
         except ValueError as error:
             faults.append(f"range: {word}: {error}")
     chosen = set() if only else {*known}
@@ -157,8 +151,8 @@ def find_factors(
             continue
         name = parameter.path if names[parameter.path] == 1 else path
         origin: Origin = "interval" if parameter.interval is not None else "spread"
-        found.factors[path] = Factor.of(
-            leaf,
+        found.factors[path] = factor = Factor(
+            unit=leaf.unit.base if leaf.unit else "",
             path=path,
             name=name,
             also=tuple(n for n, leader in ties.items() if leader == path and n not in given),
@@ -169,6 +163,7 @@ def find_factors(
             origin="range" if path in given else origin,
             meaning=meaning_of(machines, parameter.path),
         )
+        factor._leaf = leaf
     return found
 
 
@@ -274,3 +269,23 @@ def _ends(word: str, text: str, known: Known, leaves: Mapping[str, Leaf | str]) 
         close = nearest(word, [*(one.path for one in known.values()), *known])
         raise ValueError(f"no parameter of the study; allowed: those that show prints{close}")
     return found
+
+
+def meaning_of(machines: Iterable[Machine], path: str) -> str:
+    """Return what a parameter of machines means, by its path as --set takes it; empty of others."""
+    for machine in machines:
+        first, *names = path.split(".")
+        groups: dict[str, Any] = {one.name: one for one in machine.groups}
+        place: Any = groups.get(first) or getattr(machine, first, None)
+        for name in names[:-1]:
+            place = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
+        key = getattr(type(place), "model_fields", {}).get(names[-1]) if names else None
+        if key is not None and key.description:
+            return str(key.description)
+    return ""
+
+
+def meanings(known: Mapping[str, str]) -> list[Part]:
+    """Return a table of what is known of the meaning of parameters; none if nothing is."""
+    rows: list[tuple[str, ...]] = [pair for pair in known.items() if pair[1]]
+    return [("What the parameters mean", ("Parameter", "Meaning"), rows)] if rows else []

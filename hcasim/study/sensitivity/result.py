@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from hcasim.catalog import Value
 from hcasim.ground.errors import one_of
 from hcasim.ground.quantities import number
 from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
 from hcasim.runs.table import Table
-from hcasim.study.meaning import Part, meanings
-from hcasim.study.sensitivity.effects import Effect
-from hcasim.study.sensitivity.factor import Factor
-from hcasim.study.sensitivity.subject import Asked, Reading
+from hcasim.study.sensitivity.factor import Factor, Part, meanings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,18 +46,27 @@ class Output(Form):
         default=None, description="share of the samples in which the claim holds"
     )
 
-    @classmethod
-    def of(cls, asked: Asked, base: Reading, samples: Sequence[Reading] = ()) -> Output:
-        """Return an output from its readings on the machine, and on samples of it."""
-        told: dict[str, Any] = {}
-        if samples:
-            import numpy as np
 
-            ends = np.quantile([one.value for one in samples], [0.05, 0.5, 0.95])
-            held = [bool(one.holds) for one in samples]
-            share = sum(held) / len(held) if base.holds is not None else None
-            told = {"quantiles": tuple(ends.tolist()), "holding": share}
-        return cls(**asked._asdict(), base=base.value, holds=base.holds, **told)
+class Effect(Form):
+    """What a parameter does to an output."""
+
+    parameter: str = Field(description="its path")
+    output: str = Field(description="its name")
+    low: float = Field(description="the output with the parameter at its lower end")
+    high: float = Field(description="and at its upper end")
+    swing: float = Field(description="how far the output moves")
+    elasticity: float | None = Field(
+        description="by how many percent the output changes with one percent of the parameter"
+    )
+    turns: Value | None = Field(
+        description="end at which a claim changes from held to missed or back, in base units"
+    )
+    indices: dict[str, float] | None = Field(
+        default=None,
+        description="of Sobol: first, the share of the variance that the parameter alone explains, "
+        "and total, with what it does together with others; each with the half width of its "
+        "interval of 95 %",
+    )
 
 
 class SensitivityDocument(Head):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
+from hcasim.catalog.loader import each_file_once
 from hcasim.ground.errors import (
     count_fault,
     flag_fault,
@@ -24,11 +26,20 @@ from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
-from hcasim.study.sensitivity.effects import Effect, Evaluator, sampled, tornado, usable
 from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
-from hcasim.study.sensitivity.result import MATTERS, Method, Output, Sensitivity
-from hcasim.study.sensitivity.subject import BenchmarkSubject, Reading, ScenarioSubject, Subject
+from hcasim.study.sensitivity.result import MATTERS, Effect, Method, Output, Sensitivity
+from hcasim.study.sensitivity.subject import (
+    Asked,
+    BenchmarkSubject,
+    Evaluator,
+    Reading,
+    ScenarioSubject,
+    Subject,
+)
 from hcasim.workloads import find_workload, unknown_workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 METHODS = get_args(Method)
 USUAL = 64
@@ -75,10 +86,7 @@ def sensitivity(
         samples: of Sobol before they are combined (64 without it); best a power of two.
         sampling_seed: of the draws.
         calibration: whose values and intervals a benchmark has, from `hcasim.calibration`.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         options: of a workload those of `hcasim.bench`; of a scenario `adapter`, `overrides` and
             `size`, the values of its x axis.
 
@@ -88,22 +96,15 @@ def sensitivity(
     patterns: Any = [only] if isinstance(only, str) else only
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
     width: Any = spread
-    texts: Any = ranges if isinstance(ranges, Mapping) else {}
     above = isinstance(width, int | float) and 1 < width < float("inf")
-    drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     fit = calibration is None or isinstance(calibration, Calibration)
+    wrong = f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read"
+    drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     refuse(
         unexplained("sensitivity", options),
         words_fault("only", patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
-        *(
-            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
-            for path, given in texts.items()
-            if not isinstance(given, str)
-        ),
-        ""
-        if fit
-        else f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read",
+        "" if fit else wrong,
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
         ""
@@ -122,27 +123,33 @@ def sensitivity(
     store = usual_store() if cache else None
     run = partial(run_points, workers=jobs, progress=progress, store=store)
     evaluate = Evaluator(asked, varied.factors, run)
-    factors = usable(varied, evaluate)
+    factors = {}
+    with each_file_once():
+        for path, one in varied.factors.items():
+            kept, faults = one.within(partial(evaluate.fault, path))
+            if kept.low == kept.high:
+                varied.fixed[path] = faults[0]
+            else:
+                factors[path] = kept
     if not factors:
         raise CatalogError(["only: nothing is left to vary; allowed: a range by path, or others"])
     samplings: list[list[Reading]] = [[] for _ in asked.outputs]
     indices: Mapping[tuple[str, str], dict[str, float]] = {}
     with on_scheduler(scheduler):
-        base, effects = tornado(asked, factors, evaluate)
-        outputs = tuple(map(Output.of, asked.outputs, base))
-        entering = factors if patterns else _mattering(factors, outputs, effects)
+        base, effects = _tornado(asked, factors, evaluate)
+        entering = factors if patterns else _mattering(factors, asked, base, effects)
         if method == "sobol" and entering:
             draws, each = samples or USUAL, len(entering) + 2
             # More would take longer to draw than anybody waits to simulate them.
             few = f"1 to {MOST_MACHINES // each}, as each needs {each} machines"
             many = draws * each > MOST_MACHINES
             refuse(f"samples: found {draws}; allowed: {few}" if many else "")
-            samplings, indices = sampled(asked, entering, evaluate, draws, sampling_seed)
+            samplings, indices = _sampled(asked, entering, evaluate, draws, sampling_seed)
     return Sensitivity(
         title=asked.title,
         method=method,
         factors=factors,
-        outputs=tuple(map(Output.of, asked.outputs, base, samplings)),
+        outputs=tuple(map(_output, asked.outputs, base, samplings)),
         effects=tuple(
             one.model_copy(update={"indices": found})
             if (found := indices.get((one.parameter, one.output)))
@@ -186,15 +193,151 @@ def _subject(
     return ScenarioSubject(scenario, options.get("size"), options.get("overrides"))
 
 
+def _output(asked: Asked, base: Reading, samples: Sequence[Reading]) -> Output:
+    """Return an output from its readings on the machine, and on samples of it."""
+    told: dict[str, Any] = {}
+    if samples:
+        import numpy as np
+
+        ends = np.quantile([one.value for one in samples], [0.05, 0.5, 0.95])
+        held = [bool(one.holds) for one in samples]
+        share = sum(held) / len(held) if base.holds is not None else None
+        told = {"quantiles": tuple(ends.tolist()), "holding": share}
+    return Output(**asked._asdict(), base=base.value, holds=base.holds, **told)
+
+
 def _mattering(
-    factors: Mapping[str, Factor], outputs: Iterable[Output], effects: Iterable[Effect]
+    factors: Mapping[str, Factor],
+    asked: Subject,
+    base: Sequence[Reading],
+    effects: Iterable[Effect],
 ) -> dict[str, Factor]:
     """Return the factors that move any output, those that move one most first."""
-    base = {one.name: abs(one.base) or 1.0 for one in outputs}
+    pairs = zip(asked.outputs, base, strict=True)
+    values = {output.name: abs(one.value) or 1.0 for output, one in pairs}
     moved: dict[str, float] = {}
     for one in effects:
-        share = one.swing / base[one.output]
+        share = one.swing / values[one.output]
         if share >= MATTERS:
             moved[one.parameter] = max(share, moved.get(one.parameter, 0.0))
     order = sorted(moved, key=lambda path: -moved[path])[:MOST]
     return {path: factors[path] for path in order}
+
+
+def _tornado(
+    subject: Subject, factors: Mapping[str, Factor], evaluate: Evaluator
+) -> tuple[list[Reading], list[Effect]]:
+    """Return the outputs as they are, and what each factor does to each, the largest first."""
+    ends = [
+        (path, end)
+        for path, one in factors.items()
+        for end in sorted({one.low, one.high} - {one.base})
+    ]
+    base, *moved = evaluate([{}, *({path: end} for path, end in ends)])
+    at = dict(zip(ends, moved, strict=True))
+    effects = []
+    for number, output in enumerate(subject.outputs):
+        own = []
+        for path, one in factors.items():
+            low, high = (at.get((path, end), base)[number] for end in (one.low, one.high))
+            own.append(_effect(one, output, base[number], low, high))
+        effects += sorted(own, key=lambda one: (-one.swing, one.parameter))
+    return base, effects
+
+
+def _effect(factor: Factor, output: Asked, base: Reading, low: Reading, high: Reading) -> Effect:
+    """Return the effect of a factor from the readings at its value and at its ends."""
+    values = (base.value, low.value, high.value)
+    width, elasticity = factor.high - factor.low, None
+    if base.value and factor.base and width:
+        elasticity = (high.value - low.value) / base.value * factor.base / width
+    ends = ((low, factor.low), (high, factor.high))
+    return Effect(
+        parameter=factor.path,
+        output=output.name,
+        low=low.value,
+        high=high.value,
+        swing=max(values) - min(values),
+        elasticity=elasticity,
+        turns=next((end for reading, end in ends if reading.holds != base.holds), None),
+    )
+
+
+_RESAMPLES = 100
+"""Of the bootstrap that the intervals of indices come from."""
+_CONFIDENCE = 1.959963984540054
+"""Standard deviations on each side of an interval of 95 %."""
+
+
+def _sampled(
+    subject: Subject, factors: Mapping[str, Factor], evaluate: Evaluator, samples: int, seed: int
+) -> tuple[list[list[Reading]], dict[tuple[str, str], dict[str, float]]]:
+    """Return the readings of each output over all samples, and Sobol's indices by parameter and
+    output.
+
+    Raises:
+        CatalogError: a machine cannot have all values of a sample.
+    """
+    import numpy as np
+
+    values = [
+        {path: one.at(share) for (path, one), share in zip(factors.items(), place, strict=True)}
+        for place in _design([one.continuous for one in factors.values()], samples, seed)
+    ]
+    readings = [list(own) for own in zip(*evaluate(values), strict=True)]
+    indices: dict[tuple[str, str], dict[str, float]] = {}
+    for output, own in zip(subject.outputs, readings, strict=True):
+        found = _sobol(np.array([one.value for one in own]), len(factors), seed)
+        indices |= {(path, output.name): one for path, one in zip(factors, found, strict=True)}
+    return readings, indices
+
+
+def _design(continuous: Sequence[bool], samples: int, seed: int) -> NDArray[Any]:
+    """Return two samples, between each pair of places those of the first with one coordinate of
+    the second."""
+    import numpy as np
+    from scipy.stats.qmc import Sobol
+
+    number = len(continuous)
+    with warnings.catch_warnings():
+        # Of a number of samples that is no power of two.
+        warnings.simplefilter("ignore")
+        both = Sobol(2 * number, seed=seed).random(samples)
+    # The first digits of Sobol's sequences may be the same in two dimensions. A parameter of
+    # two values would then have the same in both samples, and seem to do nothing.
+    draw = np.random.default_rng(seed)
+    stepped = [place for place, one in enumerate(continuous) if not one]
+    for column in (*stepped, *(number + one for one in stepped)):
+        both[:, column] = (draw.permutation(samples) + 0.5) / samples
+    one, own = np.eye(number, dtype=bool), []
+    for first, second in zip(*np.hsplit(both, 2), strict=True):
+        own += [first, *np.where(one, second, first), second]
+    return np.array(own)
+
+
+def _sobol(numbers: NDArray[Any], parameters: int, seed: int) -> list[dict[str, float]]:
+    """Return the indices of each parameter from the numbers of a design.
+
+    Source: A. Saltelli et al., Computer Physics Communications 181, 2010, table 2 (b) and (f).
+    """
+    import numpy as np
+
+    table = numbers.reshape(-1, parameters + 2)
+    table = (table - table.mean()) / (table.std() or 1.0)
+
+    def indices(rows: Any) -> NDArray[Any]:
+        first, mixed, second = np.split(table[rows], [1, -1], axis=-1)
+        variance = np.var(np.concatenate([first, second]), axis=0)
+        alone = np.mean(second * (mixed - first), axis=0)
+        total = np.mean((first - mixed) ** 2, axis=0) / 2
+        return np.array([alone, total]) / np.where(variance > 0, variance, np.inf)
+
+    count = len(table)
+    again = np.random.default_rng(seed).integers(count, size=(count, _RESAMPLES))
+    widths = _CONFIDENCE * indices(again).std(axis=1, ddof=1)
+    return [
+        {"first": one, "first_confidence": near, "total": all_, "total_confidence": far}
+        for (one, all_), (near, far) in zip(
+            indices(slice(None)).T.tolist(), widths.T.tolist(), strict=True
+        )
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog.loader import each_file_once
 from hcasim.ground.errors import one_of, refuse
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim, references
@@ -18,6 +19,7 @@ from hcasim.papers.verdict import judge
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
+from hcasim.study.sensitivity.factor import Factor, settings_of
 from hcasim.workloads import find_workload
 from hcasim.workloads.options import AXES, varying
 
@@ -77,18 +79,16 @@ class BenchmarkSubject:
 
 
 class ScenarioSubject:
-    """A scenario, at some values of its x axis or all, with what-if settings: its claims, or each
-    point of its curves if it has none."""
+    """The claims of a scenario, at some values of its x axis or all, with what-if settings."""
 
     def __init__(
         self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
     ) -> None:
         self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
         self._scenarios = {scenario.id: scenario}
-        wanted: Iterable[str] = scenario.series
         self._claims = [one for one in scenario.claims if self._is_read(one)]
-        if self._claims:
-            wanted = (name for claim in self._claims for name, *_ in references(claim))
+        wanted = [name for claim in self._claims for name, *_ in references(claim)]
+        refuse("" if wanted else f"{scenario.id}: found no claim that these sizes tell of")
         with each_machine_once():
             self._lines = {
                 name: self._line(name, self._overrides)
@@ -96,7 +96,11 @@ class ScenarioSubject:
             }
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
         self.title = f"{scenario.id}: {scenario.title}"
-        self.outputs = tuple(self._outputs())
+        # Orders and ratios have no unit.
+        self.outputs = tuple(
+            Asked(one.id, "" if one.kind in ("ordering", "ratio") else one.unit, one.statement)
+            for one in self._claims
+        )
 
     def _is_read(self, claim: Claim) -> bool:
         """Whether the chosen values of x hold those at which a claim reads a curve."""
@@ -112,21 +116,6 @@ class ScenarioSubject:
         scenario = self._scenarios[identifier]
         x = self._x if scenario is self._own else None
         return plan(scenario, series=series, x=x, overrides=overrides).lines[0]
-
-    def _outputs(self) -> list[Asked]:
-        if self._claims:
-            # Orders and ratios have no unit.
-            bare = ("ordering", "ratio")
-            return [
-                Asked(one.id, "" if one.kind in bare else one.unit, one.statement)
-                for one in self._claims
-            ]
-        axis = self._own.options.axis
-        return [
-            Asked(f"{line.series.label} at {axis.title} {axis.label(x)}", unit_of(line.field))
-            for line in self._lines.values()
-            for x in line.x
-        ]
 
     def case(self, settings: Settings) -> Case:
         """Return what to simulate with settings of the machine of each series.
@@ -144,9 +133,6 @@ class ScenarioSubject:
 
     def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:
         curves = {name: measured(line, found) for name, line in lines.items()}
-        if not self._claims:
-            pairs = zip(lines.values(), curves.values(), strict=True)
-            return [Reading(row[line.field]) for line, curve in pairs for row in curve.rows]
         readings = []
         for claim in self._claims:
             try:
@@ -161,6 +147,37 @@ class ScenarioSubject:
 
 Subject = BenchmarkSubject | ScenarioSubject
 """What a study asks about: its title, its outputs, and the machines they are measured on."""
+
+
+class Evaluator:
+    """Gives what a subject becomes at values of factors, all that is asked at once in parallel.
+
+    Attributes:
+        simulated: different points that were needed.
+    """
+
+    def __init__(self, subject: Subject, factors: Mapping[str, Factor], run: Run) -> None:
+        self.simulated = 0
+        self._subject, self._factors, self._run = subject, factors, run
+
+    def fault(self, path: str, value: int) -> str:
+        """Say why no machine can have a value; empty if one can."""
+        try:
+            self._case({path: value})
+        except CatalogError as error:
+            return error.faults[0]
+        return ""
+
+    def __call__(self, every: Sequence[Mapping[str, int]]) -> list[list[Reading]]:
+        """Return the readings of each output at each of some values."""
+        with each_file_once():
+            cases = [self._case(values) for values in every]
+        found = self._run(dict.fromkeys(job for one in cases for job in one.points))
+        self.simulated += len(found)
+        return [one.read(found) for one in cases]
+
+    def _case(self, values: Mapping[str, int]) -> Case:
+        return self._subject.case(lambda machine: settings_of(machine, values, self._factors))
 
 
 def field_of(workload: str, quantity: str | None) -> str:

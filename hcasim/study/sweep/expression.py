@@ -11,13 +11,11 @@ from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import one_of
 from hcasim.ground.units import UNITS
 
 _LARGEST = 10**30
 """Numbers beyond are no setting, and may take for ever to work out."""
-_MOST_DIGITS = 30
-"""Of a number that is rounded: more could take for ever."""
 _LONGEST = 1000
 """Characters of an expression."""
 
@@ -39,21 +37,19 @@ def _bounded(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return bounded
 
 
-def _rounded(number: Any, digits: int = 0) -> Any:
-    if not -_MOST_DIGITS <= digits <= _MOST_DIGITS:
-        raise OverflowError(f"round takes {-_MOST_DIGITS} to {_MOST_DIGITS} digits")
-    return round(number, digits) if digits else round(number)
-
-
-_COMPUTED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
-_OTHERS = (
-    *(ast.USub, ast.UAdd, ast.Not),
-    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
-)
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
-    **{one: _bounded(DEFAULT_OPERATORS[one]) for one in _COMPUTED},
+    **{
+        one: _bounded(DEFAULT_OPERATORS[one])
+        for one in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+    },
     ast.Pow: _bounded(operator.pow),
-    **{one: DEFAULT_OPERATORS[one] for one in _OTHERS},
+    **{
+        one: DEFAULT_OPERATORS[one]
+        for one in (
+            *(ast.USub, ast.UAdd, ast.Not),
+            *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
+        )
+    },
 }
 _NODES = (
     *(*_OPERATORS, ast.And, ast.Or),
@@ -66,7 +62,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "log2": math.log2,
     "max": max,
     "min": min,
-    "round": _rounded,
+    # To a whole number: digits without end could take for ever.
+    "round": lambda number: round(number),
     "sqrt": math.sqrt,
 }
 _UNITS = {
@@ -139,13 +136,10 @@ def _names(tree: ast.expr, text: str) -> Iterator[str]:
         match node := left.pop():
             case ast.Constant(value=bool() | int() | float() | str()):
                 pass
-            case ast.Name() | ast.Attribute() if all(map(str.isidentifier, _words(node))):
+            case ast.Name() | ast.Attribute() if ast.unparse(node).replace(".", "").isidentifier():
                 if (name := ast.unparse(node)) not in _UNITS:
                     yield name
-            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
-                if name not in _FUNCTIONS:
-                    allowed, hint = one_of(list(_FUNCTIONS)), nearest(name, _FUNCTIONS)
-                    raise ExpressionError(f"found {name}() in {text!r}; allowed: {allowed}{hint}")
+            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _FUNCTIONS:
                 left += parts[::-1]
             case _ if isinstance(node, _NODES):
                 left += [*ast.iter_child_nodes(node)][::-1]
@@ -153,7 +147,3 @@ def _names(tree: ast.expr, text: str) -> Iterator[str]:
                 raise ExpressionError(
                     f"found {ast.unparse(node) or text!r} in {text!r}; allowed: {_ALLOWED}"
                 )
-
-
-def _words(node: ast.AST) -> list[str]:
-    return ast.unparse(node).split(".")

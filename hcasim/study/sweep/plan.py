@@ -224,18 +224,8 @@ def read_plan(
     if not faults and plan.size > MOST:
         faults.append(f"found {plan.size} combinations; allowed: {MOST}, or several sweeps")
     if faults:
-        raise CatalogError(dict.fromkeys([*faults, *_further(values)]))
+        raise CatalogError(dict.fromkeys(faults))
     return plan
-
-
-def _further(values: Mapping[str, list[Any]]) -> Iterable[str]:
-    """Say what is wrong with the first values of settings, while others cannot be read at all."""
-    if values.keys() >= {"workload", "testbed"}:
-        try:
-            Plan({name: every[:1] for name, every in values.items()}).points()
-        except CatalogError as error:
-            return error.faults
-    return ()
 
 
 def _is_setting(name: str) -> bool:
@@ -247,24 +237,15 @@ def _unknown(name: str, what: str) -> str:
     return f"{what}: found {name!r}; allowed: {one_of(SETTINGS)}, or a path of --set{hint}"
 
 
-def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]) -> list[str]:
-    faults = []
+def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]) -> Iterator[str]:
     times = Counter(name for group in groups for name in group)
     for group in groups:
-        label = f"zip {','.join(group)}"
-        if len(group) < 2:
-            faults.append(f"{label}: allowed: two settings or more")
-        for name in group:
-            if name not in values:
-                hint = nearest(name, values)
-                faults.append(f"{label}: found {name!r}, which has no values here{hint}")
-            elif times[name] > 1:
-                faults.append(f"{label}: found {name!r} twice; allowed: once")
-        counts = {name: len(values[name]) for name in group if name in values}
-        if len({*counts.values()}) > 1:
-            found = ", ".join(f"{count} of {name}" for name, count in counts.items())
-            faults.append(f"{label}: found {found} values; allowed: as many of each")
-    return faults
+        counts = [len(values.get(name, ())) for name in group]
+        once = all(times[name] == 1 for name in group)
+        if len(group) < 2 or len({*counts}) > 1 or 0 in counts or not once:
+            found = ", ".join(f"{n} of {name}" for n, name in zip(counts, group, strict=True))
+            allowed = "two settings or more, each in one group only, with as many values each"
+            yield f"zip {','.join(group)}: found {found} values; allowed: {allowed}"
 
 
 def _asked(made: Mapping[str, Any]) -> Experiment:

@@ -74,10 +74,7 @@ def sweep(
         uncertainty: also the 5 and 95 % quantiles of what is measured, over so many samples of
             what nobody has published: fitted values over their intervals, chosen and assumed ones
             between 1/1.5 and 1.5 times theirs; all points have the same samples.
-        jobs: processes to use; all processors without it.
-        scheduler: address or file of a Dask scheduler whose workers simulate, in place of `jobs`.
-        progress: is told how many points are done.
-        cache: take what earlier runs have simulated with this code, and keep what is new.
+        jobs, scheduler, progress, cache: as of `hcasim.bench`.
         settings: those of `hcasim.bench` by the same names, each a value or several.
 
     Raises:
@@ -133,28 +130,24 @@ def read_study(file: Path) -> dict[str, Any]:
     Raises:
         CatalogError: every fault of its form.
     """
-    table = read_toml(file)
-    where = display(file)
-    faults = []
+    table, where = read_toml(file), display(file)
     known = (*_OTHERS, *SETTINGS)
+    faults = []
     for name, value in table.items():
         kind, allowed = _OTHERS.get(name, (object, "a value or a list"))
         if name not in known:
-            hint = nearest(name, (*SETTINGS, *_OTHERS))
-            faults.append(f"{where}: found the key {name!r}; allowed: {one_of(known)}{hint}")
-        elif not isinstance(value, kind) or (name in SETTINGS and isinstance(value, dict)):
+            allowed = f"{one_of(known)}{nearest(name, known)}"
+            faults.append(f"{where}: found the key {name!r}; allowed: {allowed}")
+        elif not isinstance(value, kind) or (kind is object and isinstance(value, dict)):
             told = "a table" if isinstance(value, dict) else shown(value)
             faults.append(f"{where}: {name}: found {told}; allowed: {allowed}")
-    groups = table.get("zip", [])
-    if isinstance(groups, list) and any(words_fault("zip", one) for one in groups):
-        faults.append(f"{where}: zip: found {shown(groups)}; allowed: {_OTHERS['zip'][1]}")
-    lets = dict(_leaves(table.get("let", {})))
-    faults += [
-        f"{where}: let.{name}: found {shown(text)}; allowed: an expression"
-        for name, text in lets.items()
-        if isinstance(text, bool) or not isinstance(text, str | int | float)
-    ]
     refuse(*faults)
+    groups, lets = table.get("zip", []), dict(_leaves(table.get("let", {})))
+    wrong = {name: text for name, text in lets.items() if type(text) not in (str, int, float)}
+    refuse(
+        *(f"{where}: {one}" for group in groups if (one := words_fault("zip", group))),
+        *(f"{where}: let.{n}: found {shown(o)}; allowed: an expression" for n, o in wrong.items()),
+    )
     settings = {name: table[name] for name in SETTINGS if name in table}
     return settings | {
         "overrides": dict(_leaves(table.get("set", {}))),

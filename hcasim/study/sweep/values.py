@@ -55,10 +55,8 @@ def several(given: Any, option: Option | None, *, again: bool = False) -> list[A
     """Return the values of a setting, each once, as they come.
 
     Parameters:
-        given: a value; a list, tuple or array of values; or text of values between commas. A text
-            may hold ranges: "4..64" by doubling, "0..10+2" by steps, "1..1000*10" by factors, and
-            "1..2/5" in equal parts, also with a unit, as "100 ns..500 ns+100 ns"; and for what a
-            description says "x2", twice of it.
+        given: a value; a list, tuple or array of values; or text of values between commas, and of
+            ranges and factors as `hcasim.sweep` takes them.
         option: of a benchmark, if it is one, which knows how it is written.
         again: keep a value as often as it comes.
 

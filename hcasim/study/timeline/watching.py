@@ -1,19 +1,19 @@
-"""A run as a timeline: a track for each block, and messages that are followed through all."""
+"""A run as a timeline: a track for each block, and requests that are followed through all."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as quoted
+from operator import itemgetter
 from typing import Any, Final
 
 from hcasim.fabric.link import PACKET as LINK
 from hcasim.fabric.packet import Packet
 from hcasim.hca.wqe import SendWqe
 from hcasim.study.onlooker import Onlooker
-from hcasim.study.timeline.chrome import ChromeFile
-from hcasim.study.timeline.paths import Messages, Operation, Path, is_core
-from hcasim.study.timeline.tracks import Choice, Track, Tracks
+from hcasim.study.timeline.tracks import Choice, ChromeFile, Track, Tracks
 
 _PACKETS: Final = 512
 """Packets whose words are kept, because several blocks tell of each."""
@@ -31,6 +31,19 @@ _TOGETHER: Final = 1_000_000
 
 _Told = tuple[str, str, int, int, Any, int] | list[Any]
 """Block, work, begin and end in ps, details, operation; or block, nothing, time and value."""
+
+
+@dataclass(slots=True)
+class _Operation:
+    """A work request of a queue pair on its way, from the processor that posts it, with the time in
+    ps at which each piece of work for it ended."""
+
+    number: int
+    block: str
+    queue: str
+    begin_ps: int
+    what: str = "request"
+    marks: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Timeline(Onlooker):
@@ -54,10 +67,8 @@ class Timeline(Onlooker):
         self._kinds: dict[str, dict[str, Track | None]] = {}
         self._counters: dict[str, str] = {}
         self._words: dict[Packet, str] = {}
-        self._operations: dict[int, Operation] = {}
-        self._late: deque[Operation] = deque()
-        self._messages = Messages()
-        self._in_flight: dict[str, int] = {}
+        self._operations: dict[int, _Operation] = {}
+        self._late: deque[_Operation] = deque()
 
     @property
     def records(self) -> int:
@@ -66,15 +77,9 @@ class Timeline(Onlooker):
 
     def finish(self) -> None:
         """Write what is left: the run is over."""
-        while self._told:
-            self._show_told()
+        self._show_told()
         for operation in self._operations.values():
             self._show(operation)
-        for message in self._messages.rest():
-            self._show(message)
-        skipped = getattr(self.sim.forward, "skipped_ps", 0)
-        if skipped:
-            self._file.instant(f"{skipped} ps behind this were not simulated", self._end)
         self._file.finish()
 
     def event(
@@ -130,7 +135,6 @@ class Timeline(Onlooker):
         """Write what has been told down: many at once, because that is quicker."""
         operations, kinds = self._operations, self._kinds
         add, words_of = self._file.add, self._words
-        messages = self._messages
         begin, end = self._begin, self._end
         partial = begin > 0 or end < _NEVER
         told, self._told = self._told, []
@@ -153,19 +157,12 @@ class Timeline(Onlooker):
                 words = f"{details}"
             else:
                 words = quoted(str(details))
-                if is_core(block):
-                    marks = known.marks if (known := operations.get(operation)) else ()
-                    if over := messages.note(
-                        block, what, start, stop, operation, str(details), marks
-                    ):
-                        self._show(over)
             if operation:
                 if what == _OVER:
-                    self._end_of(block, operation, str(details))
+                    self._end_of(operation, str(details))
                     continue
                 if what == _POSTED:
-                    operations[operation] = Operation(operation, block, str(details), start)
-                    self._count(block, start, 1)
+                    operations[operation] = _Operation(operation, block, str(details), start)
                     bound = f',"bind_id":"{operation:#x}","flow_out":true'
                 elif operation in operations:
                     bound = f',"bind_id":"{operation:#x}","flow_in":true,"flow_out":true'
@@ -218,35 +215,25 @@ class Timeline(Onlooker):
         if self.sim.watchers == [self] and len(self.sim.listeners) == 1:
             self.sim.unwatch(self)
 
-    def _count(self, block: str, time_ps: int, by: int) -> None:
-        """Count an operation of a node as under way, or as over."""
-        part = block.partition(".")[0]
-        self._in_flight[part] = count = self._in_flight.get(part, 0) + by
-        # Told while others are shown, and shown with the next.
-        self._told.append((f"{part}.requests in_flight", "", time_ps, count, None, 0))
-
-    def _end_of(self, block: str, operation: int, what: str) -> None:
+    def _end_of(self, operation: int, what: str) -> None:
         """Note that an operation is over, and show one of which nobody tells any more."""
         if (found := self._operations.get(operation)) is not None:
-            self._count(block, self.sim.now, -1)
-            found.what = what
+            found.what = what or found.what
             self._late.append(found)
             if len(self._late) > _LATE:
                 self._show(self._operations.pop(self._late.popleft().number))
 
-    def _show(self, path: Path) -> None:
-        """Show a path: of an operation on the track of its queue pair, of a message of MPI beside
-        its sender."""
-        part, _, core = path.block.partition(".")
-        name, what, operation = f"{core} messages", path.what, 0
-        if isinstance(path, Operation):
-            path.finish()
-            name, what, operation = path.queue, what or "request", path.number
-        track, steps = self._tracks.track(part, name), path.steps
+    def _show(self, operation: _Operation) -> None:
+        """Show an operation on the track of its queue pair: steps that follow each other without a
+        gap; those that take no time are left out."""
+        track = self._tracks.track(operation.block.partition(".")[0], operation.queue)
+        steps, end = [], operation.begin_ps
+        for time_ps, event in sorted(operation.marks, key=itemgetter(0)):
+            if time_ps > end:
+                steps.append((end, time_ps, event))
+                end = time_ps
         if track is None or not steps:
             return
-        begin, end = steps[0][0], steps[-1][1]
-        head = track.lane(begin, end)
-        self._file.slice(head, quoted(what)[1:-1], begin, end, operation)
-        for start, stop, step in steps:
-            self._file.slice(head, quoted(step)[1:-1], start, stop, operation)
+        head = track.lane(operation.begin_ps, end)
+        for start, stop, step in [(operation.begin_ps, end, operation.what), *steps]:
+            self._file.slice(head, quoted(step)[1:-1], start, stop, operation.number)

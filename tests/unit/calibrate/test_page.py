@@ -14,7 +14,7 @@ from hcasim.calibrate.gathering import gather
 from hcasim.calibrate.page import document
 from hcasim.calibrate.report import FitReport, Traced
 from hcasim.calibrate.request import Prepared, Request, find_base
-from hcasim.pages import Code, Document, Figure, Section, Table, Text
+from hcasim.pages.document import Code, Document, Figure, Section, Table, Text
 from hcasim.runs.experiment import Experiment
 from hcasim.traces import Header, Measured, Point, Tool, Trace
 from tests.unit.calibrate.toys import QUEUE, SEND, run_curved

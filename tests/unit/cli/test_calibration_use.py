@@ -39,6 +39,14 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     sweep = ("sweep", "send_lat", *machine, "--calibration", "cal.toml")
     (row,) = json.loads(hcasim_(*sweep).output)["rows"]
     assert row["latency_us"] == one["latency_us"]
+    for command in ("compare", "why"):
+        sides = (command, "liu2004", "liu2004", "send_lat", "--size", "8", "--json", "-j", "1")
+        by_hand = hcasim_(*sides, "--calibration", "cal.toml", "--a", "adapter.send.latency=790 ns")
+        (point,) = by_hand.json["points" if command == "compare" else "answers"]
+        ours, theirs = point["a"], point["b"]
+        if command == "compare":
+            ours, theirs = ours["latency_us"], theirs["latency_us"]
+        assert theirs == one["latency_us"] > ours
     (fault,) = refused(hcasim_, *sweep, "--adapter", "mt25208,mt23108")
     assert fault.startswith("--calibration: found with several of adapter; allowed: one workload")
     # What is set by hand goes before what was fitted.

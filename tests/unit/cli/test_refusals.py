@@ -23,6 +23,7 @@ REFUSED = {
         ("--sources --json", "--sources: found with --format json;"),
         ("--uncertainty 1", "--uncertainty: found 1; allowed: 2 to"),
         ("--explain", "explain: found with compare; allowed: with why"),
+        ("--adapter mt25208,mt23108", "or --a adapter=mt25208 --b adapter=mt23108"),
     ],
     "compare": [
         ("x.csv liu2004", "x.csv"),
@@ -83,7 +84,6 @@ REFUSED = {
         ("--pcap x.cap", "--pcap: found 'x.cap'; allowed endings: .pcap"),
         ("--pcap-link 0", "--pcap-link: says more of --pcap FILE, which is missing"),
         ("--pcap x.pcap --pcap-link 0:0", "--pcap-link: found '0:0'; allowed: "),
-        ("--pcap x.pcap --pcap-snaplen 8", "--pcap-snaplen: found '8'; allowed: 16"),
         ("--trace x.txt --trace-node 0", "--trace-node: chooses a part of a timeline"),
         ("--trace x.json --trace-time 1..2us", "--trace-time: found '1' with no unit"),
         ("--trace x.json --trace-time 9us", "allowed: BEGIN..END, such as 10us..50us"),

@@ -1,12 +1,9 @@
-"""One document has the same tables in all its forms, and no text of it is obeyed."""
+"""A page has all that is in its document, and no text of it is obeyed."""
 
 import re
 from html.parser import HTMLParser
 
-import pytest
-
-from hcasim.pages import (
-    ENDINGS,
+from hcasim.pages.document import (
     Cell,
     Code,
     Column,
@@ -17,8 +14,8 @@ from hcasim.pages import (
     Section,
     Table,
     Text,
-    write,
 )
+from hcasim.pages.writing import write
 from hcasim.runs.drawing import new_figure
 
 HOSTILE = (
@@ -70,7 +67,7 @@ class Elements(HTMLParser):
 
 def test_a_page_has_the_elements_of_its_document_whatever_its_texts_hold():
     plain, hostile = (
-        [(tag, sorted(found)) for tag, found in Elements(write(document(text), ".html")).tags]
+        [(tag, sorted(found)) for tag, found in Elements(write(document(text))).tags]
         for text in ("words", HOSTILE)
     )
     assert hostile == plain
@@ -82,7 +79,7 @@ def test_no_two_elements_of_a_page_have_the_same_id_and_each_link_leads_to_one()
         [Section("Same", [Figure("x", drawing(name))]) for name in ("one", "two")]
         + [document().blocks[2]],
     )
-    text = write(twice, ".html")
+    text = write(twice)
     ids = [found["id"] for _, found in Elements(text).tags if "id" in found]
     assert len(ids) == len(set(ids)) >= 6
     named = {*re.findall(r'href="#([^"]+)"', text), *re.findall(r"url\(#([^)]+)\)", text)}
@@ -90,14 +87,14 @@ def test_no_two_elements_of_a_page_have_the_same_id_and_each_link_leads_to_one()
 
 
 def test_a_page_is_the_same_for_the_same_document_and_names_nothing_elsewhere():
-    text = write(document(), ".html")
-    assert text == write(document(), ".html")
+    text = write(document())
+    assert text == write(document())
     assert not re.findall(r'(?:src|href)="(?!#|data:,")', text)
     assert "http" not in text.replace("http-equiv", "")
 
 
 def test_a_drawing_of_a_page_keeps_its_text_and_takes_the_colours_of_the_page():
-    text = write(document(), ".html")
+    text = write(document())
     svg = text[text.index("<svg") : text.index("</svg>")]
     assert ">label</text>" in svg
     assert "var(--series-1)" in svg
@@ -105,35 +102,10 @@ def test_a_drawing_of_a_page_keeps_its_text_and_takes_the_colours_of_the_page():
     assert max(len(one) for one in re.findall(r"\.(\d+)", svg)) <= 2
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_each_form_has_every_cell(ending):
-    text = write(document("words"), ending)
-    for cell in ("words", "1.5 us", "2 us", "number", "prose", "folded words"):
-        assert cell in text
-
-
-def rows_of_markdown(text):
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
-
-
-def test_a_table_of_markdown_has_as_many_cells_in_each_row_whatever_they_hold():
-    for text in ("words", HOSTILE, "\\|", "|\\"):
-        rows = rows_of_markdown(write(document(text), ".md"))
-        assert [len(row) for row in rows] == [3] * 4
-
-
-def test_markdown_of_a_hostile_text_has_nothing_that_is_obeyed():
-    text = write(document(HOSTILE), ".md")
-    prose = [line for line in text.splitlines() if not line.startswith("    ")]
-    assert "<" not in "".join(prose)
-    assert not re.findall(r"(?<!\\)(?:\\\\)*[`*_\[$]", "\n".join(prose).replace("**", ""))
-
-
 def test_every_colour_of_matplotlib_stands_for_one_of_the_page():
     import matplotlib as mpl
 
-    from hcasim.pages import svg
+    from hcasim.pages import writing
 
     cycle = mpl.rcParamsDefault["axes.prop_cycle"].by_key()["color"]
-    assert tuple(map(mpl.colors.to_hex, cycle)) == svg._SERIES
+    assert tuple(map(mpl.colors.to_hex, cycle)) == writing._SERIES

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim.pages import Cell, Column, Document, Section, Table, Text, write
+from hcasim.pages.document import Cell, Column, Document, Section, Table, Text
+from hcasim.pages.writing import write
 from tests.browser import Pages
 from tests.unit.pages.test_forms import HOSTILE, document
 
@@ -53,7 +54,7 @@ of text, half as much again."""
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     file = tmp_path / "page.html"
-    file.write_text(write(document(), ".html"), encoding="utf-8")
+    file.write_text(write(document()), encoding="utf-8")
     return file
 
 
@@ -66,7 +67,7 @@ def numbers(tmp_path: Path) -> Path:
     columns = ("name", Column("time", right=True), Column("kind", chosen=True))
     table = Table("Times", columns, [*rows, ("none", "", "even")], filtered=True)
     file = tmp_path / "numbers.html"
-    file.write_text(write(Document("Numbers", [Section("A", [table])]), ".html"), "utf-8")
+    file.write_text(write(Document("Numbers", [Section("A", [table])])), "utf-8")
     return file
 
 
@@ -106,7 +107,7 @@ def test_a_link_leads_to_a_row_that_was_left_out_and_into_what_is_folded(
     lead = Table("B", ("a",), [(Cell("go", link="row"),), (Cell("open", link="deep"),)])
     inside = Section("Folded", [Section("Deep", [Text("hidden words")], "deep")], folded=True)
     file = tmp_path / "page.html"
-    file.write_text(write(Document("Links", [lead, table, inside]), ".html"), "utf-8")
+    file.write_text(write(Document("Links", [lead, table, inside])), "utf-8")
     page = opened(file)
     page.get_by_label("Search").fill("y")
     page.get_by_role("link", name="go").click()
@@ -164,7 +165,7 @@ def test_print_has_all_that_is_folded_and_no_controls(
 
 def test_no_text_of_a_document_runs(opened: Pages, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    file.write_text(write(document(HOSTILE), ".html"), encoding="utf-8")
+    file.write_text(write(document(HOSTILE)), encoding="utf-8")
     page = opened(file)
     assert page.locator("script").count() == 1
     assert page.locator("h1").inner_text().startswith("<script>alert(1)</script>")

@@ -168,7 +168,7 @@ def test_points_that_cannot_be_simulated_are_told(run: Run) -> None:
             first, second = trace.points
             other = second.model_copy(update={"workload": "post_cost"})
             hcasim.holds(replace(trace, points=(first, other)), "liu2004")
-        """,
+        """
     )
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["E*UserWarning: hcasim: left out 1 point of post_cost*"])

@@ -102,16 +102,8 @@ def test_expressions_are_worked_out(text: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "",
-            "1 +",
-            "qps.__class__()",
-            "__import__('os')",
-            "[1]",
-            "lambda: 1",
-            "f'{qps}'",
-            "qps[0]",
-        ),
+        *("", "1 +", "qps.__class__()", "__import__('os')", "[1]", "lambda: 1", "f'{qps}'"),
+        "qps[0]",
         *("1" * 2000, "(" * 500 + ")" * 500, "max(a=1)", "1 if qps", "qps := 3", "b''", "1 in 2"),
         "x" + "()" * 400,
     ],
@@ -294,15 +286,6 @@ def test_a_figure_has_a_panel_for_each_value_and_all_points() -> None:
         sorted(own) for own in expected
     ]
     assert [len(panel) for panel in drawn] == [2, 2]
-
-
-def test_the_machine_is_looked_at_although_an_option_cannot_be_read() -> None:
-    with pytest.raises(CatalogError) as caught:
-        sweep("write_bw", "liu204", size="x2", where="qqs < 3")
-    size, where, testbed = caught.value.faults
-    assert size.startswith("size: found 'x2'; allowed: ")
-    assert where.endswith("did you mean 'qps'?")
-    assert testbed.endswith("did you mean 'liu2004'?")
 
 
 def test_what_cannot_be_drawn_is_said_at_once() -> None:

@@ -1,6 +1,5 @@
-"""A timeline shows each block's work, and messages whose stages add up to what is measured."""
+"""A timeline shows each block's work, and requests whose stages add up to what is measured."""
 
-import gzip
 import json
 import tracemalloc
 from collections import defaultdict
@@ -53,18 +52,6 @@ def slices(trace: bytes) -> dict[tuple[str, str], list[Slice]]:
             start = args["start_ps"]
             found[part, track].append((start, start + args["dur_ps"], one["name"], args))
     return found
-
-
-def messages(trace: bytes) -> list[list[Slice]]:
-    """Of each message of MPI the whole, and its steps in order."""
-    found: list[list[Slice]] = []
-    for (_, track), some in slices(trace).items():
-        if " messages" in track:
-            for one in some:
-                if one[2].startswith("send to "):
-                    found.append([])
-                found[-1].append(one)
-    return sorted(found)
 
 
 def ways(trace: bytes) -> dict[int, list[Slice]]:
@@ -132,34 +119,13 @@ def test_the_stages_of_a_read_add_up_to_what_is_measured(workload: str) -> None:
     assert followed(whole, stages) == round(found.curve.rows[0]["latency_us"] * 1e6)
 
 
-@pytest.mark.parametrize(
-    ("testbed", "size"),
-    [("liu2004", "1"), ("liu2004", "64K"), ("sur2005", "1K"), ("rashti2007", "64K")],
-)
-def test_the_steps_of_a_message_of_mpi_add_up_to_what_is_measured(testbed: str, size: str) -> None:
-    trace, found = traced("osu_latency", testbed, size=size, iters=20, warmup=5)
-    *_, there, back = messages(trace)
-    assert there[0][2].startswith("send to rank 1 ")
-    assert back[0][2].startswith("send to rank 0 ")
-    took_ps = followed((there[0][0], back[0][1], "", {}), there[1:] + back[1:])
-    assert took_ps == round(found.curve.rows[0]["latency_us"] * 2e6)
-
-
-def test_messages_of_collectives_have_paths_without_gaps() -> None:
-    trace, _ = traced("osu_allreduce", "liu2004", size="16K", iters=5)
-    found = messages(trace)
-    assert len(found) > 20
-    for whole, *steps in found:
-        followed(whole, steps)
-
-
 @pytest.mark.parametrize("adapter", ["mt25208", "mt23108"])
 def test_slices_of_a_track_follow_each_other(adapter: str) -> None:
     trace, _ = traced("write_bw", "liu2004", adapter=adapter, size="64K", iters=20, exact=True)
     found = slices(trace)
     assert not any(track.startswith(f"{one} (") for _, track in found for one in SERIAL)
     for (_, track), some in found.items():
-        if track.startswith("qp ") or " messages" in track:
+        if track.startswith("qp "):
             continue
         before = 0
         for start, end, name, _ in sorted(some, key=lambda one: one[:2]):
@@ -210,7 +176,6 @@ def test_the_trace_processor_follows_a_message_from_post_to_poll() -> None:
     assert ends == [("poll memory",)]
     (latency_ps,) = whole[0]
     assert latency_ps == stages[0][0] == round(found.curve.rows[0]["latency_us"] * 2e6)
-    assert ("requests in_flight",) in counters
     assert ("bus read tags free",) in counters
 
 
@@ -225,16 +190,6 @@ def test_a_part_of_a_run_is_what_lies_in_it() -> None:
     assert all(start <= choice.end_ps and end >= choice.begin_ps for start, end, _, _ in every)
     assert len(every) > 300
     assert found.curve.rows == whole.curve.rows
-
-
-@pytest.mark.check
-def test_a_file_says_how_much_behind_its_end_was_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "run.json.gz"
-    timeline("write_bw", "liu2004", file, time="..50us", size="1M", iters=100)
-    events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
-    (left,) = [one for one in events if one["ph"] == "i"]
-    assert left["name"].endswith(" ps behind this were not simulated")
-    assert left["args"] == {"start_ps": 50_000_000}
 
 
 def test_all_that_is_wrong_with_a_timeline_is_said(tmp_path: Path) -> None:
