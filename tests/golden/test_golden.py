@@ -16,17 +16,7 @@ import pytest
 from hcasim.catalog.provenance import UNSAID
 from hcasim.engine import EventStream, Simulator
 from hcasim.workloads import WORKLOADS, run_point
-from tests.rig import (
-    FETCH_ADD,
-    READ,
-    SEND,
-    WRITE,
-    Peer,
-    Program,
-    Rig,
-    machine,
-    statuses,
-)
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Peer, Program, Rig, machine, statuses
 
 LOGS = Path(__file__).parent
 Scene = Callable[[Rig], list[str]]

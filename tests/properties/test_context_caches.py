@@ -17,6 +17,7 @@ from tests.rig import WRITE, Program, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
 FETCH = 1000
+OUTSTANDING = 2
 ENTRY = 8
 CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
 
@@ -32,11 +33,18 @@ class Memory:
         self.read_ps = 0
         self.fetched: list[int] = []
         self.written: list[int] = []
+        self.under_way = 0
 
     def fetch(self, table: object, line: int, cache: Waiting) -> None:
         self.fetched.append(line)
         self.read_ps += FETCH
-        self.sim.call_after(FETCH, cache.arrived, line)
+        self.under_way += 1
+        assert self.under_way <= OUTSTANDING
+        self.sim.call_after(FETCH, self._done, line, cache)
+
+    def _done(self, line: int, cache: Waiting) -> None:
+        self.under_way -= 1
+        cache.arrived(line)
 
     def write_back(self, line: int) -> None:
         self.written.append(line)
@@ -58,7 +66,7 @@ class Shape:
             line=ENTRY * self.per_line,
             ways=self.ways,
             policy=self.policy,
-            outstanding=2,
+            outstanding=OUTSTANDING,
             location="host",
         )
         return ContextCache(sim, "mtt", description, memory, written=written)
@@ -147,6 +155,8 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
     sim.run()
     assert served.keys() == asked.keys()
     waits = [served[number] - asked[number][0] for number in asked]
+    # No room for a further fetch is left unused while one waits.
+    assert all(wait <= FETCH * -(-len(plan) // OUTSTANDING) for wait in waits)
     assert cache.lookup_wait_ps == sum(waits)
     assert cache.misses == len(memory.fetched) <= cache.accesses == len(plan)
     # Those of one line are served in the order in which they asked.

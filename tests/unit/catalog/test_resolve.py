@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from hcasim.catalog import (
-    Machine,
-    Parameter,
-    PcieDevice,
-    PcixDevice,
-    resolve,
-)
+from hcasim.catalog import Machine, Parameter, PcieDevice, PcixDevice, resolve
 from hcasim.catalog.provenance import CHOSEN
 from tests.unit.catalog.conftest import Edit, refused
 

@@ -7,18 +7,7 @@ import pytest
 from hcasim.catalog import Machine
 from hcasim.catalog.adapter_tables import IcmCache, WqeCache
 from hcasim.verbs import QP, SendWR
-from tests.rig import (
-    READ,
-    SEND,
-    WRITE,
-    Peer,
-    Program,
-    Rig,
-    extended,
-    joined,
-    machine,
-    succeeded,
-)
+from tests.rig import READ, SEND, WRITE, Peer, Program, Rig, extended, joined, machine, succeeded
 
 OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
 
