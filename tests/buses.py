@@ -148,18 +148,20 @@ def whole(exact: Fraction) -> int:
 # The analytic twins.
 
 
-def pcie_byte(device: PcieDevice) -> Fraction:
+def pcie_byte(generation: int, lanes: int) -> Fraction:
     """Time of a byte in ps."""
-    lane = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32}[device.generation]
-    symbols = (
-        Fraction(10, 8) * Fraction(1542, 1538) if device.generation < 3 else Fraction(130, 128)
-    )
-    return Fraction(8000) / (Fraction(lane) * device.lanes) * symbols
+    lane = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32}[generation]
+    symbols = Fraction(10, 8) * Fraction(1542, 1538) if generation < 3 else Fraction(130, 128)
+    return Fraction(8000) / (Fraction(lane) * lanes) * symbols
+
+
+def byte_of(device: PcieDevice) -> Fraction:
+    return pcie_byte(device.generation, device.lanes)
 
 
 def pcie_alone(device: PcieDevice, host: Host, operation: Operation) -> int:
     """Time in ps of one operation on an idle link, cut at nothing."""
-    byte = pcie_byte(device)
+    byte = byte_of(device)
     size = width(operation)
     request = 8 + (12 if device.address_bits == 32 else 16)
     if operation.kind == "write":

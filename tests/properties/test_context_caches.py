@@ -13,7 +13,7 @@ from hcasim.catalog import Cache
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Waiting
-from tests.rig import WRITE, Program, Rig, machine, run
+from tests.rig import WRITE, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
 FETCH = 1000
@@ -166,42 +166,6 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
         assert [asked[n][0] for n in mine] == sorted(asked[n][0] for n in mine)
     # All that came either left or is there.
     assert len(memory.fetched) - len(memory.written) == len(cache._cache) <= shape.lines
-
-
-def latencies(mode: str, entries: int, order: list[int], pairs: int) -> list[int]:
-    """Times of writes one after the other on queue pairs in a given order, in ps."""
-    changes = {
-        f"adapter.{name}.{key}": str(entries)
-        for name in ("sqpc", "rqpc")
-        for key in ("entries", "ways")
-    }
-    rig = Rig(machine(changes, adapter="mt25218", firmware_mode=mode))
-    a, b = rig.peers
-    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
-    found = []
-
-    def program() -> Program:
-        for index in order:
-            start = rig.sim.now
-            yield from a.post(qps[index], a.request(WRITE, b))
-            (done,) = yield from a.collect(1)
-            found.append(int(done.timestamp_ps - start))
-            # The last line is written back.
-            yield rig.sim.timeout(10**7)
-
-    rig.run(program())
-    return found
-
-
-@pytest.mark.parametrize("mode", ["mem", "memfree"])
-def test_latency_over_queue_pairs_in_turn_jumps_once_when_they_do_not_fit(mode: str) -> None:
-    def steady(pairs: int) -> set[int]:
-        return set(latencies(mode, 8, list(range(pairs)) * 4, pairs)[2 * pairs :])
-
-    (fits,), (all_fit,) = steady(2), steady(8)
-    assert fits == all_fit
-    (missing,), (many_missing,) = steady(9), steady(20)
-    assert missing == many_missing > fits
 
 
 # The whole adapter.

@@ -34,14 +34,6 @@ def test_throughput_is_what_a_message_holds_over_the_time_it_takes(
     assert row["bandwidth_MBps"] == pytest.approx(size / 1e6 / seconds, rel=1e-9)
 
 
-@given(adapter=ADAPTERS, sizes=st.tuples(SIZES, SIZES), way=st.sampled_from(WAYS))
-def test_a_longer_message_never_takes_less_time(
-    adapter: str, sizes: tuple[int, int], way: dict[str, Any]
-) -> None:
-    short, long = (run(adapter, size=size, **way)["latency_us"] for size in sorted(sizes))
-    assert short <= long
-
-
 @given(adapter=ADAPTERS, size=SIZES, way=st.sampled_from(WAYS))
 def test_rotation_through_a_pool_is_never_faster_than_one_buffer(
     adapter: str, size: int, way: dict[str, Any]

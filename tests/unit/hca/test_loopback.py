@@ -13,7 +13,6 @@ from tests.rig import (
     Peer,
     Rig,
     check_that_nothing_is_lent,
-    ids,
     machine,
     succeeded,
 )
@@ -77,21 +76,6 @@ def test_room_comes_back_to_where_it_was_taken() -> None:
     for port in a.adapter.ports:
         credits = port.egress.loopback.credits
         assert credits.available == credits.capacity
-
-
-def test_a_receiver_in_the_same_port_that_is_not_ready_is_asked_again() -> None:
-    rig = Rig()
-    a = rig.peers[0]
-    qp, other = rig.connect(a, a, min_rnr_timer_ps=10**6)
-
-    def late() -> object:
-        yield rig.sim.timeout(12 * 10**6)
-        yield from a.post_receives(other, a.receive(64, wr_id=9))
-
-    found, _ = rig.run(a.send(qp, a.request(SEND, a, wr_id=3), collect=2), late())
-    assert sorted(ids(found)) == [3, 9]
-    assert succeeded(found)
-    assert rig.counter("retransmissions") > 0
 
 
 def test_a_buffer_of_the_adapter_to_another_needs_no_bus_for_its_data() -> None:
