@@ -1,52 +1,19 @@
-"""The probes' clock: ticks of the processor, fitted to the system's time."""
+"""Parts of the probes in C programs of their own: their clock, and what they write of no time."""
 
+import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-# Reads both clocks at two instants, each the shortest of many tries.
-PROGRAM = r"""
-#include <stdio.h>
-#include "clock.h"
-
-static void read_both(double *ours, double *theirs)
-{
-    double shortest = 1e18;
-    for (int i = 0; i < 1000; i++) {
-        int64_t before = system_ns();
-        uint64_t now = ticks();
-        double width = (double)(system_ns() - before);
-        if (width < shortest) {
-            shortest = width;
-            *ours = (double)now * the_clock.ns_per_tick;
-            *theirs = (double)before + width / 2;
-        }
-    }
-}
-
-int main(void)
-{
-    double a, b, c, d;
-    if (!clock_calibrate(CLOCK_TSC))
-        return 77;
-    read_both(&a, &b);
-    for (int64_t end = system_ns() + 200000000; system_ns() < end;)
-        ;
-    read_both(&c, &d);
-    printf("%.9f %.3f %.3f\n", (c - a) / (d - b), the_clock.error_ppm, the_clock.overhead_ns);
-    return clock_calibrate(CLOCK_SYSTEM) && the_clock.ns_per_tick == 1 ? 0 : 1;
-}
-"""
+TICK_NS = 2
 
 
-def test_the_fitted_counter_agrees_with_the_system_clock(sources: Path, tmp_path: Path) -> None:
-    program, source = tmp_path / "clock", tmp_path / "clock_test.c"
-    source.write_text(PROGRAM)
-    words = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-I", sources / "src"]
-    subprocess.run(
-        ["cc", *words, "-o", program, source, sources / "src" / "clock.c", "-lm"], check=True
-    )
+def test_the_fitted_counter_agrees_with_the_system_clock(
+    sources: Path, compile_c: Callable[..., Path]
+) -> None:
+    program = compile_c("clock.c", "-O2", sources / "src" / "clock.c", "-lm")
     done = subprocess.run([program], capture_output=True, text=True)
     if done.returncode == 77:
         pytest.skip("the counter of this processor is not constant")
@@ -55,3 +22,26 @@ def test_the_fitted_counter_agrees_with_the_system_clock(sources: Path, tmp_path
     assert ratio == pytest.approx(1, rel=1e-3)
     assert 0 <= error_ppm <= 100
     assert overhead_ns > 0
+
+
+def refuse(text: str) -> float:
+    raise AssertionError(f"{text} is no JSON")
+
+
+def test_a_window_of_no_ticks_has_a_finite_rate(
+    sources: Path, compile_c: Callable[..., Path]
+) -> None:
+    used = [sources / "src" / f"{n}.c" for n in ("trace", "point", "keys", "number", "faults")]
+    program = compile_c("rates.c", *used, "-lm")
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    for line, ticks in zip(done.stdout.splitlines(), ((0, 0, 0), (4, 0, 1, 0)), strict=True):
+        bandwidth, rate, window = json.loads(line, parse_constant=refuse)["measured"]
+        assert window["samples"] == [TICK_NS * one for one in ticks]
+        times = sorted(TICK_NS * max(one, 1) for one in ticks)
+        for measured, amount in ((bandwidth, 64), (rate, 8)):
+            found = measured["statistics"]
+            assert found["minimum"] == pytest.approx(1e3 * amount / times[-1])
+            assert found["maximum"] == pytest.approx(1e3 * amount / TICK_NS)
+            assert found["mean"] == pytest.approx(1e3 * amount * len(times) / sum(times))
+            assert found["median"] == pytest.approx(1e3 * amount / TICK_NS)
+            assert (found["deviation"] > 0) == (len(set(times)) > 1)
