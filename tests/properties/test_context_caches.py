@@ -218,3 +218,19 @@ def test_memory_grows_with_what_is_used_and_not_with_the_tables() -> None:
     assert large < small + 200_000
     # Eight times as many queue pairs take about eight times as much.
     assert 4 * large < peak(1 << 24, 8 * 64) < 12 * large
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "binding", "gain"), [("1", "node0.hca.icm", 2), ("64", "node0.hca.mpt", 1.2)]
+)
+def test_missing_entries_or_the_path_to_them_are_named(
+    outstanding: str, binding: str, gain: float
+) -> None:
+    slow = {"adapter.icm.outstanding": outstanding, "adapter.icm.latency": "800 ns"}
+    slow |= {"adapter.mpt.outstanding": "1", "adapter.sqpc.outstanding": "64"}
+    short, roomy = (
+        run("scatter", machine(changes), size=64, qps=128, iters=6, warmup=1, explain=True)
+        for changes in (slow, slow | {"adapter.mpt.entries": "512"})
+    )
+    assert short.breakdown["binds"] == binding
+    assert gain * roomy.row["latency_us"] < short.row["latency_us"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hcasim.catalog import resolve
 from tests.rig import machine
 from tests.rig import run as run_workload
 
@@ -53,3 +54,16 @@ def test_memory_is_noticed_sooner_than_a_completion_and_a_write_sooner_than_a_se
         run(adapter, size=size, invalidate=invalidate, **way)["latency_us"] for way in WAYS
     )
     assert write < memory < queue
+
+
+@pytest.mark.check
+def test_rotation_costs_registrations_where_they_are_not_kept() -> None:
+    """Two pools hold 90 messages of 200 KB: who keeps fewer registrations pays for each."""
+
+    def latency(entries: str) -> float:
+        kept = {"stack.mpi.registration.entries": entries}
+        on = resolve("benjegerdes2004", overrides=kept, stack="mvapich-0.9.2")
+        options = {"size": 200 * 1024, "iters": 2, "warmup": 3, "invalidate": True}
+        return float(run_workload("netpipe_mpi send", on, **options).row["latency_us"])
+
+    assert latency("40") > 1.3 * latency("190")

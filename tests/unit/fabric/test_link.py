@@ -13,8 +13,9 @@ from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter, connect_ports
 from hcasim.fabric.arbitration import ARBITRATIONS, OldestFirst, RoundRobin
 from hcasim.fabric.link import Holder, Receiver
-from hcasim.fabric.medium import CREDIT_BLOCK
+from hcasim.fabric.medium import CREDIT_BLOCK, ps_per_byte
 from hcasim.fabric.packet import Route
+from tests.twin import link_byte
 
 SKIP = Fraction(4484, 4480)
 FLOW_CONTROL = 8
@@ -72,8 +73,11 @@ class Pair(Holder):
             (on or self.there).send(source, each, max(at, int(self.sim.now)), self)
 
 
-def test_every_speed_that_a_link_may_have_has_a_rate() -> None:
+def test_a_link_of_any_speed_is_as_fast_as_its_lanes_less_coding_and_skips() -> None:
     assert set(get_args(InfinibandLink.model_fields["speed"].annotation)) == set(LANES)
+    for speed in LANES:
+        for width in (1, 4, 8, 12):
+            assert ps_per_byte(speed, width) == link_byte(speed, width)
 
 
 @pytest.mark.pure
