@@ -1,6 +1,7 @@
 """What is predicted of contents is what happens, and to repeat it leaves what happens leaves."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -98,23 +99,6 @@ def test_a_cache_of_sets_goes_on_as_foreseen(
     check(make, act, in_sets)
 
 
-@pytest.mark.parametrize("policy", ["lru", "fifo"])
-@pytest.mark.parametrize("held", [0, 3, 100])
-def test_a_long_sweep_of_a_cache_of_sets_is_foreseen_as_a_whole(policy: Any, held: int) -> None:
-    def make() -> SetAssociativeCache:
-        cache = SetAssociativeCache(16, 2, policy)
-        for key in range(held):
-            cache.fill(key)
-        return cache
-
-    def act(cache: SetAssociativeCache, turn: int) -> None:
-        for key in range(1000 + 4 * turn, 1004 + 4 * turn):
-            if not cache.touch(key):
-                cache.fill(key)
-
-    assert check(make, act, in_sets) == PERIODS
-
-
 def in_banks(cache: LineCache) -> object:
     return [(list(bank.lines.items()), bank.changed, bank.size) for bank in cache._banks]
 
@@ -196,32 +180,62 @@ def test_the_cache_of_a_socket_goes_on_as_foreseen(
     check(make, act, in_processor)
 
 
-@pytest.mark.parametrize("held", [0, 16])
-def test_a_long_sweep_of_the_cache_of_a_socket_is_foreseen_until_it_is_full(held: int) -> None:
-    def make() -> ProcessorCache:
-        cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
-        cache.place(0, held * BLOCK)
-        return cache
-
-    def act(cache: ProcessorCache, turn: int) -> None:
-        cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
-
-    assert check(make, act, in_processor) == (PERIODS if held else 16 // 2 - 2)
+def of_sets(policy: Any, held: int) -> SetAssociativeCache:
+    cache = SetAssociativeCache(16, 2, policy)
+    for key in range(held):
+        cache.fill(key)
+    return cache
 
 
-@pytest.mark.parametrize("further", [0, 100])
-def test_what_devices_write_to_memory_is_forgotten_all_along(further: int) -> None:
-    def make() -> ProcessorCache:
-        cache = ProcessorCache(Processor.model_construct(size=400 * BLOCK, ddio=0))
-        cache.access(0, 200 * BLOCK)
-        cache.access(1000 * BLOCK, further * BLOCK)
-        return cache
+def of_devices(held: int) -> ProcessorCache:
+    cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
+    cache.place(0, held * BLOCK)
+    return cache
 
-    def act(cache: ProcessorCache, turn: int) -> None:
-        for block in (2 * turn, 2 * turn + 1):
-            cache.invalidate(block * BLOCK, BLOCK)
 
-    assert check(make, act, in_processor) == PERIODS
+def of_a_processor(further: int) -> ProcessorCache:
+    cache = ProcessorCache(Processor.model_construct(size=400 * BLOCK, ddio=0))
+    cache.access(0, 200 * BLOCK)
+    cache.access(1000 * BLOCK, further * BLOCK)
+    return cache
+
+
+def look_up(cache: SetAssociativeCache, turn: int) -> None:
+    for key in range(1000 + 4 * turn, 1004 + 4 * turn):
+        if not cache.touch(key):
+            cache.fill(key)
+
+
+def write_to_memory(cache: ProcessorCache, turn: int) -> None:
+    for block in (2 * turn, 2 * turn + 1):
+        cache.invalidate(block * BLOCK, BLOCK)
+
+
+def place_two(cache: ProcessorCache, turn: int) -> None:
+    cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("make", "act", "state", "periods"),
+    [
+        *(
+            (partial(of_sets, policy, held), look_up, in_sets, PERIODS)
+            for policy in ("lru", "fifo")
+            for held in (0, 3, 100)
+        ),
+        # A new block displaces nothing until the part of devices is full.
+        (partial(of_devices, 0), place_two, in_processor, 16 // 2 - 2),
+        (partial(of_devices, 16), place_two, in_processor, PERIODS),
+        *(
+            (partial(of_a_processor, further), write_to_memory, in_processor, PERIODS)
+            for further in (0, 100)
+        ),
+    ],
+)
+def test_a_long_sweep_is_foreseen_as_a_whole(
+    make: Callable[[], Any], act: Act, state: Callable[[Any], object], periods: int
+) -> None:
+    assert check(make, act, state) == periods
 
 
 @pytest.mark.parametrize("place", range(4))
