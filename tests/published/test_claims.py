@@ -33,7 +33,8 @@ def each_scenario() -> list[Any]:
 @pytest.fixture(scope="module")
 def replayed(request: pytest.FixtureRequest) -> Report:
     """The scenarios that are to run, replayed once; the other workers need the other processors."""
-    given = [one.callspec.params for one in request.session.items if hasattr(one, "callspec")]
+    here = [one for one in request.session.items if one.path == request.path]
+    given = [one.callspec.params for one in here]
     return reproduce([one["scenario"] for one in given if "scenario" in one], jobs=1)
 
 
