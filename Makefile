@@ -84,7 +84,6 @@ SECONDS ?= 300
 fuzz: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
 
-# With the values of a reproduction: make docs HCASIM_REPORT=out/reproduce.json
 docs: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.docs.site $(OUT)/docs
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hcasim.bus import Bus, connect
 from hcasim.catalog import Host, PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge, ProcessorCache, RootPort
 from hcasim.engine import Simulator
 from hcasim.host import Host as Built
+from tests.hosts import GB, round_host
 
 Device = PcieDevice | PcixDevice
 WIRE_PS = 1000
@@ -46,32 +46,27 @@ devices = st.one_of(pcie_devices, pcix_devices)
 @st.composite
 def hosts(draw: st.DrawFn, bandwidth: int | None = None) -> Host:
     read_latency = draw(st.integers(0, 1_000_000))
-    return Host(
-        id="any",
-        title="Any host",
-        cpus=1,
-        sockets=1,
-        cache=ProcessorCache(size=4096, hit_bandwidth=10**10, miss_bandwidth=10**9, ddio=0),
+    return round_host(
+        cache={"size": 4096, "hit_bandwidth": 10 * GB, "miss_bandwidth": GB},
         # Reads take at least as long as writes, so what is read late is seen late.
-        memory=Memory(
-            read_latency=read_latency,
-            write_latency=draw(st.integers(0, read_latency)),
-            bandwidth=bandwidth or draw(st.integers(10**9, 10**11)),
-        ),
-        chipset=Chipset(mmio_latency=draw(st.integers(0, 300_000))),
-        root_port=RootPort(
-            completion=draw(st.sampled_from([64, 128, 256])),
-            short_read=draw(st.sampled_from([0, 0, 64, 300, 4096])),
-            posted_header_credits=draw(st.integers(1, 127)),
-            posted_data_credits=draw(st.integers(256, 2047)),
-            nonposted_header_credits=draw(st.integers(1, 127)),
-        ),
-        pcix_bridge=PcixBridge(
-            latency=draw(st.integers(0, 400_000)),
-            completion_burst=draw(st.integers(1, 32).map(lambda n: 128 * n)),
-            streaming=draw(st.booleans()),
-            buffer=BUFFER,
-        ),
+        memory={
+            "read_latency": read_latency,
+            "write_latency": draw(st.integers(0, read_latency)),
+            "bandwidth": bandwidth or draw(st.integers(10**9, 10**11)),
+        },
+        chipset={"mmio_latency": draw(st.integers(0, 300_000))},
+        root_port={
+            "completion": draw(st.sampled_from([64, 128, 256])),
+            "short_read": draw(st.sampled_from([0, 0, 64, 300, 4096])),
+            "posted_header_credits": draw(st.integers(1, 127)),
+            "posted_data_credits": draw(st.integers(256, 2047)),
+            "nonposted_header_credits": draw(st.integers(1, 127)),
+        },
+        pcix_bridge={
+            "latency": draw(st.integers(0, 400_000)),
+            "completion_burst": draw(st.integers(1, 32).map(lambda n: 128 * n)),
+            "streaming": draw(st.booleans()),
+        },
     )
 
 
@@ -148,18 +143,20 @@ def whole(exact: Fraction) -> int:
 # The analytic twins.
 
 
-def pcie_byte(device: PcieDevice) -> Fraction:
+def pcie_byte(generation: int, lanes: int) -> Fraction:
     """Time of a byte in ps."""
-    lane = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32}[device.generation]
-    symbols = (
-        Fraction(10, 8) * Fraction(1542, 1538) if device.generation < 3 else Fraction(130, 128)
-    )
-    return Fraction(8000) / (Fraction(lane) * device.lanes) * symbols
+    lane = {1: 2.5, 2: 5, 3: 8, 4: 16, 5: 32}[generation]
+    symbols = Fraction(10, 8) * Fraction(1542, 1538) if generation < 3 else Fraction(130, 128)
+    return Fraction(8000) / (Fraction(lane) * lanes) * symbols
+
+
+def byte_of(device: PcieDevice) -> Fraction:
+    return pcie_byte(device.generation, device.lanes)
 
 
 def pcie_alone(device: PcieDevice, host: Host, operation: Operation) -> int:
     """Time in ps of one operation on an idle link, cut at nothing."""
-    byte = pcie_byte(device)
+    byte = byte_of(device)
     size = width(operation)
     request = 8 + (12 if device.address_bits == 32 else 16)
     if operation.kind == "write":

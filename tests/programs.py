@@ -24,7 +24,8 @@ def program(name: str, package: str) -> str:
         name: of the program.
         package: of Debian that has it.
     """
-    path = shutil.which(name)
+    places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    path = shutil.which(name, path=places)
     if path is None:
         give_up(f"{name} is missing; on Debian: apt install {package}")
     return path

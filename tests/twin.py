@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hcasim.catalog import EthernetLink, Host, IwarpProtocol, Machine, PcieDevice
+from tests.buses import WIRE_PS, Operation, alone, byte_of, memory_time, pcix_burst
+from tests.buses import whole as nearest
 
 DATA_RATES = {
     "SDR": 8,
@@ -22,19 +24,10 @@ DATA_RATES = {
 }
 """Gbit/s of data that four lanes carry, as each speed is sold; FDR's is 54.54."""
 SKIPS = Fraction(4480 + 4, 4480)
-LANE_MEGABYTES = {1: 250, 2: 500, 3: Fraction(12800, 13), 4: Fraction(25600, 13)}
-LANE_MEGABYTES[5] = Fraction(51200, 13)
-"""10^6 bytes of data a second that a lane of PCI Express carries, by its generation."""
-PCIE_SKIPS = Fraction(1538 + 4, 1538)
-CABLE_IN_THE_BOARD = 1000
 DOORBELL = 8
 PREAMBLE = 8
 GAP = 12
-DLLP = 8
-COMPLETION_OVERHEAD = 12 + 8
 WRITE_REQUEST = 8 + 8 + 16
-PCIX_PHASES = 1 + 1 + 2 + 2
-PCIX_SPLIT_REQUEST = 1 + 1 + 2 + 1 + 2
 
 
 def ceil(size: int, unit: int) -> int:
@@ -46,23 +39,12 @@ def link_byte(speed: str, width: int) -> Fraction:
     return Fraction(8000) * 4 / (DATA_RATES[speed] * width) * SKIPS
 
 
-def pcie_byte(generation: int, lanes: int) -> Fraction:
-    """Time in ps of a byte on a PCI Express link."""
-    skips = PCIE_SKIPS if generation <= 2 else 1
-    return Fraction(10**6) / (LANE_MEGABYTES[generation] * lanes) * skips
-
-
 def whole(byte: Fraction) -> Callable[[int], int]:
     """How long so many bytes take in whole ps, if one takes this time."""
-    return lambda size: int(size * byte + Fraction(1, 2))
+    return lambda size: nearest(size * byte)
 
 
-def paced(per_second: int) -> Callable[[int], int]:
-    """Likewise, where so many are moved in a second."""
-    return whole(Fraction(10**12, per_second))
-
-
-class Pcie:
+class Bus:
     """The adapter's bus, as long as one operation has it to itself.
 
     DLLPs that follow a packet back are on their way while the adapter thinks, so they delay
@@ -70,58 +52,24 @@ class Pcie:
     """
 
     def __init__(self, machine: Machine) -> None:
-        self.device = machine.adapter.bus
-        assert isinstance(self.device, PcieDevice)
-        self.host = machine.host
-        self.wire = whole(pcie_byte(self.device.generation, self.device.lanes))
-        self.memory = paced(machine.host.memory.bandwidth)
-        self.header = (12 if self.device.address_bits == 32 else 16) + 8
-        self.acks = 1 if self.device.dllp_tlps_per_ack == 1 else 0
-        self.updates = 1 if self.device.dllp_tlps_per_update == 1 else 0
+        self.device, self.host = machine.adapter.bus, machine.host
 
     def doorbell(self, at: int) -> int:
-        leaves = at + self.host.chipset.mmio_latency
-        return leaves + self.wire(DOORBELL + self.header) + CABLE_IN_THE_BOARD
+        return at + alone(self.device, self.host, Operation("mmio_write", 0, DOORBELL - 1))
 
     def read(self, at: int, size: int) -> int:
         """A read of one request."""
-        request = at + self.wire(self.header) + CABLE_IN_THE_BOARD
-        fetched = request + self.host.memory.read_latency
-        parts = ceil(size, min(self.host.root_port.completion, self.device.max_payload))
-        dllps = (self.acks + self.updates) * self.wire(DLLP)
-        arrival = fetched + dllps + self.wire(size + parts * COMPLETION_OVERHEAD)
-        return max(arrival + CABLE_IN_THE_BOARD, fetched + self.memory(size))
+        return at + alone(self.device, self.host, Operation("read", 0, size))
 
     def write(self, at: int, size: int) -> int:
-        parts = ceil(size, self.device.max_payload)
-        arrival = at + self.wire(size + parts * self.header) + CABLE_IN_THE_BOARD
-        return arrival + max(self.memory(size), self.host.memory.write_latency)
-
-
-class Pcix:
-    """Likewise for a shared bus behind a bridge."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.device = machine.adapter.bus
-        self.host = machine.host
-        self.clocks = paced(self.device.clock)
-        self.memory = paced(machine.host.memory.bandwidth)
-
-    def burst(self, size: int) -> int:
-        return self.clocks(PCIX_PHASES + ceil(size, self.device.width_bits // 8))
-
-    def doorbell(self, at: int) -> int:
-        chipset = self.host.chipset.mmio_latency + self.host.pcix_bridge.latency
-        return at + chipset + self.burst(DOORBELL)
-
-    def read(self, at: int, size: int) -> int:
-        away = 2 * self.host.pcix_bridge.latency + self.host.memory.read_latency
-        ready = at + self.clocks(PCIX_SPLIT_REQUEST) + away
-        return ready + max(self.burst(size), self.memory(size))
-
-    def write(self, at: int, size: int) -> int:
-        bridged = at + self.burst(size) + self.host.pcix_bridge.latency
-        return bridged + max(self.memory(size), self.host.memory.write_latency)
+        """Until it is visible."""
+        if isinstance(self.device, PcieDevice):
+            header = 8 + (12 if self.device.address_bits == 32 else 16)
+            size_on_bus = size + ceil(size, self.device.max_payload) * header
+            at += whole(byte_of(self.device))(size_on_bus) + WIRE_PS
+        else:
+            at += pcix_burst(self.device, 0, size) + self.host.pcix_bridge.latency
+        return at + max(memory_time(self.host, size), self.host.memory.write_latency)
 
 
 @dataclass(frozen=True)
@@ -171,22 +119,20 @@ def request_and_answer(machine: Machine, size: int) -> tuple[int, int]:
 def small_write(machine: Machine, size: int, *, inline: bool = False, switches: int = 1) -> Times:
     """A write of one packet and one bus request, with every context on chip and idle buses."""
     adapter, stack = machine.adapter, machine.stack
-    here, there = (
-        Pcie(machine) if isinstance(adapter.bus, PcieDevice) else Pcix(machine) for _ in range(2)
-    )
+    bus = Bus(machine)
     entry = WRITE_REQUEST + (4 + size if inline else 16)
     entry = ceil(entry, adapter.wqe.stride) * adapter.wqe.stride
-    now = here.doorbell(stack.post_send) + adapter.doorbell.latency
-    now = here.read(now, entry) + adapter.send.wqe_service + adapter.send.packet_service
+    now = bus.doorbell(stack.post_send) + adapter.doorbell.latency
+    now = bus.read(now, entry) + adapter.send.wqe_service + adapter.send.packet_service
     if not inline:
-        now = here.read(now, size)
+        now = bus.read(now, size)
     request, answer = request_and_answer(machine, size)
     now += adapter.send.latency + way(machine, request, switches)
     now += adapter.receive.packet_service + adapter.receive.latency
-    seen = there.write(now, size) + stack.poll_memory
+    seen = bus.write(now, size) + stack.poll_memory
     now += adapter.ack.latency + way(machine, answer, switches)
     now += adapter.receive.packet_service + adapter.receive.latency + adapter.completion.latency
-    return Times(seen, here.write(now, adapter.cqe.size))
+    return Times(seen, bus.write(now, adapter.cqe.size))
 
 
 def copy_time(host: Host, size: int, missed: int) -> Fraction:

@@ -125,6 +125,7 @@ def _import(name: str, content: bytes, dice: random.Random, folder: Path) -> Non
     # What comes out can be written and read.
     again = parse_trace(render(trace).encode(), name)
     assert (again.header, again.points, again.end) == (trace.header, trace.points, trace.end)
+    assert trace.points or trace.header.tool.name == "hcasim-probes"
 
 
 def _load(name: str, content: bytes, dice: random.Random, folder: Path) -> None:

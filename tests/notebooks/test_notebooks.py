@@ -59,10 +59,8 @@ def test_a_notebook_is_for_readers(path: Path) -> None:
         assert any(axes["lines"] or axes["bars"] or axes["images"] for axes in figure["axes"])
     errors = [one for cell in cells for one in cell.outputs if one.output_type == "error"]
     assert errors == []
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_each_check_belongs_to_a_cell(path: Path) -> None:
+    assert "widgets" not in read(path).metadata
+    assert WIDGET not in path.read_text(encoding="utf-8")
     assert {*checks(path)} <= {cell.id for cell in read(path).cells}
 
 
@@ -100,9 +98,3 @@ def test_a_notebook_without_widgets_answers_in_words() -> None:
     # A slow kernel sends what one cell prints in pieces.
     text = "".join(one.text for one in run(notebook).cells[-1].outputs)
     assert text.startswith("97.2% of the link")
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_widgets_are_not_kept(path: Path) -> None:
-    assert "widgets" not in read(path).metadata
-    assert WIDGET not in path.read_text(encoding="utf-8")

@@ -1,9 +1,10 @@
 """What is run in the virtual machine, all in one go: plans, servers, signals and full disks."""
 
+import shutil
 import struct
 from pathlib import Path
 
-from tests.probes.machine import ADDRESSES, Machine, Outcome
+from tests.probes.machine import ADDRESSES, run
 
 EVERY = """
 write_lat size=1,4K inline=no qps=1,2 iters=40 warmup=2
@@ -173,20 +174,21 @@ PLANS = {
 }
 
 
-def run_everything(machine: Machine, programs: dict[str, Path], folder: Path) -> Outcome:
-    """Run the script.
+def run_everything(programs: dict[str, Path], work: Path) -> tuple[Path, int]:
+    """Run the script; return the folder of its results, and its exit code.
 
     Parameters:
-        machine: where.
         programs: the probes, plain and checked by sanitizers, and what goes with them, by name.
-        folder: for plans and results.
-
-    Raises:
-        Unavailable: the guest did not come up.
+        work: an empty folder.
     """
-    files = {**programs, "sys": fake_sysfs(folder / "sys")}
+    out, guest = work / "out", work / "guest"
+    for folder in (out, guest):
+        folder.mkdir()
+    files = {**programs, "sys": fake_sysfs(work / "sys")}
     for name, text in PLANS.items():
-        files[name] = folder / name
+        files[name] = work / name
         files[name].write_text(text)
-    (folder / "out").mkdir()
-    return machine.run(SCRIPT, files, folder / "out")
+    status = run(SCRIPT, files, guest, out)
+    # Half a gigabyte of packages.
+    shutil.rmtree(guest)
+    return out, status

@@ -5,14 +5,13 @@ libraries. It gets a folder of files, runs a shell script as root, and gives bac
 left in its working folder. No root, no /dev/kvm and no disk image are needed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import tarfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from tests.programs import give_up, program
 
 PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -65,8 +64,6 @@ ADDRESSES = ("10.0.0.1", "10.0.1.1")
 MTU = 4200
 """Of the interfaces: room for RoCE packets of 4096 bytes."""
 
-_SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-
 _INIT = f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/job:/bin:/sbin:/usr/bin:/usr/sbin HOME=/
@@ -102,44 +99,17 @@ poweroff -f
 """
 
 
-class Unavailable(Exception):
-    """The machine cannot be had here; says why."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run has left behind.
-
-    Parameters:
-        status: of the script.
-        folder: its working folder, with stdout.txt and stderr.txt.
-        console: what the guest's kernel and init said.
-    """
-
-    status: int
-    folder: Path
-    console: str
-
-
-def _program(name: str) -> str:
-    path = shutil.which(name, path=_SBIN)
-    if path is None:
-        raise Unavailable(f"{name} is missing; on Debian: apt install {PROGRAMS[name]}")
-    return path
-
-
-def _run(*words: str | Path, cwd: Path, text: str | None = None) -> str:
+def _run(*words: str | Path, cwd: Path) -> str:
+    """Run one of the programs; give up if it fails."""
+    name, *others = map(str, words)
+    found = program(name, PROGRAMS.get(name, "apt"))
+    environment = os.environ | {"LC_ALL": "C"}
     done = subprocess.run(
-        [str(word) for word in words],
-        cwd=cwd,
-        input=text,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"LC_ALL": "C"},
+        [found, *others], cwd=cwd, capture_output=True, text=True, env=environment
     )
     if done.returncode:
         complaint = (done.stderr or done.stdout).strip().splitlines()
-        raise Unavailable(f"{words[0]} failed: {complaint[-1] if complaint else 'no message'}")
+        give_up(f"{name} failed: {complaint[-1] if complaint else 'no message'}")
     return done.stdout
 
 
@@ -160,7 +130,7 @@ def _pack(folder: Path) -> bytes:
     """Return a folder as an archive of an initial file system."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return subprocess.run(
-        [_program("cpio"), "-o", "-H", "newc", "-R", "0:0", "--quiet"],
+        [program("cpio", "cpio"), "-o", "-H", "newc", "-R", "0:0", "--quiet"],
         cwd=folder,
         input="".join(f"{name}\n" for name in (".", *names)).encode(),
         capture_output=True,
@@ -168,104 +138,85 @@ def _pack(folder: Path) -> bytes:
     ).stdout
 
 
-class Machine:
-    """The guest's kernel and file system, made once, and run as often as wanted.
+def run(script: str, files: dict[str, Path], work: Path, out: Path, limit_s: int = 300) -> int:
+    """Run a script in a fresh guest, or give up if there can be none; return its exit code.
 
     Parameters:
-        work: an empty folder to make them in.
-
-    Raises:
-        Unavailable: a program is missing, or Debian's packages cannot be fetched.
+        script: for /bin/sh; its working folder is shared with the host.
+        files: what is in /job, which is on PATH, by name.
+        work: an empty folder to make the guest in.
+        out: an empty folder to be shared.
+        limit_s: after which the guest is ended.
     """
-
-    def __init__(self, work: Path) -> None:
-        self.work = work
-        self._qemu = _program("qemu-system-x86_64")
-        for name in PROGRAMS:
-            _program(name)
-        packages = work / "packages"
-        packages.mkdir()
-        listed = _run("apt-cache", "depends", KERNEL, cwd=work).splitlines()
-        kernels = [line.split()[-1] for line in listed if "Depends: linux-image-" in line]
-        if not kernels:
-            raise Unavailable(f"apt knows no {KERNEL}; apt-get update may help")
-        # As root apt would lose its privileges and complain that it cannot write here.
-        quiet = ("-q", "-o", "APT::Sandbox::User=root")
-        _run("apt-get", *quiet, "download", kernels[0], *PACKAGES, cwd=packages)
-        root, boot = work / "root", work / "boot"
-        for package in packages.glob("*.deb"):
-            if package.name.startswith("linux-image-"):
-                _extract_kernel(package, boot)
-            else:
-                _run("dpkg-deb", "-x", package, root, cwd=work)
-        (self.kernel,) = (boot / "boot").glob("vmlinuz-*")
-        self._add_modules(boot, root / "modules", self.kernel.name.removeprefix("vmlinuz-"))
-        for name in ("proc", "sys", "dev", "tmp", "run", "out", "job", "bin", "etc"):
-            (root / name).mkdir(exist_ok=True)
-        shutil.rmtree(root / "usr" / "share")
-        (root / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
-        (root / "init").write_text(_INIT)
-        (root / "init").chmod(0o755)
-        self._base = _pack(root)
-
-    @staticmethod
-    def _add_modules(boot: Path, into: Path, release: str) -> None:
-        """Copy the modules and what they need, with a list in the order of loading."""
-        _run(_program("depmod"), "-b", boot, release, cwd=boot)
-        into.mkdir()
-        order: dict[str, None] = {}
-        for module in MODULES:
-            words = ("-d", boot, "-S", release, "--show-depends", module)
-            for line in _run(_program("modprobe"), *words, cwd=boot).splitlines():
-                kind, file = line.split()[:2]
-                if kind == "insmod":
-                    order[Path(file).name] = None
-                    shutil.copy(file, into)
-        (into / "order").write_text("".join(f"{name}\n" for name in order))
-
-    def run(self, script: str, files: dict[str, Path], out: Path, limit_s: int = 300) -> Outcome:
-        """Run a script in a fresh guest.
-
-        Parameters:
-            script: for /bin/sh; its working folder is shared with the host.
-            files: what is in /job, which is on PATH, by name.
-            out: an empty folder to be shared.
-            limit_s: after which the guest is ended.
-
-        Raises:
-            Unavailable: the guest did not come up.
-        """
-        job = out.with_name(out.name + ".job")
-        (job / "job").mkdir(parents=True)
-        for name, file in files.items():
-            if file.is_dir():
-                shutil.copytree(file, job / "job" / name, symlinks=True)
-            else:
-                shutil.copy(file, job / "job" / name)
-        (job / "job" / "script").write_text(script)
-        initrd = job / "initrd"
-        initrd.write_bytes(self._base + _pack(job))
-        words = (
-            *(self._qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024"),
-            *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-            *("-serial", "stdio", "-kernel", str(self.kernel), "-initrd", str(initrd)),
-            *("-append", "console=ttyS0 panic=-1 quiet nokaslr mitigations=off"),
-            "-virtfs",
-            f"local,path={out},mount_tag=out,security_model=none,multidevs=remap",
+    kernel, root = _made(work)
+    job = work / "files" / "job"
+    job.mkdir(parents=True)
+    for name, file in files.items():
+        if file.is_dir():
+            shutil.copytree(file, job / name, symlinks=True)
+        else:
+            shutil.copy(file, job / name)
+    (job / "script").write_text(script)
+    initrd = work / "initrd"
+    initrd.write_bytes(_pack(root) + _pack(job.parent))
+    words = (
+        *(program("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi"),
+        *("-cpu", "max", "-smp", "2", "-m", "1024"),
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd)),
+        *("-append", "console=ttyS0 panic=-1 quiet nokaslr mitigations=off"),
+        *("-virtfs", f"local,path={out},mount_tag=out,security_model=none,multidevs=remap"),
+    )
+    console = work / "console"
+    with console.open("wb") as said:
+        subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=limit_s, check=False
         )
-        try:
-            done = subprocess.run(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=limit_s,
-            )
-        except subprocess.TimeoutExpired as late:
-            console = (late.output or b"").decode(errors="replace")
-            raise AssertionError(f"the guest ran for more than {limit_s} s\n{console}") from None
-        console = done.stdout.decode(errors="replace")
-        status = out / "status"
-        if not status.exists():
-            raise Unavailable(f"the guest did not come up: {console[-2000:]}")
-        return Outcome(int(status.read_text()), out, console)
+    status = out / "status"
+    if not status.exists():
+        give_up(f"the guest did not come up: {console.read_text(errors='replace')[-2000:]}")
+    return int(status.read_text())
+
+
+def _made(work: Path) -> tuple[Path, Path]:
+    """Make the guest of Debian's packages; return its kernel and the folder of its file system."""
+    for name, package in PROGRAMS.items():
+        program(name, package)
+    packages, root, boot = (work / name for name in ("packages", "root", "boot"))
+    packages.mkdir()
+    listed = _run("apt-cache", "depends", KERNEL, cwd=work).splitlines()
+    kernels = [line.split()[-1] for line in listed if "Depends: linux-image-" in line]
+    if not kernels:
+        give_up(f"apt knows no {KERNEL}; apt-get update may help")
+    # As root apt would lose its privileges and complain that it cannot write here.
+    quiet = ("-q", "-o", "APT::Sandbox::User=root")
+    _run("apt-get", *quiet, "download", kernels[0], *PACKAGES, cwd=packages)
+    for package_file in packages.glob("*.deb"):
+        if package_file.name.startswith("linux-image-"):
+            _extract_kernel(package_file, boot)
+        else:
+            _run("dpkg-deb", "-x", package_file, root, cwd=work)
+    (kernel,) = (boot / "boot").glob("vmlinuz-*")
+    _add_modules(boot, root / "modules", kernel.name.removeprefix("vmlinuz-"))
+    for name in ("proc", "sys", "dev", "tmp", "run", "out", "job", "bin", "etc"):
+        (root / name).mkdir(exist_ok=True)
+    shutil.rmtree(root / "usr" / "share")
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
+    (root / "init").write_text(_INIT)
+    (root / "init").chmod(0o755)
+    return kernel, root
+
+
+def _add_modules(boot: Path, into: Path, release: str) -> None:
+    """Copy the modules and what they need, with a list in the order of loading."""
+    _run("depmod", "-b", boot, release, cwd=boot)
+    into.mkdir()
+    order: dict[str, None] = {}
+    for module in MODULES:
+        words = ("-d", boot, "-S", release, "--show-depends", module)
+        for line in _run("modprobe", *words, cwd=boot).splitlines():
+            kind, file = line.split()[:2]
+            if kind == "insmod":
+                order[Path(file).name] = None
+                shutil.copy(file, into)
+    (into / "order").write_text("".join(f"{name}\n" for name in order))

@@ -196,22 +196,19 @@ def test_a_missing_plan_and_a_wrong_option_end_with_code_2(probes: Path, tmp_pat
         ("--seed", ("", "-1", "9223372036854775808", "0x1", " 1"), "0 to 2^63 - 1"),
         ("--port", ("", "0", "65536", "84126", "http"), "1 to 65535"),
         ("--deadline", ("", ".", "0x10", " 5", "inf", "nan", "5s", "86401"), "0.1 to 86400 s"),
+        ("--device", ("", "0", "256", "257", "1abc", "-1", " 1", "4294967297"), "1 to 255"),
     ],
 )
 def test_a_number_that_is_none_or_too_great_is_refused(
     checked_probes: Path, option: str, values: tuple[str, ...], allowed: str
 ) -> None:
     for value in values:
-        done = run(checked_probes, "header", option, value)
-        fault = f"{option}: found {value}; allowed: {allowed}\n"
+        found, given = value, value
+        if option == "--device":
+            found, given = f"port '{value}'", f"mlx5_0:{value}"
+        done = run(checked_probes, "header", option, given)
+        fault = f"{option}: found {found}; allowed: {allowed}\n"
         assert (done.returncode, done.stderr) == (2, fault)
-
-
-@pytest.mark.parametrize("port", ["", "0", "256", "257", "1abc", "-1", " 1", "4294967297"])
-def test_a_port_of_a_device_is_a_number(checked_probes: Path, port: str) -> None:
-    done = run(checked_probes, "header", "--device", f"mlx5_0:{port}")
-    fault = f"--device: found port '{port}'; allowed: 1 to 255\n"
-    assert (done.returncode, done.stderr) == (2, fault)
 
 
 def test_addresses_are_never_cut_short(checked_probes: Path) -> None:

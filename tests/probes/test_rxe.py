@@ -16,7 +16,6 @@ import pytest
 
 from hcasim.traces import Measured, Trace
 from tests.probes.guest import BY_HAND, EVERY
-from tests.probes.machine import Outcome
 
 pytestmark = pytest.mark.check
 
@@ -58,9 +57,9 @@ def test_every_point_of_a_plan_is_measured_in_its_order(
     assert found.header.plan.sha256 == hashlib.sha256(plan.encode()).hexdigest()
 
 
-def test_the_sanitizers_have_found_nothing(outcome: Outcome, codes: dict[str, int]) -> None:
+def test_the_sanitizers_have_found_nothing(results: Path, codes: dict[str, int]) -> None:
     for name in ("stderr.txt", "serve.txt"):
-        text = (outcome.folder / name).read_text()
+        text = (results / name).read_text()
         assert "Sanitizer" not in text
         assert "runtime error" not in text
     assert codes["server"] == 0
@@ -160,8 +159,8 @@ def test_the_header_tells_the_adapter_its_link_and_the_clock(
     assert "the second port is port 1 of rxe1" in header.notes
 
 
-def test_the_slot_is_read_from_sysfs(outcome: Outcome, codes: dict[str, int]) -> None:
-    header = json.loads((outcome.folder / "header.jsonl").read_text())
+def test_the_slot_is_read_from_sysfs(results: Path, codes: dict[str, int]) -> None:
+    header = json.loads((results / "header.jsonl").read_text())
     assert codes["header"] == 0
     assert header["device"]["driver"] == "mlx5_core"
     assert header["pci"] == {
@@ -172,8 +171,8 @@ def test_the_slot_is_read_from_sysfs(outcome: Outcome, codes: dict[str, int]) ->
     }
 
 
-def test_a_full_disk_is_noticed(outcome: Outcome, codes: dict[str, int]) -> None:
+def test_a_full_disk_is_noticed(results: Path, codes: dict[str, int]) -> None:
     assert (codes["full_header"], codes["full_run"]) == (2, 1)
-    said = (outcome.folder / "full.txt").read_text().splitlines()
+    said = (results / "full.txt").read_text().splitlines()
     fault = "standard output: cannot be written: No space left on device"
     assert (said[0], said[-1], said.count(fault)) == (fault, fault, 2)

@@ -14,7 +14,6 @@ import pytest
 
 from hcasim.calibrate.file.reading import read_calibration
 from hcasim.traces import read_trace
-from tests.probes.machine import Outcome
 
 pytestmark = pytest.mark.check
 
@@ -46,51 +45,44 @@ def hcasim(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def folder(outcome: Outcome, tmp_path: Path) -> Path:
+def folder(results: Path, tmp_path: Path) -> Path:
     """A folder with the traces of the guest and nothing else."""
-    for trace in outcome.folder.glob("*.jsonl"):
+    for trace in results.glob("*.jsonl"):
         (tmp_path / trace.name).write_bytes(trace.read_bytes())
     return tmp_path
 
 
-def fit(*words: str, testbed: str = "liu2004") -> tuple[str, ...]:
-    """A fit of two parameters to the trace of all workloads."""
-    return ("calibrate", "every.jsonl", "--testbed", testbed, *FREE, *QUICK, *words)
+def fit(*words: str, trace: str = "every") -> tuple[str, ...]:
+    """A fit of two parameters to a trace."""
+    return ("calibrate", f"{trace}.jsonl", "--testbed", "liu2004", *FREE, *QUICK, *words)
 
 
-def test_import_shows_every_point_of_a_trace(folder: Path) -> None:
-    shown = hcasim("import", "every.jsonl", cwd=folder)
-    assert shown.returncode == 0, shown.stderr
-    heading, _, *lines = shown.stdout.splitlines()
-    assert heading == "every.jsonl: hcasim-probes 1, rxe0 over roce"
-    points = read_trace(folder / "every.jsonl").points
-    rows = [(one.workload, str(one.options["size"])) for one in points for _ in one.measured]
-    assert [tuple(line.split()[:2]) for line in lines] == rows
+def test_import_shows_every_point_of_a_trace_and_what_failed(folder: Path) -> None:
+    for name in ("every", "faults"):
+        shown = hcasim("import", f"{name}.jsonl", cwd=folder)
+        assert (shown.returncode, "incomplete" in shown.stderr) == (0, False)
+        heading, *lines = shown.stdout.splitlines()
+        assert heading == f"{name}.jsonl: hcasim-probes 1, rxe0 over roce"
+        trace = read_trace(folder / f"{name}.jsonl")
+        rows = [(one.workload, str(one.options["size"])) for one in trace.points]
+        found = {tuple(line.split()[:2]) for line in lines}
+        assert found >= {*rows, *(("Failed:", f"{one.workload}:") for one in trace.failures)}
+        failed = [f"Failed: {one.workload}: {one.error}" for one in trace.failures]
+        assert lines[len(lines) - len(failed) :] == failed
 
 
 @pytest.mark.parametrize("name", ["every", "by_hand", "faults", "ended-INT"])
 def test_an_imported_trace_is_the_one_that_the_probes_wrote(name: str, folder: Path) -> None:
     done = hcasim("import", f"{name}.jsonl", "-o", "again.jsonl", cwd=folder)
     assert done.returncode == 0, done.stderr
+    ended = "Note: incomplete: SIGINT" in done.stderr.splitlines()
+    assert ended == name.startswith("ended")
     file = folder / f"{name}.jsonl"
     written, again = read_trace(file), read_trace(folder / "again.jsonl")
     source = f"{file.name} {sha256(file.read_bytes()).hexdigest()}"
     assert again.header == written.header.model_copy(update={"source": source})
     assert (again.points, again.failures) == (written.points, written.failures)
     assert again.end == written.end
-
-
-def test_import_says_that_a_trace_was_interrupted(folder: Path) -> None:
-    done = hcasim("import", "ended-INT.jsonl", cwd=folder)
-    assert done.returncode == 0
-    assert "Note: incomplete: SIGINT" in done.stderr.splitlines()
-    assert "incomplete" not in hcasim("import", "every.jsonl", cwd=folder).stderr
-
-
-def test_import_shows_what_failed(folder: Path) -> None:
-    lines = hcasim("import", "faults.jsonl", cwd=folder).stdout.splitlines()
-    failures = read_trace(folder / "faults.jsonl").failures
-    assert lines[-len(failures) :] == [f"Failed: {one.workload}: {one.error}" for one in failures]
 
 
 def test_a_fit_to_a_software_adapter_ends_and_says_that_it_means_little(folder: Path) -> None:
@@ -112,42 +104,22 @@ def test_a_fit_to_a_software_adapter_ends_and_says_that_it_means_little(folder: 
     assert json.loads(fitted.stdout)["rows"][0]["latency_us"] > 0
 
 
-def test_a_trace_of_other_hardware_is_refused_without_a_file(folder: Path) -> None:
+OTHER = "the traces were taken on another machine; see also --allow-mismatch"
+
+
+@pytest.mark.parametrize(
+    ("trace", "words", "said"),
+    [
+        ("every", (), [f"Error: {line}" for line in (*DIFFERENT, OTHER)]),
+        ("faults", ("--allow-mismatch",), ["faults.jsonl: 16 points of it could not be measured"]),
+    ],
+)
+def test_what_nothing_can_be_fitted_to_is_refused_without_a_file(
+    folder: Path, trace: str, words: tuple[str, ...], said: list[str]
+) -> None:
     before = sorted(folder.iterdir())
-    done = hcasim(*fit(*MTU, "-o", "rxe.toml", "--report", "rxe.html"), cwd=folder)
+    output = ("-o", "rxe.toml", "--report", "rxe.html")
+    done = hcasim(*fit(*MTU, *words, *output, trace=trace), cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [
-        *(f"Error: {line}" for line in DIFFERENT),
-        "Error: the traces were taken on another machine; see also --allow-mismatch",
-    ]
+    assert [one for one in said if one not in done.stderr] == []
     assert sorted(folder.iterdir()) == before
-
-
-def test_what_another_adapter_cannot_do_is_left_out_by_name(folder: Path) -> None:
-    words = fit("--intervals", "linear", "--allow-mismatch", "-o", "rxe.toml", testbed="rashti2007")
-    done = hcasim(*words, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert OPAQUE in said
-    # The link is one of Ethernet here.
-    differ = [line for line in said if line.startswith("every.jsonl: ")]
-    assert [line.split(": ")[1] for line in differ] == [
-        "transport",
-        "link.gigabits",
-        "rxe0 is software",
-    ]
-    left_out = [line for line in said if line.startswith("left out ")]
-    assert [line.partition(":")[0] for line in left_out[1:]] == [
-        "left out 5 points of window_bibw, window_bw",
-        "left out 2 points of atomic_lat",
-    ]
-    assert left_out[:1] == LEFT_OUT
-    assert all("ne010e" in line for line in left_out[1:])
-
-
-def test_a_trace_of_failures_only_has_nothing_to_fit(folder: Path) -> None:
-    words = ("calibrate", "faults.jsonl", "--testbed", "liu2004", *FREE, *MTU, "--allow-mismatch")
-    done = hcasim(*words, "-o", "rxe.toml", cwd=folder)
-    assert done.returncode == 2
-    assert "faults.jsonl: 16 points of it could not be measured" in done.stderr
-    assert not (folder / "rxe.toml").exists()

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from hcasim.traces import Point, Trace
 from tests.probes.guest import FAULTS, VISITED
-from tests.probes.machine import ADDRESSES, Outcome
+from tests.probes.machine import ADDRESSES
 
 pytestmark = pytest.mark.check
 
@@ -100,22 +101,22 @@ def test_without_a_server_each_failure_says_that_there_is_none(
 
 
 def test_strangers_who_ask_for_a_connection_are_rejected_and_the_point_goes_on(
-    outcome: Outcome, codes: dict[str, int]
+    results: Path, codes: dict[str, int]
 ) -> None:
-    answers = (outcome.folder / "strangers.txt").read_text().splitlines()
+    answers = (results / "strangers.txt").read_text().splitlines()
     assert codes["strangers"] == 0
     assert len(answers) == 5
     assert {answer.partition(": ")[2] for answer in answers} == {"Connection refused"}
-    log = (outcome.folder / "serve.txt").read_text().splitlines()
+    log = (results / "serve.txt").read_text().splitlines()
     (visited,) = (line for line in log if f" iters={VISITED} " in line)
     assert visited.endswith(": the client has left")
 
 
 def test_neither_end_maps_more_than_half_of_its_memory(
-    outcome: Outcome, trace: Callable[[str], Trace], codes: dict[str, int]
+    results: Path, trace: Callable[[str], Trace], codes: dict[str, int]
 ) -> None:
     assert codes["large"] == 1
-    log = (outcome.folder / "serve.txt").read_text().splitlines()
+    log = (results / "serve.txt").read_text().splitlines()
     (scatter,) = (line for line in log if " size=536870912 " in line)
     _, (_, loopback) = failed(trace("large"))
     for said in (scatter, loopback):

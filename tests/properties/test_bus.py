@@ -18,6 +18,7 @@ from tests.buses import (
     Operation,
     addresses,
     alone,
+    byte_of,
     cut,
     devices,
     hosts,
@@ -25,7 +26,6 @@ from tests.buses import (
     make,
     operations,
     pcie_alone,
-    pcie_byte,
     pcie_devices,
     pcix_burst,
     pcix_bursts,
@@ -79,7 +79,7 @@ def test_the_link_carries_every_byte_once_with_its_headers_and_dllps(
     assert counters["bus_mmio_writes"] == len(plan) - len(reads) - len(writes)
     for direction, size, tlps in (("upstream", up, up_tlps), ("downstream", down, down_tlps)):
         dllps = counters[f"pcie_{direction}_dllps"]
-        exact = (size + 8 * dllps) * pcie_byte(device)
+        exact = (size + 8 * dllps) * byte_of(device)
         assert abs(bus.sim.resources.busy_ps()[f"bus.{direction}"] - exact) <= tlps + dllps
     # One DLLP of each kind per so many packets.
     acks, updates = device.dllp_tlps_per_ack, device.dllp_tlps_per_update
@@ -309,7 +309,7 @@ def test_a_long_write_takes_the_time_of_its_bytes_and_headers(
     wire = size + len(pieces) * (8 + (12 if device.address_bits == 32 else 16))
     (took,) = run(make(device, host), [Operation("write", address, size)])
     # Each burst of at least one piece is rounded to a whole picosecond.
-    assert abs(took - WIRE_PS - wire * pcie_byte(device)) <= Fraction(len(pieces), 2)
+    assert abs(took - WIRE_PS - wire * byte_of(device)) <= Fraction(len(pieces), 2)
 
 
 @given(pcie_devices, hosts(bandwidth=10**12), addresses, sizes)
@@ -318,7 +318,7 @@ def test_a_long_read_takes_one_latency_and_the_longer_of_requests_and_completion
 ) -> None:
     pieces = cut(address, size, device.max_read_request)
     assume(len(pieces) <= min(device.read_tags, host.root_port.nonposted_header_credits))
-    byte = pcie_byte(device)
+    byte = byte_of(device)
     request = whole((8 + (12 if device.address_bits == 32 else 16)) * byte)
     completion = min(host.root_port.completion, device.max_payload)
     free = 0

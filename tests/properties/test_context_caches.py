@@ -13,10 +13,11 @@ from hcasim.catalog import Cache
 from hcasim.engine import Simulator
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Waiting
-from tests.rig import WRITE, Program, Rig, machine, run
+from tests.rig import WRITE, Rig, machine, run
 
 Policy = Literal["lru", "fifo", "random"]
 FETCH = 1000
+OUTSTANDING = 2
 ENTRY = 8
 CACHES = ("sqpc", "rqpc", "cqc", "mpt", "mtt")
 
@@ -32,11 +33,18 @@ class Memory:
         self.read_ps = 0
         self.fetched: list[int] = []
         self.written: list[int] = []
+        self.under_way = 0
 
     def fetch(self, table: object, line: int, cache: Waiting) -> None:
         self.fetched.append(line)
         self.read_ps += FETCH
-        self.sim.call_after(FETCH, cache.arrived, line)
+        self.under_way += 1
+        assert self.under_way <= OUTSTANDING
+        self.sim.call_after(FETCH, self._done, line, cache)
+
+    def _done(self, line: int, cache: Waiting) -> None:
+        self.under_way -= 1
+        cache.arrived(line)
 
     def write_back(self, line: int) -> None:
         self.written.append(line)
@@ -58,7 +66,7 @@ class Shape:
             line=ENTRY * self.per_line,
             ways=self.ways,
             policy=self.policy,
-            outstanding=2,
+            outstanding=OUTSTANDING,
             location="host",
         )
         return ContextCache(sim, "mtt", description, memory, written=written)
@@ -147,6 +155,8 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
     sim.run()
     assert served.keys() == asked.keys()
     waits = [served[number] - asked[number][0] for number in asked]
+    # No room for a further fetch is left unused while one waits.
+    assert all(wait <= FETCH * -(-len(plan) // OUTSTANDING) for wait in waits)
     assert cache.lookup_wait_ps == sum(waits)
     assert cache.misses == len(memory.fetched) <= cache.accesses == len(plan)
     # Those of one line are served in the order in which they asked.
@@ -156,42 +166,6 @@ def test_every_look_up_is_served_once_and_after_its_line_is_there(
         assert [asked[n][0] for n in mine] == sorted(asked[n][0] for n in mine)
     # All that came either left or is there.
     assert len(memory.fetched) - len(memory.written) == len(cache._cache) <= shape.lines
-
-
-def latencies(mode: str, entries: int, order: list[int], pairs: int) -> list[int]:
-    """Times of writes one after the other on queue pairs in a given order, in ps."""
-    changes = {
-        f"adapter.{name}.{key}": str(entries)
-        for name in ("sqpc", "rqpc")
-        for key in ("entries", "ways")
-    }
-    rig = Rig(machine(changes, adapter="mt25218", firmware_mode=mode))
-    a, b = rig.peers
-    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
-    found = []
-
-    def program() -> Program:
-        for index in order:
-            start = rig.sim.now
-            yield from a.post(qps[index], a.request(WRITE, b))
-            (done,) = yield from a.collect(1)
-            found.append(int(done.timestamp_ps - start))
-            # The last line is written back.
-            yield rig.sim.timeout(10**7)
-
-    rig.run(program())
-    return found
-
-
-@pytest.mark.parametrize("mode", ["mem", "memfree"])
-def test_latency_over_queue_pairs_in_turn_jumps_once_when_they_do_not_fit(mode: str) -> None:
-    def steady(pairs: int) -> set[int]:
-        return set(latencies(mode, 8, list(range(pairs)) * 4, pairs)[2 * pairs :])
-
-    (fits,), (all_fit,) = steady(2), steady(8)
-    assert fits == all_fit
-    (missing,), (many_missing,) = steady(9), steady(20)
-    assert missing == many_missing > fits
 
 
 # The whole adapter.
@@ -244,3 +218,19 @@ def test_memory_grows_with_what_is_used_and_not_with_the_tables() -> None:
     assert large < small + 200_000
     # Eight times as many queue pairs take about eight times as much.
     assert 4 * large < peak(1 << 24, 8 * 64) < 12 * large
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "binding", "gain"), [("1", "node0.hca.icm", 2), ("64", "node0.hca.mpt", 1.2)]
+)
+def test_missing_entries_or_the_path_to_them_are_named(
+    outstanding: str, binding: str, gain: float
+) -> None:
+    slow = {"adapter.icm.outstanding": outstanding, "adapter.icm.latency": "800 ns"}
+    slow |= {"adapter.mpt.outstanding": "1", "adapter.sqpc.outstanding": "64"}
+    short, roomy = (
+        run("scatter", machine(changes), size=64, qps=128, iters=6, warmup=1, explain=True)
+        for changes in (slow, slow | {"adapter.mpt.entries": "512"})
+    )
+    assert short.breakdown["binds"] == binding
+    assert gain * roomy.row["latency_us"] < short.row["latency_us"]

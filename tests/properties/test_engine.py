@@ -27,7 +27,10 @@ def test_calls_happen_once_each_in_order_of_time_and_then_of_scheduling(
     def schedule(delay: int, nested: Sequence[int]) -> None:
         ticket = (int(sim.now) + delay, len(scheduled))
         scheduled.append(ticket)
-        sim.call_after(delay, happen, ticket, nested)
+        if ticket[1] % 2:
+            sim.call_after(delay, happen, ticket, nested)
+        else:
+            sim.schedule(ticket[0], Call(happen, (ticket, nested)))
 
     def happen(ticket: tuple[int, int], nested: Sequence[int]) -> None:
         assert sim.now == ticket[0]

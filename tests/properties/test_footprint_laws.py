@@ -2,10 +2,11 @@
 
 from functools import cache
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import Machine, resolve
+from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import PD, Context
@@ -89,3 +90,15 @@ def test_larger_pages_never_need_more_entries_or_time(length: int, one: int, oth
         spent.append((mr.pages, int(sim.now)))
     assert spent[1][0] <= spent[0][0]
     assert spent[1][1] <= spent[0][1]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        *(("icm_chunk", "5000"), ("page", "12 KiB"), ("mtt_segment", "7"), ("reserved_qps", "-1")),
+        *(("uarc", "8 KiB"), ("max_cqe", "1")),
+    ],
+)
+def test_an_impossible_driver_is_refused(path: str, found: str) -> None:
+    with pytest.raises(CatalogError, match=rf"stack\.driver\.{path}: found '?{found}'?; allowed: "):
+        resolve("liu2004", overrides={f"stack.driver.{path}": found})

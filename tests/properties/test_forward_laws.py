@@ -14,15 +14,7 @@ from hcasim.verbs import WROpcode
 from hcasim.workloads import WORKLOADS, Options, Result
 from tests.rig import READ, SEND, WRITE, Peer, Program, Rig
 
-MACHINES = {
-    "liu2004": {},
-    "sur2005": {},
-    "benjegerdes2004": {},
-    "rashti2007": {},
-    "cib": {},
-    "apt": {},
-    "fat-tree-64": {},
-}
+MACHINES = ("liu2004", "sur2005", "benjegerdes2004", "rashti2007", "cib", "apt", "fat-tree-64")
 MPI = {"liu2004": "mvapich-0.9.5", "rashti2007": "mpich2-nes"}
 
 

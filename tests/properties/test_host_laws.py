@@ -9,18 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import Host as Description
-from hcasim.catalog.host import Chipset, Interconnect, Memory, ProcessorCache
 from hcasim.engine import Call, Event, Simulator
 from hcasim.host import Host
 from hcasim.host.cache import BLOCK
 from hcasim.host.copying import CHUNK
 from hcasim.host.memory import SOCKET_BITS
 from tests.handed import Told
+from tests.hosts import GB, round_host
 from tests.twin import copy_time
 
 pytestmark = pytest.mark.pure
-
-GB = 10**9
 
 
 @st.composite
@@ -29,22 +27,15 @@ def hosts(draw: st.DrawFn, joined: bool = False, ddio: bool = False) -> Descript
     rate = st.integers(GB // 2, 10 * GB)
     size = 4096 * draw(st.integers(1, 16))
     read_latency = draw(st.integers(0, 500_000))
-    return Description(
-        id="any",
-        title="Any host",
+    cache = {"size": size, "hit_bandwidth": draw(rate), "miss_bandwidth": draw(rate)}
+    memory = {"read_latency": read_latency, "write_latency": 0, "bandwidth": draw(rate)}
+    more = {"latency": draw(st.integers(0, 10**5)), "bandwidth": draw(rate)} if joined else None
+    return round_host(
         cpus=draw(st.integers(2, 4)),
         sockets=2,
-        cache=ProcessorCache(
-            size=size,
-            hit_bandwidth=draw(rate),
-            miss_bandwidth=draw(rate),
-            ddio=draw(st.integers(0, size)) if ddio else 0,
-        ),
-        memory=Memory(read_latency=read_latency, write_latency=0, bandwidth=draw(rate)),
-        interconnect=Interconnect(latency=draw(st.integers(0, 10**5)), bandwidth=draw(rate))
-        if joined
-        else None,
-        chipset=Chipset(mmio_latency=0),
+        cache=cache | {"ddio": draw(st.integers(0, size)) if ddio else 0},
+        memory=memory,
+        **({} if more is None else {"interconnect": more}),
     )
 
 

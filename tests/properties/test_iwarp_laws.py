@@ -1,5 +1,7 @@
 """Laws of iWARP: what the RFCs give is what the link carries, and all arrives once and in order."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,32 +122,23 @@ def test_the_link_carries_what_the_rfcs_give_and_no_more(mix: Mix) -> None:
     assert run.rig.counter("acknowledgements") == sum(-(-len(one) // 2) for one in expected)
 
 
-@given(
-    size=st.integers(1, 400),
-    gigabits=st.sampled_from([1, 10, 25, 40, 100]),
-    metres=st.sampled_from([0, 5, 33]),
-    markers=st.booleans(),
-    timestamps=st.booleans(),
-    switch=st.booleans(),
-    adapter=st.sampled_from(["mt25208", "mt23108"]),
+MACHINES = st.fixed_dictionaries(
+    {
+        "gigabits": st.sampled_from([1, 10, 25, 40, 100]),
+        "metres": st.sampled_from([0, 5, 33]),
+        "markers": st.booleans(),
+        "timestamps": st.booleans(),
+        "switch": st.booleans(),
+        "adapter": st.sampled_from(["mt25208", "mt23108"]),
+    }
 )
+
+
+@given(size=st.integers(1, 400), options=MACHINES)
 def test_a_small_write_takes_exactly_the_time_of_the_closed_form(
-    size: int,
-    gigabits: int,
-    metres: int,
-    markers: bool,
-    timestamps: bool,
-    switch: bool,
-    adapter: str,
+    size: int, options: dict[str, Any]
 ) -> None:
-    on = iwarp.machine(
-        gigabits=gigabits,
-        metres=metres,
-        markers=markers,
-        timestamps=timestamps,
-        switch=switch,
-        adapter=adapter,
-    )
+    on = iwarp.machine(**options)
     assert measured(Rig(on), size) == small_write(on, size)
 
 

@@ -1,6 +1,8 @@
 """What is predicted of contents is what happens, and to repeat it leaves what happens leaves."""
 
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,57 +64,34 @@ def in_sets(cache: SetAssociativeCache) -> object:
 
 
 @given(
-    sets=st.integers(1, 8),
-    ways=st.integers(1, 4),
-    policy=st.sampled_from(["lru", "fifo"]),
-    held=st.lists(st.integers(0, 60), max_size=40),
-    firsts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
-    step=st.integers(-3, 6),
-    other=st.integers(0, 3),
-    let_go=st.booleans(),
+    case=st.builds(
+        SimpleNamespace,
+        sets=st.integers(1, 8),
+        ways=st.integers(1, 4),
+        policy=st.sampled_from(["lru", "fifo"]),
+        held=st.lists(st.integers(0, 60), max_size=40),
+        firsts=st.lists(st.integers(0, 30), min_size=1, max_size=4),
+        step=st.integers(-3, 6),
+        other=st.integers(0, 3),
+        let_go=st.booleans(),
+    )
 )
-def test_a_cache_of_sets_goes_on_as_foreseen(
-    sets: int,
-    ways: int,
-    policy: Any,
-    held: list[int],
-    firsts: list[int],
-    step: int,
-    other: int,
-    let_go: bool,
-) -> None:
+def test_a_cache_of_sets_goes_on_as_foreseen(case: Any) -> None:
     def make() -> SetAssociativeCache:
-        cache = SetAssociativeCache(sets * ways, ways, policy)
-        for key in held:
+        cache = SetAssociativeCache(case.sets * case.ways, case.ways, case.policy)
+        for key in case.held:
             cache.fill(1000 + key)
         return cache
 
     def act(cache: SetAssociativeCache, turn: int) -> None:
-        for place, first in enumerate(firsts):
-            key = 1000 + first + turn * (step + (other == 3 and place == 0))
+        for place, first in enumerate(case.firsts):
+            key = 1000 + first + turn * (case.step + (case.other == 3 and place == 0))
             if not cache.touch(key):
                 cache.fill(key)
-            if let_go and place == 1:
+            if case.let_go and place == 1:
                 cache.discard(key)
 
     check(make, act, in_sets)
-
-
-@pytest.mark.parametrize("policy", ["lru", "fifo"])
-@pytest.mark.parametrize("held", [0, 3, 100])
-def test_a_long_sweep_of_a_cache_of_sets_is_foreseen_as_a_whole(policy: Any, held: int) -> None:
-    def make() -> SetAssociativeCache:
-        cache = SetAssociativeCache(16, 2, policy)
-        for key in range(held):
-            cache.fill(key)
-        return cache
-
-    def act(cache: SetAssociativeCache, turn: int) -> None:
-        for key in range(1000 + 4 * turn, 1004 + 4 * turn):
-            if not cache.touch(key):
-                cache.fill(key)
-
-    assert check(make, act, in_sets) == PERIODS
 
 
 def in_banks(cache: LineCache) -> object:
@@ -120,28 +99,31 @@ def in_banks(cache: LineCache) -> object:
 
 
 @given(
-    lines=st.integers(2, 24),
-    banks=st.integers(1, 3),
-    policy=st.sampled_from(["lru", "fifo"]),
-    held=st.lists(st.integers(0, 60), max_size=40),
-    firsts=st.lists(st.integers(0, 30), min_size=1, max_size=3),
-    step=st.integers(0, 3),
-    marked=st.booleans(),
+    case=st.builds(
+        SimpleNamespace,
+        lines=st.integers(2, 24),
+        banks=st.integers(1, 3),
+        policy=st.sampled_from(["lru", "fifo"]),
+        held=st.lists(st.integers(0, 60), max_size=40),
+        firsts=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+        step=st.integers(0, 3),
+        marked=st.booleans(),
+    )
 )
-def test_a_cache_of_lines_goes_on_as_foreseen(
-    lines: int, banks: int, policy: Any, held: list[int], firsts: list[int], step: int, marked: bool
-) -> None:
+def test_a_cache_of_lines_goes_on_as_foreseen(case: Any) -> None:
     def make() -> LineCache:
-        cache = LineCache(IcmCache(size=64 * lines, latency=0, banks=banks, policy=policy))
-        for line in held:
+        cache = LineCache(
+            IcmCache(size=64 * case.lines, latency=0, banks=case.banks, policy=case.policy)
+        )
+        for line in case.held:
             cache.fill(0, line, 64)
-        if marked and held and cache.holds(0, held[-1]):
-            cache.mark(0, held[-1])
+        if case.marked and case.held and cache.holds(0, case.held[-1]):
+            cache.mark(0, case.held[-1])
         return cache
 
     def act(cache: LineCache, turn: int) -> None:
-        for table, first in enumerate(firsts):
-            line = first + turn * step
+        for table, first in enumerate(case.firsts):
+            line = first + turn * case.step
             if not cache.touch(table % 2, line):
                 cache.fill(table % 2, line, 64 if table else 32)
 
@@ -153,75 +135,99 @@ def in_processor(cache: ProcessorCache) -> object:
 
 
 @given(
-    blocks=st.integers(11, 20),
-    of_devices=st.integers(0, 20),
-    used=st.lists(st.integers(0, 100), max_size=10),
-    written=st.lists(st.integers(0, 100), max_size=30),
-    first=st.integers(0, 50),
-    sizes=st.lists(st.sampled_from([BLOCK, 2 * BLOCK, 100]), min_size=1, max_size=3),
-    gap=st.sampled_from([0, 0, 0, 1, 100]),
-    does=st.sampled_from(["place", "look and place", "invalidate", "place and invalidate"]),
+    case=st.builds(
+        SimpleNamespace,
+        blocks=st.integers(11, 20),
+        of_devices=st.integers(0, 20),
+        used=st.lists(st.integers(0, 100), max_size=10),
+        written=st.lists(st.integers(0, 100), max_size=30),
+        first=st.integers(0, 50),
+        sizes=st.lists(st.sampled_from([BLOCK, 2 * BLOCK, 100]), min_size=1, max_size=3),
+        gap=st.sampled_from([0, 0, 0, 1, 100]),
+        does=st.sampled_from(["place", "look and place", "invalidate", "place and invalidate"]),
+    )
 )
-def test_the_cache_of_a_socket_goes_on_as_foreseen(
-    blocks: int,
-    of_devices: int,
-    used: list[int],
-    written: list[int],
-    first: int,
-    sizes: list[int],
-    gap: int,
-    does: str,
-) -> None:
+def test_the_cache_of_a_socket_goes_on_as_foreseen(case: Any) -> None:
     def make() -> ProcessorCache:
         cache = ProcessorCache(
-            Processor.model_construct(size=blocks * BLOCK, ddio=of_devices * BLOCK)
+            Processor.model_construct(size=case.blocks * BLOCK, ddio=case.of_devices * BLOCK)
         )
-        for block in (1000, *used):
+        for block in (1000, *case.used):
             cache.access(block * BLOCK, BLOCK)
-        for block in written:
+        for block in case.written:
             cache.place(block * BLOCK, BLOCK)
         return cache
 
     def act(cache: ProcessorCache, turn: int) -> None:
-        address = first * BLOCK + turn * (sum(sizes) + gap * BLOCK)
-        for size in sizes:
-            if "look" in does:
+        address = case.first * BLOCK + turn * (sum(case.sizes) + case.gap * BLOCK)
+        for size in case.sizes:
+            if "look" in case.does:
                 cache.holds(address, size)
-            if "place" in does:
+            if "place" in case.does:
                 cache.place(address, size)
-            if "invalidate" in does:
-                cache.invalidate(address - 2 * BLOCK * ("place" in does), size)
+            if "invalidate" in case.does:
+                cache.invalidate(address - 2 * BLOCK * ("place" in case.does), size)
             address += size
 
     check(make, act, in_processor)
 
 
-@pytest.mark.parametrize("held", [0, 16])
-def test_a_long_sweep_of_the_cache_of_a_socket_is_foreseen_until_it_is_full(held: int) -> None:
-    def make() -> ProcessorCache:
-        cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
-        cache.place(0, held * BLOCK)
-        return cache
-
-    def act(cache: ProcessorCache, turn: int) -> None:
-        cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
-
-    assert check(make, act, in_processor) == (PERIODS if held else 16 // 2 - 2)
+def of_sets(policy: Any, held: int) -> SetAssociativeCache:
+    cache = SetAssociativeCache(16, 2, policy)
+    for key in range(held):
+        cache.fill(key)
+    return cache
 
 
-@pytest.mark.parametrize("further", [0, 100])
-def test_what_devices_write_to_memory_is_forgotten_all_along(further: int) -> None:
-    def make() -> ProcessorCache:
-        cache = ProcessorCache(Processor.model_construct(size=400 * BLOCK, ddio=0))
-        cache.access(0, 200 * BLOCK)
-        cache.access(1000 * BLOCK, further * BLOCK)
-        return cache
+def of_devices(held: int) -> ProcessorCache:
+    cache = ProcessorCache(Processor.model_construct(size=64 * BLOCK, ddio=16 * BLOCK))
+    cache.place(0, held * BLOCK)
+    return cache
 
-    def act(cache: ProcessorCache, turn: int) -> None:
-        for block in (2 * turn, 2 * turn + 1):
-            cache.invalidate(block * BLOCK, BLOCK)
 
-    assert check(make, act, in_processor) == PERIODS
+def of_a_processor(further: int) -> ProcessorCache:
+    cache = ProcessorCache(Processor.model_construct(size=400 * BLOCK, ddio=0))
+    cache.access(0, 200 * BLOCK)
+    cache.access(1000 * BLOCK, further * BLOCK)
+    return cache
+
+
+def look_up(cache: SetAssociativeCache, turn: int) -> None:
+    for key in range(1000 + 4 * turn, 1004 + 4 * turn):
+        if not cache.touch(key):
+            cache.fill(key)
+
+
+def write_to_memory(cache: ProcessorCache, turn: int) -> None:
+    for block in (2 * turn, 2 * turn + 1):
+        cache.invalidate(block * BLOCK, BLOCK)
+
+
+def place_two(cache: ProcessorCache, turn: int) -> None:
+    cache.place((100 + 2 * turn) * BLOCK, 2 * BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("make", "act", "state", "periods"),
+    [
+        *(
+            (partial(of_sets, policy, held), look_up, in_sets, PERIODS)
+            for policy in ("lru", "fifo")
+            for held in (0, 3, 100)
+        ),
+        # A new block displaces nothing until the part of devices is full.
+        (partial(of_devices, 0), place_two, in_processor, 16 // 2 - 2),
+        (partial(of_devices, 16), place_two, in_processor, PERIODS),
+        *(
+            (partial(of_a_processor, further), write_to_memory, in_processor, PERIODS)
+            for further in (0, 100)
+        ),
+    ],
+)
+def test_a_long_sweep_is_foreseen_as_a_whole(
+    make: Callable[[], Any], act: Act, state: Callable[[Any], object], periods: int
+) -> None:
+    assert check(make, act, state) == periods
 
 
 @pytest.mark.parametrize("place", range(4))

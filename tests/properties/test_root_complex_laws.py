@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import Machine, resolve
 from hcasim.workloads import Options, run_point
+from tests.rig import extended, run
 
 BASE = resolve("pcie-bench-broadwell")
 BED = "pcie-bench-broadwell"
@@ -105,3 +106,25 @@ def test_posted_credits_bind_until_they_cover_what_a_write_takes(path: str) -> N
     assert held is not None
     packets = few if path.endswith("header_credits") else few * 16 // 256
     assert found[few] <= packets * 256 / (held / 1e6) * (1 + ERROR)
+
+
+@pytest.mark.check
+def test_ordered_writes_bind_perftest_by_their_number_and_relaxed_ones_do_not() -> None:
+    """Each line of 64 B holds its place until memory has it (Little's law)."""
+    on = resolve("pair", adapter="connectx6", host="epyc-rome")
+
+    def measured(ordered: int | None, relaxed: bool = False) -> tuple[float, str]:
+        changes = {
+            "host": {"root_port": {"ordered_writes": ordered}},
+            "adapter": {"bus": {"relaxed_ordering": relaxed}},
+        }
+        options = {"size": 65536, "qps": 2, "iters": 200, "explain": True}
+        found = run("write_bw", extended(on, **changes), **options)
+        return found.row["bandwidth_MBps"], found.breakdown["binds"]
+
+    (free, _), (slow, _), (quick, binds) = map(measured, (None, 12, 24))
+    most = 24 * 64 / on.host.memory.write_latency * 1e6
+    assert (quick, slow) == (pytest.approx(most, rel=0.03), pytest.approx(quick / 2, rel=0.05))
+    assert quick < 0.9 * free
+    assert binds.endswith(".ordered_writes")
+    assert measured(12, relaxed=True)[0] == pytest.approx(free, rel=1e-9)

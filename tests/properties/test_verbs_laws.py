@@ -111,17 +111,25 @@ def test_concurrent_additions_add_up(amounts: list[list[int]], start: int) -> No
     rig = Rig(nodes=1 + len(amounts))
     target, *others = rig.peers
     target.mr.set_word(target.mr.addr, start)
+    seen: dict[int, int] = {}
 
     def program(peer: Any, own: list[int]) -> Program:
         qp, _ = rig.connect(peer, target)
-        yield from peer.post(
-            qp, *(peer.request(FETCH_ADD, target, compare_add=amount) for amount in own)
+        requests = (
+            peer.request(FETCH_ADD, target, offset=8 * n, remote_offset=0, compare_add=1 + amount)
+            for n, amount in enumerate(own)
         )
+        yield from peer.post(qp, *requests)
         yield from peer.collect(len(own))
+        seen.update((peer.mr.word(peer.mr.addr + 8 * n), 1 + one) for n, one in enumerate(own))
 
     rig.run(*(program(peer, own) for peer, own in zip(others, amounts, strict=True)))
-    total = start + sum(sum(own) for own in amounts)
-    assert target.mr.word(target.mr.addr) == total % (1 << 64)
+    # Each has seen what the one before it has left.
+    word = start
+    for _ in range(sum(map(len, amounts))):
+        word = (word + seen.pop(word)) % (1 << 64)
+    assert not seen
+    assert target.mr.word(target.mr.addr) == word
 
 
 @given(

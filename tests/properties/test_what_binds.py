@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine, resolve
+from hcasim.catalog import Machine, list_ids, resolve
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.ground.units import TIME
 from hcasim.runs.experiment import Experiment
@@ -76,15 +76,7 @@ CASES: Mapping[str, Case] = {
 
 HOSTS = dict.fromkeys(("mt23108", "mt25208", "mt25218", "mt25218-ddr", "ne010e"), "generic")
 """Of adapters that need another host than the pair has."""
-NEWER = (
-    "connect_ib",
-    "connectx3",
-    "connectx4",
-    "connectx4-x8",
-    "connectx5",
-    "connectx6",
-    "connectx7",
-)
+NEWER = tuple(one for one in list_ids("adapters") if one.startswith("connect"))
 SIZES = (8, 64, 512, 4096, 2**15, 2**18, 2**20)
 GRID = [
     (adapter, workload, {}, {"size": size})

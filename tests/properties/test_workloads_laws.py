@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hcasim.catalog import Machine
 from hcasim.engine import Simulator
 from hcasim.workloads import Options, run_point
+from tests.buses import pcie_byte
 from tests.rig import machine, run
-from tests.twin import link_byte, pcie_byte
+from tests.twin import link_byte
 
 ADAPTERS = st.sampled_from(["mt25208", "mt23108"])
 SPEEDS = st.sampled_from(["SDR", "DDR", "QDR", "EDR"])
@@ -47,7 +48,7 @@ def latency(name: str, of: Machine, size: int, **options: Any) -> float:
 @settings(max_examples=20)
 @given(
     setup=machines(),
-    name=st.sampled_from(["write_lat", "send_lat", "read_lat"]),
+    name=st.sampled_from(["write_lat", "send_lat", "read_lat", "netpipe"]),
     sizes=st.tuples(st.integers(1, 20_000), st.integers(1, 20_000)),
 )
 def test_a_longer_message_is_never_faster(setup: Any, name: str, sizes: tuple[int, int]) -> None:

@@ -1,20 +1,80 @@
-"""Every claim of the four papers."""
+"""Every claim of the four papers, and about newer adapters and buses."""
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hcasim.papers.report import Report
-from tests.published.claims import check_claims, check_paper, each_scenario
+from hcasim.papers.claim import Claim
+from hcasim.papers.loader import load_scenarios
+from hcasim.papers.report import Report, reproduce
+from hcasim.papers.verdict import Verdict
 
-PAPERS = ("benjegerdes2004", "liu2004", "rashti2007", "sur2005")
+PAPERS = ("benjegerdes2004", "liu2004", "rashti2007", "sur2005", "modern")
+GUARDS = {
+    "benjegerdes2004": ("fig06", "tpt"),
+    "liu2004": ("fig02", "fig03", "fig04", "fig05", "fig06"),
+    "rashti2007": ("fig2", "fig3", "fig4", "fig5"),
+    "sur2005": ("fig2", "fig3c", "white-paper"),
+    "modern": ("connectx3-atomics", "connectx3-write-lat", "loopback-lat"),
+}
+"""Scenarios that `make test` replays, of each paper some that cost little."""
 
 
-@pytest.mark.parametrize("scenario", each_scenario(*PAPERS))
-def test_the_replay_agrees_with_the_paper(replayed: Report, scenario: str) -> None:
-    check_claims(replayed, scenario)
+def each_scenario() -> list[Any]:
+    """The id of each scenario of all papers."""
+    return [
+        pytest.param(one.id, marks=[] if name in GUARDS[paper] else pytest.mark.check)
+        for one in load_scenarios(PAPERS)
+        for paper, _, name in (one.id.partition("/"),)
+    ]
+
+
+@pytest.fixture(scope="module")
+def replayed(request: pytest.FixtureRequest) -> Report:
+    """The scenarios that are to run, replayed once; the other workers need the other processors."""
+    here = [one for one in request.session.items if one.path == request.path]
+    given = [one.callspec.params for one in here]
+    return reproduce([one["scenario"] for one in given if "scenario" in one], jobs=1)
+
+
+@pytest.mark.parametrize("scenario", each_scenario())
+def test_the_replay_agrees_with_what_was_published(replayed: Report, scenario: str) -> None:
+    claims = {claim.id: claim for one in load_scenarios([scenario]) for claim in one.claims}
+    verdicts = {one.id: one for one in replayed.verdicts if one.scenario == scenario}
+    assert verdicts.keys() == claims.keys()
+    found = [fault(claims[name], verdict) for name, verdict in verdicts.items()]
+    assert [one for one in found if one] == []
+
+
+def fault(claim: Claim, verdict: Verdict) -> str | None:
+    """What is wrong with what came of a claim."""
+    said = f"{claim.id} {claim.statement}: published {verdict.published}"
+    said += f", simulated {verdict.simulated}"
+    if claim.deviation is None:
+        return None if verdict.status == "pass" else f"{said} ({verdict.note})"
+    if verdict.status != "deviation":
+        return f"{said}: the documented deviation is none; remove it"
+    # Of a limit that is missed, how far it is exceeded; of an order, how far from equality.
+    limit = float(claim.published) if claim.kind == "threshold" else 1.0
+    simulated = float(verdict.simulated or 0)
+    error = verdict.error if verdict.error is not None else simulated / limit - 1
+    return None if abs(error - claim.deviation.error) <= 0.02 else f"{said}: another deviation"
 
 
 @pytest.mark.check
 # The only predicted number of sur2005 is that of the host's memory, a documented deviation.
-@pytest.mark.parametrize(("paper", "role"), [("liu2004", "predicted"), ("sur2005", "fitted")])
+@pytest.mark.parametrize(
+    ("paper", "role"), [("liu2004", "predicted"), ("sur2005", "fitted"), ("modern", "predicted")]
+)
 def test_four_of_five_claims_pass_outright_and_numbers_are_near(paper: str, role: str) -> None:
-    assert check_paper(paper, role) <= 0.02
+    found = reproduce(paper, jobs=1)
+    summary = found.summary
+    assert summary["pass"] >= 0.8 * (sum(summary.values()) - summary["context"])
+    error = found.median_error(role)
+    assert error is not None
+    if paper == "modern":
+        readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+        assert f"and {100 * error:.1f} % for `modern`" in readme
+    else:
+        assert error <= 0.02

@@ -4,20 +4,15 @@ The paper's MB is 2^20 bytes wherever a claim has it, as Table 1 shows; `sur2005
 reading of the paper, with its units written out.
 """
 
-import csv
-from pathlib import Path
-
 from hcasim.catalog import resolve
 from hcasim.papers.claim import TOLERANCES
 from hcasim.papers.loader import load_context, load_scenario, load_scenarios
+from tests.published.test_statements import second_reading
 
 SCENARIOS = load_scenarios(["sur2005"])
 CLAIMS = {claim.id: claim for scenario in SCENARIOS for claim in scenario.claims}
 CONTEXT = {context.id: context for context in load_context("sur2005")}
 TABLE_1 = [f"SUR-{number:03d}" for number in range(22, 32)]
-
-with (Path(__file__).with_name("sur2005.csv")).open(newline="") as stream:
-    SECOND_READING = {row["id"]: row for row in csv.DictReader(stream)}
 
 
 def test_table_1_is_read_row_by_row_in_binary_megabytes() -> None:
@@ -29,7 +24,7 @@ def test_table_1_is_read_row_by_row_in_binary_megabytes() -> None:
         assert (claim.unit, claim.tolerance, claim.kind) == ("MiB/s", 0.01, "value")
     reuse = load_scenario("sur2005/table1").options.reuse
     assert reuse is not None
-    printed = [SECOND_READING[identifier]["value"] for identifier in TABLE_1]
+    printed = [second_reading("sur2005")[identifier]["value"] for identifier in TABLE_1]
     places = [(at, mode) for at in reuse for mode in ("memfree", "mem")]
     assert read == dict(zip(places, map(float, printed), strict=True))
 

@@ -28,7 +28,6 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
         if (name, part) != ("machine", "testbed")
     ),
     ("machine", (None,), {}, f"testbed: found None; {NEITHER}"),
-    ("machine", (["liu2004"],), {}, f"testbed: found ['liu2004']; {NEITHER}"),
     ("machine", (LIU,), {"switch": 2}, "switch: found 2; allowed: True, False or an id"),
     ("machine", (LIU,), {"firmware_mode": ["mem"]}, 'firmware_mode: found ["mem"]; allowed: tavor'),
     ("bench", (None, LIU), {}, "workload: found None; allowed: write_lat, "),
@@ -37,7 +36,6 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("bench", ("write_lat", LIU), {"adapter": 3}, f"adapter: found 3; {NEITHER}"),
     ("bench", ("write_lat", LIU), {"size": []}, "size: found []; allowed: a size such as 8"),
     ("bench", ("write_lat", LIU), {"size": [-1]}, "size: found -1; allowed: 1 B to 2 GiB"),
-    ("bench", ("write_lat", LIU), {"size": 8.5}, "size: found 8.5; allowed: a size such as 8"),
     *(
         (name, words, {"jobs": jobs}, f"jobs: found {jobs!r}; allowed: a whole number from 1, or")
         for name, words in (("bench", ("write_lat", LIU)), ("run", (FIG,)), ("reproduce", (FIG,)))
@@ -49,7 +47,6 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
         for given in (3, [], [3], [["pcie"]])
     ),
     ("run", (FIG,), {"sizes": []}, "sizes: found []; allowed: a size such as 8"),
-    ("run", (FIG,), {"testbed": []}, f"testbed: found []; {NEITHER}"),
     ("run", (FIG,), {"cache": "no"}, "cache: found 'no'; allowed: True or False"),
     ("reproduce", (None,), {}, "identifiers: found None; allowed: papers, collections, "),
     ("reproduce", ([FIG, 3],), {}, "identifiers: found 3; allowed: papers, collections, "),
@@ -58,15 +55,8 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("load_trace", (None,), {}, "file: found None; allowed: the path of a file"),
     ("calibration", (b"x",), {}, "file: found b'x'; allowed: the path of a file"),
     ("schema", ([],), {}, "schema: found []; allowed: adapter, "),
-    ("schema", (np.array([1, 2]),), {}, "schema: found array([1, 2]); allowed: adapter, "),
     ("list_ids", (np.array([1, 2]),), {}, "kind: found array([1, 2]); allowed: adapters, "),
     ("machine", (LIU,), {"stack": 3}, f"stack: found 3; {NEITHER}"),
-    (
-        "machine",
-        (LIU,),
-        {"firmware_mode": np.array([1, 2])},
-        'firmware_mode: found "[1 2]"; allowed: tavor',
-    ),
     ("app", ("is.S", LIU, 2), {"arguments": 5}, "arguments: found 5; allowed: a list of text"),
     ("app", ("is.S", LIU, 2), {"algorithms": "x"}, "algorithms: found 'x'; allowed: a dictionary"),
     ("app", ("is.S", LIU, 2), {"listen": 5}, "listen: found 5; allowed: a function, or None"),

@@ -29,9 +29,6 @@ def build(out: Path) -> int:
         (source / "howto/notebooks").mkdir()
         for notebook in documents.NOTEBOOKS:
             shutil.copy(notebook, source / "howto/notebooks")
-        (source / "figures").mkdir()
-        for figure in catalogue.figures():
-            shutil.copy(figure, source / "figures")
         diagram = (source / "blocks.svg").read_text(encoding="utf-8")
         for name, there in (("blocks", ""), ("blocks-front", "explanation/")):
             linked = diagram.replace('<a href="', f'<a href="{there}')

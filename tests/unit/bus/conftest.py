@@ -1,4 +1,4 @@
-"""Buses with round numbers, so that the expected times can be worked out by hand."""
+"""Buses of hosts with round numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from hcasim.bus import PcieBus, PcixBus, connect
-from hcasim.catalog import Host as Description
 from hcasim.catalog import PcieDevice, PcixDevice
-from hcasim.catalog.host import Chipset, Memory, PcixBridge, ProcessorCache, RootPort
 from hcasim.engine import Simulator
 from hcasim.host import Host
+from tests.hosts import round_host
 
 PCIE = PcieDevice(
     generation=1,
@@ -27,29 +26,6 @@ PCIX = PcixDevice(
 )
 
 
-def host(cache: dict[str, int] | None = None, **port: int) -> Description:
-    """Memory latencies of 400 and 100 ns, 50 ns to a register, 200 ns through the bridge."""
-    caches = {"size": 2**20, "hit_bandwidth": 8 * 10**9, "miss_bandwidth": 2 * 10**9, "ddio": 0}
-    given = {
-        "completion": 64,
-        "short_read": 0,
-        "posted_header_credits": 32,
-        "posted_data_credits": 256,
-        "nonposted_header_credits": 32,
-    } | port
-    return Description(
-        id="round",
-        title="A host with round numbers",
-        cpus=1,
-        sockets=1,
-        cache=ProcessorCache(**caches | (cache or {})),
-        memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=10**10),
-        chipset=Chipset(mmio_latency=50_000),
-        root_port=RootPort(**given),
-        pcix_bridge=PcixBridge(latency=200_000, completion_burst=512, streaming=True, buffer=4096),
-    )
-
-
 @pytest.fixture
 def pcie() -> Callable[..., PcieBus]:
     """Make a PCI Express bus, generation 1, 8 lanes, unless told otherwise."""
@@ -57,8 +33,9 @@ def pcie() -> Callable[..., PcieBus]:
     def make(
         port: dict[str, int] | None = None, cache: dict[str, int] | None = None, **device: Any
     ) -> PcieBus:
+        described = round_host(cache=cache or {}, root_port=port or {})
         given = PcieDevice(**(PCIE.model_dump() | device))
-        return connect(Host(Simulator(), host(cache, **port or {}), "host"), given, "bus")
+        return connect(Host(Simulator(), described, "host"), given, "bus")
 
     return make
 
@@ -69,6 +46,6 @@ def pcix() -> Callable[..., PcixBus]:
 
     def make(**device: Any) -> PcixBus:
         given = PcixDevice(**(PCIX.model_dump() | device))
-        return connect(Host(Simulator(), host(), "host"), given, "bus")
+        return connect(Host(Simulator(), round_host(), "host"), given, "bus")
 
     return make

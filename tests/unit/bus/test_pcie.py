@@ -6,8 +6,8 @@ has 6 bytes and 2 of framing. 8b/10b leaves 250 MB/s of a lane of 2.5 GT/s; a sk
 4 symbols after 1538 leaves 1538/1542 = 0.99741 of that.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import count, pairwise
+from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -73,50 +73,6 @@ def end(bus: PcieBus, start: Callable[[Callable[[], None]], None]) -> int:
     return done[0]
 
 
-def stream(
-    bus: PcieBus, start: Callable[[int, Callable[[], None]], None], size: int, total: int = 400
-) -> float:
-    """MB/s of operations of which 16 are always under way."""
-    ends: list[int] = []
-    numbers: Iterator[int] = count()
-
-    def go() -> None:
-        number = next(numbers)
-        if number < total:
-            start(number * size, finished)
-
-    def finished() -> None:
-        ends.append(int(bus.sim.now))
-        go()
-
-    for _ in range(16):
-        go()
-    bus.sim.run()
-    return 1e6 * size * (total // 2) / (ends[-1] - ends[-1 - total // 2])
-
-
-@pytest.mark.parametrize(
-    ("bits", "payload", "MB_per_second"), [(32, 128, 1725.2), (64, 128, 1679.8), (32, 256, 1850.3)]
-)
-def test_writes_one_way_reach_payload_over_payload_and_headers(
-    pcie: Make, bits: int, payload: int, MB_per_second: float
-) -> None:
-    # 128/148 x 2000 x 0.99741 and so on.
-    bus = pcie(address_bits=bits, max_payload=payload)
-    rate = stream(bus, lambda address, done: bus.write(address, 4096, done), 4096)
-    assert rate == pytest.approx(MB_per_second, rel=1e-4, abs=0)
-
-
-@pytest.mark.parametrize(("completion", "MB_per_second"), [(64, 1484.5), (128, 1679.8)])
-def test_reads_one_way_reach_completions_less_an_ack_and_an_update_per_request(
-    pcie: Make, completion: int, MB_per_second: float
-) -> None:
-    # 512/(8 x 84 + 16) x 2000 x 0.99741, and 512/(4 x 148 + 16) with completions of 128 bytes.
-    bus = pcie({"completion": completion})
-    rate = stream(bus, lambda address, done: bus.read(address, 512, done), 512)
-    assert rate == pytest.approx(MB_per_second, rel=1e-4, abs=0)
-
-
 def test_a_tag_is_free_for_the_next_request_when_its_last_completion_is_here(pcie: Make) -> None:
     bus = pcie(read_tags=1)
     once = end(bus, lambda done: bus.read(0, 512, done))
@@ -124,12 +80,11 @@ def test_a_tag_is_free_for_the_next_request_when_its_last_completion_is_here(pci
     assert end(bus, lambda done: bus.read(0, 3 * 512, done)) == 3 * once
 
 
-def test_few_nonposted_credits_bind_where_many_tags_do_not(pcie: Make) -> None:
-    # The credit is held from the request to the start of the completion.
+def test_reads_wait_for_credits_of_requests(pcie: Make) -> None:
     bus = pcie({"nonposted_header_credits": 1}, read_tags=8)
-    rate = stream(bus, lambda address, done: bus.read(address, 64, done), 64)
-    held = 400_000 + PROPAGATION_PS + 20 * BYTE_PS
-    assert rate == pytest.approx(1e6 * 64 / held, rel=2e-2, abs=0)
+    bus.read(0, 512, lambda: None)
+    bus.read(512, 64, lambda: None)
+    bus.sim.run()
     assert bus.sim.resources.waiting_ps()["bus.nonposted"] > 0
 
 

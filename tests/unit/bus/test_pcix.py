@@ -7,30 +7,10 @@ of the data: 7 clocks.
 
 from collections.abc import Callable
 
-import pytest
-
 from hcasim.bus import PcixBus
 from hcasim.engine import Call
 
 Make = Callable[..., PcixBus]
-
-
-@pytest.mark.parametrize(
-    ("width", "clock", "address", "size", "clocks"),
-    [
-        (64, 133_333_333, 0, 512, 70),
-        (64, 133_333_333, 0, 4096, 518),
-        (64, 133_333_333, 4, 8, 8),  # touches two words of 8 bytes
-        (32, 133_333_333, 0, 512, 134),
-        (32, 33_333_333, 2, 4, 8),
-    ],
-)
-def test_a_burst_takes_its_phases(
-    pcix: Make, width: int, clock: int, address: int, size: int, clocks: int
-) -> None:
-    period = 1e12 / clock
-    bus = pcix(width_bits=width, clock=clock)
-    assert bus.burst_time(address, size) == pytest.approx(clocks * period, rel=1e-9, abs=0.5)
 
 
 def test_each_burst_and_each_request_of_a_transfer_is_granted_the_bus(pcix: Make) -> None:

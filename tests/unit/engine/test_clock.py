@@ -52,20 +52,6 @@ def test_a_time_that_has_passed_is_refused(sim: Simulator) -> None:
     sim.schedule(10, Call(print, ()))
 
 
-def test_actions_and_calls_at_the_same_time_are_done_in_the_order_in_which_they_were_scheduled(
-    sim: Simulator,
-) -> None:
-    seen: list[int] = []
-    for number in range(50):
-        if number % 2:
-            sim.call_at(7, seen.append, number)
-        else:
-            sim.schedule(7, Call(seen.append, (number,)))
-    sim.run()
-    assert seen == list(range(50))
-    assert sim.now == 7
-
-
 def test_timeouts_of_processes_and_calls_at_the_same_time_keep_their_order(sim: Simulator) -> None:
     seen: list[str] = []
 

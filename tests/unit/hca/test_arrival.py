@@ -8,47 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.fabric import Opcode, Packet
-from hcasim.fabric.packet import Route
 from hcasim.hca.port import Arrival
 from tests.rig import FETCH_ADD, READ, SEND, WRITE, Program, Rig, joined, machine, succeeded
-
-
-class Dispatcher:
-    """Stands for the port, its line of arrivals and its receive buffer."""
-
-    def __init__(self) -> None:
-        self.sim = self
-        self.now = 0
-        self.occupied = True
-        self.waiting = ["another"]
-        self.calls: list[str] = []
-
-    def go_on(self) -> None:
-        assert not self.occupied
-        self.calls.append("next")
-
-    def free(self, _packet: Packet, _at_ps: int) -> None:
-        self.calls.append("room")
-
-
-def arrival(dispatcher: Dispatcher) -> Arrival:
-    held = Arrival(dispatcher, Packet(Opcode.SEND, Route(1), 1, 0, 8), dispatcher)
-    held.line = dispatcher
-    return held
-
-
-@pytest.mark.pure
-@given(order=st.permutations(["finish", "free"]), again=st.sampled_from(["finish", "free"]))
-def test_each_is_given_back_once_in_either_order(order: list[str], again: str) -> None:
-    dispatcher = Dispatcher()
-    held = arrival(dispatcher)
-    for method in order:
-        getattr(held, method)()
-    assert dispatcher.calls == [{"finish": "next", "free": "room"}[method] for method in order]
-    with pytest.raises(AssertionError):
-        getattr(held, again)()
-
 
 OPERATIONS = st.lists(
     st.tuples(st.sampled_from([WRITE, SEND, READ, FETCH_ADD]), st.sampled_from([0, 8, 3000])),

@@ -4,17 +4,7 @@ import pytest
 
 from hcasim.hca import State
 from hcasim.verbs import QP
-from tests.rig import (
-    SEND,
-    WRITE,
-    Peer,
-    Program,
-    Rig,
-    ids,
-    machine,
-    statuses,
-    succeeded,
-)
+from tests.rig import SEND, WRITE, Peer, Program, Rig, ids, machine, statuses, succeeded
 from tests.unit.hca.test_requester import Tap
 
 QUEUES = 16

@@ -1,17 +1,19 @@
-"""An adapter whose queue pairs overlap: what waits holds up only its own queue pair."""
+"""An adapter whose queue pairs overlap: what waits holds up its own queue pair; what limits all.
+
+Gaps, rests, intervals, services and the completion writer.
+"""
 
 from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine
-from hcasim.catalog.adapter import IcmCache, WqeCache
-from hcasim.verbs import QP, SendWR
+from hcasim.catalog.adapter import Atomics, IcmCache, Services, WqeCache
+from hcasim.verbs import SendWR, WROpcode
 from tests.rig import (
+    FETCH_ADD,
     READ,
     SEND,
     WRITE,
-    Peer,
     Program,
     Rig,
     extended,
@@ -20,30 +22,126 @@ from tests.rig import (
     succeeded,
 )
 
-OVERLAPS = {"adapter.order": "queue_pair", "adapter.scheduler.queues": "64"}
+OVERLAPS = {
+    "adapter.order": "queue_pair",
+    "adapter.scheduler.queues": "64",
+    "adapter.bus.read_tags": "64",
+    "adapter.send.port_buffer": "64 KiB",
+}
+QUICK = {"adapter.wqe.fetch": "64"}
+NS = 1000
 
 
-def spent(rig: Rig, programs: list[Program]) -> int:
-    """Time in ps of programs that run together."""
+def took(changes: dict[str, str], *lists: tuple[WROpcode, int, int], **sections: Any) -> int:
+    """Time in ps of lists of requests, one on each queue pair: opcode, size and number."""
+    rig = Rig(extended(machine(OVERLAPS | QUICK | changes), **sections))
+    a, b = rig.peers
+    pairs = [rig.connect(a, b)[0] for _ in lists]
+    for (opcode, size, _), qp in zip(lists, pairs, strict=True):
+        assert succeeded(rig.exchange(qp, a, a.request(opcode, b, size)))
     rig.sim.run()
     begun = rig.sim.now
-    rig.run(*programs)
+
+    def program() -> Program:
+        for (opcode, size, count), qp in zip(lists, pairs, strict=True):
+            yield from qp.post_send_list([a.request(opcode, b, size) for _ in range(count)])
+        yield from a.collect(sum(count for _, _, count in lists))
+
+    rig.run(program())
     return rig.sim.now - begun
 
 
-def warm(on: Machine, pairs: int = 1) -> tuple[Rig, list[QP]]:
-    """Queue pairs whose contexts are on the chip."""
-    rig = Rig(on)
+def more(name: str, value: str, *lists: tuple[WROpcode, int, int]) -> int:
+    """By how many ns the lists take longer with a value of a parameter."""
+    return round((took({name: value}, *lists) - took({}, *lists)) / NS)
+
+
+def test_a_port_rests_between_packets_whatever_they_belong_to() -> None:
+    for lists in ([(WRITE, 16 * 1024, 1)], [(WRITE, 1024, 8)] * 2):
+        assert more("adapter.send.gap", "500 ns", *lists) == pytest.approx(7500, abs=1100)
+
+
+def test_a_queue_pair_rests_between_messages_but_not_inside_one() -> None:
+    rest = "adapter.send.rest", "5 us"
+    assert more(*rest, (WRITE, 16 * 1024, 1)) == 0
+    assert more(*rest, (WRITE, 1024, 11)) > 45_000
+    # The rests of two queue pairs run at the same time.
+    assert more(*rest, (WRITE, 1024, 11), (WRITE, 1024, 11)) < 60_000
+
+
+def test_the_pipeline_goes_on_while_a_queue_pair_rests() -> None:
+    deep = {"adapter.send.latency": "2 us"}
+    lists = (WRITE, 1024, 21)
+    rests = took(deep | {"adapter.send.rest": "1 ns"}, lists) - took(deep, lists)
+    assert 0 < rests < 100 * NS
+
+
+def test_a_queue_pair_rests_between_responses() -> None:
+    rest = "adapter.responder.rest", "5 us"
+    assert more(*rest, (READ, 16 * 1024, 1)) == 0
+    assert more(*rest, (READ, 1024, 4)) > 12_000
+
+
+def test_requests_for_the_data_of_a_packet_are_issued_apart_without_slowing_a_stream() -> None:
+    interval = "adapter.send.read_interval", "300 ns"
+    # Packets are of 1024 B, requests of 512 B.
+    assert more(*interval, (WRITE, 512, 1)) == 0
+    assert more(*interval, (WRITE, 1024, 1)) == 300
+    assert more(*interval, (WRITE, 64 * 1024, 1)) <= 300
+
+
+def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() -> None:
+    slow = Services(write=0, send=0, read=3000 * NS, atomic=0)
+    responder = {"responder": {"services": slow}}
+    assert took({}, (READ, 64, 1), adapter=responder) == took({}, (READ, 64, 1))
+    late = took({}, (READ, 64, 4), adapter=responder) - took({}, (READ, 64, 4))
+    assert late > 6_000 * NS
+    assert took({}, (WRITE, 64, 4), adapter=responder) == took({}, (WRITE, 64, 4))
+
+
+def test_a_unit_is_not_held_for_a_packet_that_may_not_begin_yet() -> None:
+    """Queue pairs whose packets come in bursts keep all units of a receiver busy."""
+    busy = {"adapter.receive.units": "4", "adapter.receive.packet_service": "4 us"}
+    bursts = [(WRITE, 8, 16)] * 8
+    idle = took(busy | {"adapter.receive.packet_service": "0 ns"}, *bursts)
+    # 8 x 16 requests, dealt with four at a time; their acknowledgements go on meanwhile.
+    assert took(busy, *bursts) - idle < 1.1 * 128 * 4_000 * NS / 4
+
+
+def test_packets_of_one_queue_pair_are_served_one_at_a_time() -> None:
+    busy = {"adapter.receive.units": "4", "adapter.receive.packet_service": "4 us"}
+    assert took(busy, (WRITE, 8, 16)) >= 16 * 4_000 * NS
+
+
+def test_the_completion_writer_takes_its_time_for_each_entry() -> None:
+    assert more("adapter.completion.service", "4 us", (WRITE, 8, 16)) == pytest.approx(
+        64_000, rel=0.15
+    )
+
+
+def test_atomics_of_one_queue_pair_are_executed_in_turn_and_those_of_several_overlap() -> None:
+    unit = {"responder": {"atomics": Atomics(outstanding=16, service=0, lock=8)}}
+    slow = {"host.memory.read_latency": "5 us"}
+    rig = Rig(extended(machine(OVERLAPS | QUICK | slow), adapter=unit))
     a, b = rig.peers
-    qps = [rig.connect(a, b)[0] for _ in range(pairs)]
-    for qp in qps:
-        rig.exchange(qp, a, a.request(WRITE, b))
-    return rig, qps
 
+    def spread(pairs: int) -> int:
+        qps = [rig.connect(a, b)[0] for _ in range(pairs)]
+        for qp in qps:
+            rig.exchange(qp, a, a.request(FETCH_ADD, b, remote_offset=4096))
+        rig.sim.run()
+        begun = rig.sim.now
 
-def writes(peer: Peer, qp: Any, other: Peer, count: int, size: int = 8) -> Program:
-    yield from qp.post_send_list([peer.request(WRITE, other, size) for _ in range(count)])
-    yield from peer.collect(count)
+        def program() -> Program:
+            for place in range(4):
+                word = a.request(FETCH_ADD, b, remote_offset=8 * place)
+                yield from qps[place % pairs].post_send(word)
+            yield from a.collect(4)
+
+        rig.run(program())
+        return rig.sim.now - begun
+
+    assert spread(1) - spread(4) > 10_000 * NS
 
 
 @pytest.mark.parametrize("order", ["port", "queue_pair"])
@@ -78,27 +176,14 @@ def test_a_context_that_is_missing_holds_up_others_only_in_the_order_of_the_port
     assert (done[2] < 10**8) is (order == "queue_pair")
 
 
-@pytest.mark.parametrize(("units", "speedup"), [(1, 1), (2, 2), (4, 4)])
-def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: int) -> None:
-    def took(units: int, pairs: int) -> int:
-        busy = OVERLAPS | {
-            "adapter.send.units": str(units),
-            "adapter.send.wqe_service": "20 us",
-            "adapter.wqe.fetch": "8",
-        }
-        rig, qps = warm(machine(busy), pairs)
-        a, b = rig.peers
-
-        def program() -> Program:
-            for qp in qps:
-                yield from qp.post_send_list([a.request(WRITE, b) for _ in range(20)])
-            yield from a.collect(20 * pairs)
-
-        return spent(rig, [program()])
-
-    assert took(1, 4) / took(units, 4) == pytest.approx(speedup, rel=0.1)
+@pytest.mark.parametrize("units", [1, 2, 4])
+def test_several_units_work_on_several_queue_pairs_at_once(units: int) -> None:
+    slow = {"adapter.send.wqe_service": "20 us", "adapter.wqe.fetch": "8"}
+    many = slow | {"adapter.send.units": str(units)}
+    lists = [(WRITE, 8, 20)] * 4
+    assert took(slow, *lists) / took(many, *lists) == pytest.approx(units, rel=0.1)
     # One queue pair keeps its order, so units do not help it.
-    assert took(units, 1) == took(1, 1)
+    assert took(many, lists[0]) == took(slow, lists[0])
 
 
 @pytest.mark.parametrize(("fetch", "reads"), [(1, 16), (4, 4), (16, 2)])
@@ -106,34 +191,29 @@ def test_several_units_work_on_several_queue_pairs_at_once(units: int, speedup: 
 def test_one_read_brings_several_entries_of_a_list(fetch: int, reads: int) -> None:
     rig, a, b, qp, _ = joined(machine(OVERLAPS | {"adapter.wqe.fetch": str(fetch)}))
     before = rig.counter("bus_read_requests")
-    rig.run(writes(a, qp, b, 16))
-    found = rig.counter("bus_read_requests") - before
-    assert found == reads + 16
+    rig.run(qp.post_send_list([a.request(WRITE, b) for _ in range(16)]))
+    assert rig.counter("bus_read_requests") - before == reads + 16
     assert rig.counter("wqes_fetched") == 16
 
 
 def test_entries_fetched_ahead_hide_the_latency_of_their_read() -> None:
-    def took(ahead: int) -> int:
-        rig, (qp,) = warm(machine(OVERLAPS | {"adapter.wqe.ahead": str(ahead)}))
-        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
-
-    assert took(0) > 1.1 * took(1)
+    late, early = (
+        took({"adapter.wqe.fetch": "1", "adapter.wqe.ahead": ahead}, (WRITE, 8, 64))
+        for ahead in ("0", "1")
+    )
+    assert late > 1.1 * early
 
 
 def test_a_buffer_shared_by_bytes_takes_more_short_packets() -> None:
-    def took(order: str) -> int:
-        slow = {
-            "adapter.order": order,
-            "adapter.send.port_buffer": "2 KiB",
-            "adapter.send.wqe_service": "0 ns",
-            "host.memory.read_latency": "20 us",
-            "adapter.wqe.fetch": "64",
-            "adapter.bus.read_tags": "64",
-        }
-        rig, (qp,) = warm(machine(slow))
-        return spent(rig, [writes(rig.peers[0], qp, rig.peers[1], 64)])
-
-    assert took("port") > 4 * took("queue_pair")
+    slow = {
+        "adapter.send.port_buffer": "2 KiB",
+        "adapter.send.wqe_service": "0 ns",
+        "host.memory.read_latency": "20 us",
+    }
+    one, shared = (
+        took(slow | {"adapter.order": order}, (WRITE, 8, 64)) for order in ("port", "queue_pair")
+    )
+    assert one > 4 * shared
 
 
 def test_a_response_whose_entry_has_left_the_chip_fetches_it_again() -> None:
@@ -213,8 +293,11 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
         changes |= {"adapter.send.port_buffer": "256 KiB", "adapter.send.units": "4"}
         if cold == "adapter.sqpc.location":
             changes |= {cold: "host", "adapter.sqpc.entries": "1", "adapter.sqpc.ways": "1"}
-        rig, (long, short) = warm(machine(OVERLAPS | changes), 2)
+        rig = Rig(machine(OVERLAPS | changes))
         a, b = rig.peers
+        long, short = (rig.connect(a, b)[0] for _ in range(2))
+        for qp in (long, short):
+            rig.exchange(qp, a, a.request(WRITE, b))
         rig.sim.run()
         begun = rig.sim.now
 
@@ -236,7 +319,7 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
 
 def test_a_message_waits_for_its_receive_that_is_on_the_way_already() -> None:
     late = {"adapter.receive_queue.ahead": "4", "host.memory.read_latency": "20 us"}
-    rig, a, b, qp, remote = joined(machine(OVERLAPS | late | {"adapter.wqe.fetch": "64"}))
+    rig, a, b, qp, remote = joined(machine(OVERLAPS | QUICK | late))
     rig.run(b.post_receives(remote, *[b.receive(64)] * 40))
 
     def program() -> Program:

@@ -1,16 +1,15 @@
-"""Hosts with round numbers, so that the expected times can be worked out by hand."""
+"""Hosts of two sockets with round numbers."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from hcasim.catalog import Host as Description
-from hcasim.catalog.host import Chipset, Interconnect, Memory, ProcessorCache
 from hcasim.engine import Simulator
 from hcasim.host import Host
+from tests.hosts import GB, round_host
 
-FAR = Interconnect(latency=40_000, bandwidth=4 * 10**9)
+FAR = {"latency": 40_000, "bandwidth": 4 * GB}
 
 
 @pytest.fixture
@@ -20,19 +19,13 @@ def host() -> Callable[..., Host]:
     A core copies 8 GB/s in the cache and 2 GB/s in memory, unless told otherwise.
     """
 
-    def make(interconnect: Interconnect | None = None, bandwidth: int = 8, **cache: Any) -> Host:
+    def make(interconnect: dict[str, int] | None = None, bandwidth: int = 8, **cache: Any) -> Host:
         given = {"size": 2**16, "hit_bandwidth": 8, "miss_bandwidth": 2, "ddio": 0} | cache
-        given |= {name: given[name] * 10**9 for name in ("hit_bandwidth", "miss_bandwidth")}
-        description = Description(
-            id="round",
-            title="A host with round numbers",
-            cpus=2,
-            sockets=2,
-            cache=ProcessorCache(**given),
-            memory=Memory(read_latency=400_000, write_latency=100_000, bandwidth=bandwidth * 10**9),
-            interconnect=interconnect,
-            chipset=Chipset(mmio_latency=50_000),
+        given |= {name: given[name] * GB for name in ("hit_bandwidth", "miss_bandwidth")}
+        joined = {} if interconnect is None else {"interconnect": interconnect}
+        described = round_host(
+            cpus=2, sockets=2, cache=given, memory={"bandwidth": bandwidth * GB}, **joined
         )
-        return Host(Simulator(), description, "node")
+        return Host(Simulator(), described, "node")
 
     return make

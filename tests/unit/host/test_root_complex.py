@@ -4,24 +4,16 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog.host import Host as Description
-from hcasim.catalog.host import Iommu as IommuDescription
 from hcasim.catalog.host import RootPort
 from hcasim.engine import Call, Simulator
 from hcasim.host import Host
 from hcasim.host.chipset import Chipset
 from hcasim.host.root_complex import RootComplex
 from tests.handed import Told
+from tests.hosts import PORT, round_host
 
 pytestmark = pytest.mark.pure
 
-PORT = {
-    "completion": 64,
-    "short_read": 0,
-    "posted_header_credits": 32,
-    "posted_data_credits": 256,
-    "nonposted_header_credits": 32,
-}
 READ, WRITE, CACHED = 400_000, 100_000, 250_000
 PS_PER_BYTE = 100
 """Of memory, at 10 GB/s."""
@@ -39,33 +31,9 @@ class Rig:
         memory: dict[str, int] | None = None,
         **port: Any,
     ) -> None:
-        units = None
-        if iommu is not None:
-            units = IommuDescription(**({"enabled": True, "page": 4096, **iommu}))
-        description = Description.model_validate(
-            {
-                "id": "round",
-                "title": "Round numbers",
-                "cpus": 1,
-                "sockets": 1,
-                "cache": {
-                    "size": 2**20,
-                    "hit_bandwidth": 10**10,
-                    "miss_bandwidth": 10**10,
-                    "ddio": ddio,
-                    "read_latency": CACHED,
-                },
-                "memory": {
-                    "read_latency": READ,
-                    "write_latency": WRITE,
-                    "bandwidth": 10**10,
-                    **(memory or {}),
-                },
-                "chipset": {"mmio_latency": 50_000},
-                "root_port": PORT | port,
-                "iommu": units,
-            }
-        )
+        cache = {"ddio": ddio, "read_latency": CACHED}
+        units = {} if iommu is None else {"iommu": {"enabled": True, "page": 4096} | iommu}
+        description = round_host(cache=cache, memory=memory or {}, root_port=port, **units)
         self.sim = Simulator()
         self.host = Host(self.sim, description, "host")
         self.complex = self.host.attach(0, description.root_port, relaxed=relaxed)

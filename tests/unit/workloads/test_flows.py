@@ -35,8 +35,9 @@ from hcasim.workloads.flows import (
 from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
 from hcasim.workloads.workload import Nodes, Run
+from tests.buses import pcie_byte
 from tests.rig import networked
-from tests.twin import link_byte, pcie_byte
+from tests.twin import link_byte
 from tests.unit.runs.test_options import faults_of
 
 OPTIONS = Options(size=32768, iters=40, tx_depth=8)
