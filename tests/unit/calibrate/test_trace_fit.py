@@ -135,3 +135,35 @@ def test_what_is_always_bettered_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(times) == SEARCHES
     assert not found.converged
     assert str(found[SEND].verdict) == "unknown: the search did not end"
+
+
+def corner(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
+    """A model in which the slower of two decides, as where stages of a pipeline overlap."""
+    found = []
+    for one in trials:
+        adapter = one.machine.adapter
+        slower = max(adapter.send.latency, adapter.ack.latency, 300_000)
+        found.append({"latency_us": slower / 1e6 * one.options.qps})
+    return found
+
+
+def test_a_profile_finds_a_corner_within_the_evaluations_that_were_announced() -> None:
+    points = [point(0.7 * qps * (1 + 0.01 * (-1) ** qps), qps=qps) for qps in range(1, 9)]
+    asked = prepared(points, "adapter.send.latency=0ns..9us", "adapter.ack.latency=0ns..9us")
+    found = fit_traces(asked, corner)
+    assert found[SEND].value == pytest.approx(700_000, rel=0.01)
+    assert found[SEND].verdict.identified
+    # The other may be as slow before it shows.
+    assert found[ACK].interval[0] == 0
+    assert found[ACK].interval[1] == pytest.approx(705_000, rel=0.05)
+    least, most = asked.evaluations
+    assert least <= found.evaluations <= most < 36
+
+
+@pytest.mark.parametrize("kind", ["profile", "linear"])
+def test_where_nothing_moves_as_many_evaluations_are_announced(kind: str) -> None:
+    points = [point(0.3 * qps, qps=qps) for qps in range(1, 9)]
+    free = "adapter.send.latency=0ns..300ns", "adapter.ack.latency=0ns..300ns"
+    asked = prepared(points, *free, intervals=kind)
+    found = fit_traces(asked, corner)
+    assert found.evaluations == asked.evaluations[0]
