@@ -15,7 +15,7 @@ from hcasim.calibrate.request import Prepared, Request, find_base
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
-from tests.unit.calibrate.toys import SEND, run_curved
+from tests.unit.calibrate.toys import RECEIVE, SEND, run_curved
 
 ENTRIES = "adapters.mt25208.sqpc.entries"
 MISS = "adapters.mt25208.icm.latency"
@@ -167,3 +167,23 @@ def test_where_nothing_moves_as_many_evaluations_are_announced(kind: str) -> Non
     asked = prepared(points, *free, intervals=kind)
     found = fit_traces(asked, corner)
     assert found.evaluations == asked.evaluations[0]
+
+
+def test_what_was_not_freed_and_would_explain_the_same_is_named() -> None:
+    def run(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
+        found = []
+        for one in trials:
+            adapter, qps = one.machine.adapter, one.options.qps
+            both = adapter.send.latency + adapter.receive.latency
+            found.append({"latency_us": (both * qps + adapter.ack.latency * (qps > 4)) / 1e6})
+        return found
+
+    points = [point(1.5 * qps, qps=qps) for qps in range(1, 9)]
+    found = fit_traces(prepared(points, "adapter.send.latency=0ns..9us"), run)
+    (same,) = found.alternatives
+    # What shows at some points only, as the acknowledgement does, is told apart.
+    assert (same.path, same.like) == (RECEIVE, SEND)
+    assert same.correlation == pytest.approx(1)
+    said = f"not freed, these would explain the same as {SEND}: {RECEIVE}"
+    assert said in found.closing_lines()
+    assert found.to_dict()["alternatives"][0]["path"] == RECEIVE
