@@ -24,6 +24,9 @@ KEPT = 0.5
 """The part of what a straight model promised that its best place must keep for another one."""
 NOTHING = 0.005
 """A promise of a lower cost that means nothing: a tenth of a standard deviation."""
+FAINT = 0.3
+"""A move across all of the bounds that changes the observations by fewer deviations is not made:
+it would lead to a bound for nothing."""
 INSIDE = 1e-3
 """How far from the bounds the second search sets out, in widths of the bounds."""
 
@@ -191,7 +194,7 @@ class _Places(Space):
     def _followed(self, place: Array, columns: Sequence[int]) -> tuple[Array, float]:
         """Return a place with some parameters where a straight model is met best, and its cost.
 
-        Moves that the data do not notice are not made.
+        Moves that change hardly anything are not made.
         """
         from scipy.optimize import least_squares
 
@@ -204,7 +207,7 @@ class _Places(Space):
             bounds=(np.zeros(len(start)), np.ones(len(start))),
             **self.how.loss.least_squares(),
         )
-        noticed, _ = split(slopes)
+        noticed, _ = split(slopes, FAINT)
         moved[columns] = np.clip(start + noticed @ noticed.T @ (found.x - start), 0, 1)
         return moved, self.how.loss.cost(residuals + slopes @ (moved[columns] - start))
 
@@ -218,7 +221,7 @@ class _Places(Space):
         slopes: Array = found * self.widths[columns] / self.objective.scales[:, None]
         if self.how.thorough:
             return slopes
-        noticed, _ = split(slopes)
+        noticed, _ = split(slopes, FAINT)
         return slopes @ noticed @ noticed.T
 
 

@@ -182,13 +182,14 @@ class Objective:
         return replace(self._points[experiment], machine=machine)
 
 
-def split(sensitivity: Array) -> tuple[Array, Array]:
+def split(sensitivity: Array, least: float = UNDETERMINED) -> tuple[Array, Array]:
     """Divide all moves of the parameters into those that the data notice and those they do not.
 
     The sensitivity is observations by parameters: sigmas of the observation per width of the
-    bounds. What is returned are two orthonormal bases, as parameters by directions.
+    bounds; `least` of them are noticed. What is returned are two orthonormal bases, as parameters
+    by directions.
     """
     _, strengths, directions = np.linalg.svd(sensitivity, full_matrices=True)
     strengths = np.pad(strengths, (0, len(directions) - len(strengths)))
-    noticed = strengths >= UNDETERMINED
+    noticed = strengths >= least
     return directions[noticed].T, directions[~noticed].T
