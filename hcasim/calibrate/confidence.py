@@ -19,15 +19,10 @@ from numpy.typing import NDArray
 
 from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.loss import LINEAR, Array, Loss
-from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.objective import NORMAL_95, Objective, split
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter, Space
 
-NORMAL_95 = 1.959964
-"""Half the width of the interval that holds 95 % of a normal distribution, in sigmas."""
-UNDETERMINED = 2 * NORMAL_95
-"""A move across all of the bounds that changes the observations by fewer sigmas than this is one
-whose 95 % interval is wider than the bounds: the data say nothing about it."""
 SHARE = 0.01
 """An observation determines a parameter if it moves it by at least this share of what the
 strongest one does, each changed by its tolerance."""
@@ -125,18 +120,6 @@ def correlations(covariance: Array) -> Array:
     product = np.outer(spread, spread)
     found: Array = np.divide(covariance, product, out=np.eye(len(spread)), where=product > 0)
     return found
-
-
-def split(sensitivity: Array) -> tuple[Array, Array]:
-    """Divide all moves of the parameters into those that the data notice and those they do not.
-
-    The sensitivity is observations by parameters: sigmas of the observation per width of the
-    bounds. What is returned are two orthonormal bases, as parameters by directions.
-    """
-    _, strengths, directions = np.linalg.svd(sensitivity, full_matrices=True)
-    strengths = np.pad(strengths, (0, len(directions) - len(strengths)))
-    noticed = strengths >= UNDETERMINED
-    return directions[noticed].T, directions[~noticed].T
 
 
 class Around(Space):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hcasim.calibrate.loss import LINEAR, LOSSES, Array, Loss
-from hcasim.calibrate.objective import Objective
+from hcasim.calibrate.objective import Objective, split
 from hcasim.calibrate.parameters import FreeParameter, Space
 from hcasim.runs.executor import OutOfTime
 
@@ -18,10 +18,15 @@ ROUNDS = 50
 PLACES = 16
 """Values of a number that is no time, such as the entries of a cache, that are tried before a
 search: its effect may be flat here and steep there, where slopes do not find the way."""
-JUMPS = 4
+JUMPS = 6
 """Most straight models whose best places are tried before a search goes on in steps."""
-BETTER = 0.9
-"""What a place must lower the cost to for another straight model to be made there."""
+KEPT = 0.5
+"""The part of what a straight model promised that its best place must keep for another one."""
+NOTHING = 0.005
+"""A promise of a lower cost that means nothing: a tenth of a standard deviation."""
+FAINT = 0.3
+"""A move across all of the bounds that changes the observations by fewer deviations is not made:
+it would lead to a bound for nothing."""
 INSIDE = 1e-3
 """How far from the bounds the second search sets out, in widths of the bounds."""
 
@@ -80,11 +85,12 @@ def searched(
         if not how.thorough:
             if how.begin is None:
                 place.scan()
-            place.jump()
+            if place.settled():
+                return Solution(place.rounded(place.best), place.errors, True)
         strides = place.descend(place.best, "dogbox")
         inside = strides.x.clip(INSIDE, 1 - INSIDE)
-        settled = not how.thorough and strides.status > 0 and bool((inside == strides.x).all())
-        settles = strides if settled else place.descend(inside, "trf")
+        ended = not how.thorough and strides.status > 0 and bool((inside == strides.x).all())
+        settles = strides if ended else place.descend(inside, "trf")
     except OutOfTime as error:
         if place.errors.size:
             best = place.rounded(place.best)
@@ -147,20 +153,28 @@ class _Places(Space):
             values = _spread(one, count)
             places = self._column(column, values)
             if smooth:
-                self._try([self._followed(place, smooth) for place in places])
+                self._try([self._followed(place, smooth)[0] for place in places])
             known = sorted({*values, self.best[column]})
             at = known.index(self.best[column])
             near, far = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
             self._column(column, [near + (far - near) * n / (PLACES - 1) for n in range(PLACES)])
 
-    def jump(self) -> None:
-        """Go to where a model that is straight from the best place on is met best, and again."""
+    def settled(self) -> bool:
+        """Go to where a model that is straight from the best place on is met best, and again.
+
+        Returns:
+            Whether it ended where a straight model promises nothing more.
+        """
         for _ in range(JUMPS):
             self.residuals(self.best)
             before = self._lowest
-            self.residuals(self._followed(self.best, range(len(self.free))))
-            if self._lowest > BETTER * before:
+            place, cost = self._followed(self.best, range(len(self.free)))
+            if before - cost <= max(NOTHING, self.how.gain * before):
+                return True
+            self.residuals(place)
+            if before - self._lowest < KEPT * (before - cost):
                 break
+        return False
 
     def _column(self, column: int, values: Sequence[float]) -> list[Array]:
         """Try several values of one parameter, the others as they are at the best place."""
@@ -177,30 +191,38 @@ class _Places(Space):
         for place in places:
             self.residuals(place)
 
-    def _followed(self, place: Array, columns: Sequence[int]) -> Array:
-        """Return a place with some parameters where a straight model is met best."""
+    def _followed(self, place: Array, columns: Sequence[int]) -> tuple[Array, float]:
+        """Return a place with some parameters where a straight model is met best, and its cost.
+
+        Moves that change hardly anything are not made.
+        """
         from scipy.optimize import least_squares
 
         residuals, slopes = self.residuals(place), self._slopes(place, columns)
         start, moved = place[columns], place.copy()
-        moved[columns] = least_squares(
+        found = least_squares(
             lambda x: residuals + slopes @ (x - start),
             np.clip(start, 1e-9, 1 - 1e-9),
             jac=lambda x: slopes,
             bounds=(np.zeros(len(start)), np.ones(len(start))),
             **self.how.loss.least_squares(),
-        ).x
-        return moved
+        )
+        noticed, _ = split(slopes, FAINT)
+        moved[columns] = np.clip(start + noticed @ noticed.T @ (found.x - start), 0, 1)
+        return moved, self.how.loss.cost(residuals + slopes @ (moved[columns] - start))
 
     def _point(self, x: Array) -> Mapping[str, int]:
-        return self.settings(self.values(x))
+        return self.settings(self.values(x) if self.how.thorough else self.rounded(x))
 
     def _slopes(self, x: Array, columns: Sequence[int]) -> Array:
         """Return how the residuals change with some parameters, per width of the bounds."""
         chosen = [self.free[n] for n in columns]
         found = self.objective.slopes(self._point(x), chosen, central=False)
         slopes: Array = found * self.widths[columns] / self.objective.scales[:, None]
-        return slopes
+        if self.how.thorough:
+            return slopes
+        noticed, _ = split(slopes, FAINT)
+        return slopes @ noticed @ noticed.T
 
 
 def _spread(one: FreeParameter, count: int) -> list[float]:

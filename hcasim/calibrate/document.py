@@ -50,8 +50,16 @@ class Tie(Form):
     direction: dict[str, float] = Field(description="move that the data do not notice, by path")
 
 
+class Alternative(Form):
+    """A parameter that was not freed and would explain the same as one that was."""
+
+    path: str
+    like: str = Field(description="path of the one that was freed")
+    correlation: float = Field(description="of their effects on the observations")
+
+
 class CalibrateDocument(Head):
-    """What `hcasim calibrate --json` prints; the last four of a fit to traces."""
+    """What `hcasim calibrate --json` prints; the last five of a fit to traces."""
 
     schema_: Literal["hcasim-calibrate"] = Field(alias="schema")
     id: str
@@ -65,4 +73,5 @@ class CalibrateDocument(Head):
     made: Made | None = None
     traces: tuple[FittedTrace, ...] = ()
     curves: tuple[FittedCurve, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     held_out: tuple[Observation, ...] = ()

@@ -20,7 +20,7 @@ from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.folders import is_known, is_path, unknown_id
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.resolve import models_of, starts_of
-from hcasim.ground.errors import display
+from hcasim.ground.errors import Fault, display
 from hcasim.ground.units import UnitError
 
 _TOGETHER = "only in combination with "
@@ -88,24 +88,25 @@ def renamed(path: str, starts: Iterable[tuple[str, str]]) -> list[str]:
     return [new + path.removeprefix(old) for old, new in starts if path.startswith(old)]
 
 
-def quantity_at(path: str) -> Leaf | str:
+def quantity_at(path: str) -> Leaf | Fault:
     """Return the leaf with this path of a fit, or say why there is none to fit."""
     leaf = leaf_at(path)
     if isinstance(leaf, Leaf) and (leaf.base is not int or leaf.choices):
-        return f"not a quantity; allowed: {leaf.allowed}, which cannot be fitted"
+        return Fault("", path, f"{leaf.allowed}, which cannot be fitted", said="not a quantity")
     return leaf
 
 
-def leaf_at(path: str) -> Leaf | str:
+def leaf_at(path: str) -> Leaf | Fault:
     """Return the leaf with this path of a fit, whatever it holds, or say that there is none."""
     kind, _, rest = path.partition(".")
     if kind not in CLASSES:
-        return f"found {kind!r}; allowed: {one_of(list(CLASSES))}{nearest(kind, CLASSES)}"
+        return Fault("", kind, one_of(list(CLASSES)), nearest(kind, CLASSES))
     name, inner = _divided(rest, kind)
     if not is_known(name, kind):
         return unknown_id(kind, name)
     leaves = _leaves(kind)
-    return leaves[inner] if inner in leaves else f"unknown parameter{nearest(inner, leaves)}"
+    unknown = Fault("", inner, "", nearest(inner, leaves), said="unknown parameter")
+    return leaves.get(inner, unknown)
 
 
 @cache
@@ -129,8 +130,8 @@ def _divided(rest: str, kind: str) -> tuple[str, str]:
     return next((way for way in ways[::-1] if is_known(way[0], kind)), ways[0])
 
 
-def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
-    """Say what of an entry is not allowed or contradicts the rest of it: `key: fault`."""
+def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[Fault]:
+    """Say what of an entry is not allowed or contradicts the rest of it, by its keys."""
     numbers: dict[str, list[int]] = {}
     raws: dict[str, tuple[object, ...]] = {
         "value": () if entry.value is None else (entry.value,),
@@ -143,22 +144,23 @@ def entry_faults(leaf: Leaf, entry: FittedValue) -> Iterator[str]:
         try:
             numbers[key] = [int(leaf.read(one)) for one in raw]
         except UnitError as error:
-            yield f"{key}: {error}"
+            yield error.fault.at(key)
     value, interval, bounds = (numbers.get(key, []) for key in ("value", "interval", "bounds"))
     if bounds and not bounds[0] < bounds[1]:
-        yield f"bounds: found {_range(leaf, bounds)}; allowed: a lower and a higher value"
+        found = _range(leaf, bounds)
+        yield Fault("bounds", bounds, "a lower and a higher value", text=found)
         return
     for key in ("value", "start", "samples"):
         outside = [one for one in numbers.get(key, ()) if not _within([one], bounds)]
         if outside:
-            found = raws[key][numbers[key].index(outside[0])]
-            yield f"{key}: found {found!r}; allowed: {_range(leaf, bounds)}, as its bounds say"
+            given = raws[key][numbers[key].index(outside[0])]
+            yield Fault(key, given, f"{_range(leaf, bounds)}, as its bounds say")
     if interval and (interval[0] > interval[1] or not _within(interval, bounds)):
         allowed = f"a lower and a higher end{f' within {_range(leaf, bounds)}' if bounds else ''}"
-        yield f"interval: found {_range(leaf, interval)}; allowed: {allowed}"
+        yield Fault("interval", interval, allowed, text=_range(leaf, interval))
     elif interval and _within(value, bounds) and not _within(value, interval):
         allowed = f"an interval that holds the value, {leaf.format(value[0])}"
-        yield f"interval: found {_range(leaf, interval)}; allowed: {allowed}"
+        yield Fault("interval", interval, allowed, text=_range(leaf, interval))
 
 
 def _within(values: list[int], ends: list[int]) -> bool:

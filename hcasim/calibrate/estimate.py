@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hcasim.calibrate.confidence import NORMAL_95
 from hcasim.calibrate.entries import Verdict
+from hcasim.calibrate.objective import NORMAL_95
 from hcasim.calibrate.observation import Observation
 from hcasim.calibrate.parameters import FreeParameter
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hcasim.calibrate.alternatives import find_alternatives
 from hcasim.calibrate.confidence import UNNOTICED, Around, examine_ties, verdicts
 from hcasim.calibrate.descent import TRACES, USUAL, Search, searched
 from hcasim.calibrate.estimate import Estimate, compared
@@ -20,7 +22,7 @@ from hcasim.calibrate.parameters import free_parameters
 from hcasim.calibrate.report import FitReport, Traced, method
 from hcasim.calibrate.request import Prepared
 from hcasim.catalog import Fit
-from hcasim.runs.executor import time_limit
+from hcasim.runs.executor import OutOfTime, time_limit
 from hcasim.runs.machine import each_machine_once
 
 SAMPLES = 200
@@ -128,7 +130,16 @@ def fit_traces(prepared: Prepared, run: Run) -> FitReport:
             apart = Objective(held, report.around.free, run)
             after = apart.simulated([report.around.point])[0].tolist()
         seen = compared(objective.observations, before)
-        return replace(report, traced=Traced(prepared, seen, compared(held, after), samples))
+        traced = Traced(prepared, seen, compared(held, after), samples)
+        report = replace(report, traced=traced)
+        if not report.converged:
+            return report
+        # A fit that is found is kept though the time for this is over.
+        with suppress(OutOfTime):
+            settings = dict(prepared.base.overrides)
+            others = find_alternatives(report.around, prepared.machine, settings, run)
+            report = replace(report, alternatives=others)
+        return report
 
 
 def _searched(

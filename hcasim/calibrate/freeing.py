@@ -140,7 +140,7 @@ class _Freed:
 
     def _fits(self, value: int) -> bool:
         tried = {**self.settings, self.path: self.leaf.format(value)}
-        return not _contradictions(self.machine, tried)
+        return allows(self.machine, tried)
 
 
 def _step(leaf: Leaf, path: str, known: Mapping[str, Parameter[Value]]) -> int:
@@ -167,6 +167,11 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
     except CatalogError as error:
         return [*error.faults]
     return []
+
+
+def allows(machine: Machine, settings: Mapping[str, str]) -> bool:
+    """Whether a machine may have other settings."""
+    return not _contradictions(machine, settings)
 
 
 def _bound_faults(

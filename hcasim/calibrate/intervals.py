@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hcasim.calibrate.confidence import NORMAL_95, Around, correlations
+from hcasim.calibrate.confidence import Around, correlations
 from hcasim.calibrate.entries import Verdict
 from hcasim.calibrate.estimate import Estimate
 from hcasim.calibrate.loss import Array
+from hcasim.calibrate.objective import NORMAL_95
 from hcasim.calibrate.report import FitReport
 
 METHODS = {
@@ -32,6 +33,10 @@ FARTHER = 4.0
 """How many times as far a step may go at most as the one before."""
 NEAR = 0.2
 """An end is found if the cost is this close to what it should be, in parts of its rise."""
+CLOSE = 0.05
+"""Between two places that are this close, in parts of their distance, an end is interpolated."""
+AWAY = 0.3
+"""How far from both the next place is at least: the cost may be even and then rise at once."""
 WORTH = 0.1
 """Rise of the cost from which on the other parameters are moved again, in parts of the wanted."""
 
@@ -87,8 +92,9 @@ def _with(report: FitReport, parameters: Sequence[Estimate], method: str) -> Fit
 class Side:
     """The profile of a parameter to one side, in widths of the bounds.
 
-    `way` is how all parameters move while this one moves by its width; `tried` are the rises of
-    the cost and the places, by how far this one had moved.
+    `way` is how all parameters move while this one moves by its width; it is `stiff` once moving
+    the others besides has not helped; `tried` are the rises of the cost and the places, by how far
+    this one had moved.
     """
 
     column: int
@@ -96,6 +102,7 @@ class Side:
     limit: float
     way: Array
     tried: dict[float, tuple[float, Array]] = field(default_factory=dict)
+    stiff: bool = False
 
     def place(self, end: float) -> Array:
         """Return where all parameters are at an end, between the places that were tried."""
@@ -130,7 +137,7 @@ def profiled(report: FitReport) -> tuple[FitReport, list[Side]]:
 
     The others first move as they are correlated with it, further on as they have moved so far,
     and by a least-squares step if the simulated residuals say that it matters. The end, where the
-    cost has risen enough, is a root of Brent's method, unless the first step has met it. A
+    cost has risen enough, is looked for between two places unless the first step has met it. A
     parameter whose interval reaches a bound on the way, its own or that of another which lets it go
     no farther, is not identified: what else has to move, and would be noticed alone, is what it is
     combined with.
@@ -151,14 +158,20 @@ def profiled(report: FitReport) -> tuple[FitReport, list[Side]]:
 
     def step(several: Sequence[Side], reaches: Sequence[float]) -> None:
         places = [np.clip(start + r * s.way, 0, 1) for s, r in zip(several, reaches, strict=True)]
-        found = _profile_costs(around, places, [side.column for side in several], rise)
+        found = _profile_costs(around, places, several, rise)
         for side, reach, cost, place in zip(several, reaches, *found, strict=True):
-            side.way = (place - start) / reach
             side.tried[reach] = cost - around.floor, place
+            # Beyond the end the others may have gone where they do not go before it.
+            if cost - around.floor <= rise * (1 + NEAR):
+                side.way = (place - start) / reach
 
     open_ = [side for side in sides if side.limit > 0]
     deviations = np.sqrt(np.diag(spread))
-    step(open_, [min(NORMAL_95 * deviations[one.column], one.limit) for one in open_])
+    # What is hardly known may be anywhere: only its limit says that nothing stops it on the way.
+    firsts = [NORMAL_95 * deviations[one.column] for one in open_]
+    step(
+        open_, [r if 2 * r < one.limit else one.limit for r, one in zip(firsts, open_, strict=True)]
+    )
     for side in open_:
         _follow(side, rise, step)
     parameters = []
@@ -173,24 +186,28 @@ def profiled(report: FitReport) -> tuple[FitReport, list[Side]]:
 
 def _follow(side: Side, rise: float, step: _Step) -> None:
     """Go on to where the cost has risen enough, or to the limit, and look between what is known."""
-    from scipy.optimize import brentq
+    wanted = math.sqrt(rise)
 
-    def excess(reach: float) -> float:
+    def root(reach: float) -> float:
+        """Return the square root of the rise; just the wanted one if it is near it."""
         if reach not in side.tried:
             step([side], [reach])
         gain = side.tried[reach][0]
-        near = abs(gain / rise - 1) < NEAR
-        return 0.0 if near else math.sqrt(max(gain, 0.0)) - math.sqrt(rise)
+        return wanted if abs(gain / rise - 1) < NEAR else math.sqrt(max(gain, 0.0))
 
-    reach, low = max(side.tried), 0.0
+    low, high = 0.0, max(side.tried)
     for _ in range(ROUNDS):
-        if excess(reach) >= 0 or reach >= side.limit:
+        if root(high) >= wanted or high >= side.limit:
             break
-        low, gain = reach, side.tried[reach][0]
-        farther = FARTHER if gain <= 0 else min(FARTHER, (1 + NEAR) * math.sqrt(rise / gain))
-        reach = min(farther * reach, side.limit)
-    if excess(reach) > 0:
-        brentq(excess, low, reach, xtol=NEAR / 10 * reach, maxiter=ROUNDS, disp=False)
+        low, found = high, root(high)
+        farther = min(FARTHER, (1 + NEAR) * wanted / found) if found else FARTHER
+        high = min(farther * high, side.limit)
+    for _ in range(2 * ROUNDS):
+        if root(high) <= wanted or root(low) == wanted or high - low < CLOSE * high:
+            break
+        share = (wanted - root(low)) / (root(high) - root(low))
+        middle = low + (high - low) * min(max(share, AWAY), 1 - AWAY)
+        low, high = (low, middle) if root(middle) >= wanted else (middle, high)
 
 
 def _judged(report: FitReport, sides: Sequence[Side], rise: float) -> list[Estimate]:
@@ -223,7 +240,7 @@ def _judged(report: FitReport, sides: Sequence[Side], rise: float) -> list[Estim
 
 
 def _profile_costs(
-    around: Around, places: Sequence[Array], columns: Sequence[int], rise: float
+    around: Around, places: Sequence[Array], sides: Sequence[Side], rise: float
 ) -> tuple[list[float], list[Array]]:
     """Return costs and places with the parameters beside the one in question adjusted."""
     from scipy.optimize import lsq_linear
@@ -232,9 +249,9 @@ def _profile_costs(
     found = around.residuals(places)
     costs = [loss.cost(one) for one in found]
     again: dict[int, Array] = {}
-    for n, (place, residuals, column) in enumerate(zip(places, found, columns, strict=True)):
-        others = [m for m in range(len(place)) if m != column]
-        if not others:
+    for n, (place, residuals, side) in enumerate(zip(places, found, sides, strict=True)):
+        others = [m for m in range(len(place)) if m != side.column]
+        if not others or side.stiff:
             continue
         slope, _ = loss.influence(residuals)
         # Weights that make the step of a robust loss one of least squares.
@@ -249,7 +266,8 @@ def _profile_costs(
             again[n] = np.clip(moved, 0, 1)
     ended = list(places)
     for n, residuals in zip(again, around.residuals(list(again.values())), strict=True):
-        if loss.cost(residuals) < costs[n]:
+        sides[n].stiff = loss.cost(residuals) >= costs[n]
+        if not sides[n].stiff:
             costs[n], ended[n] = loss.cost(residuals), again[n]
     return costs, ended
 

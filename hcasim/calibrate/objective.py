@@ -21,6 +21,11 @@ from hcasim.runs.store import Store
 STEP = 0.01
 """How far a parameter is moved to see a slope, in widths of its bounds: far above the picosecond
 that times are whole in, and within one smooth piece of the model."""
+NORMAL_95 = 1.959964
+"""Half the width of the interval that holds 95 % of a normal distribution, in sigmas."""
+UNDETERMINED = 2 * NORMAL_95
+"""A move across all of the bounds that changes the observations by fewer sigmas than this is one
+whose 95 % interval is wider than the bounds: the data say nothing about it."""
 
 Row = Mapping[str, Any]
 _Asked = tuple[Experiment, tuple[tuple[str, str], ...]]
@@ -175,3 +180,16 @@ class Objective:
     def _point(self, experiment: Experiment, settings: tuple[tuple[str, str], ...]) -> Point:
         machine = experiment.with_(overrides=dict(settings)).machine()
         return replace(self._points[experiment], machine=machine)
+
+
+def split(sensitivity: Array, least: float = UNDETERMINED) -> tuple[Array, Array]:
+    """Divide all moves of the parameters into those that the data notice and those they do not.
+
+    The sensitivity is observations by parameters: sigmas of the observation per width of the
+    bounds; `least` of them are noticed. What is returned are two orthonormal bases, as parameters
+    by directions.
+    """
+    _, strengths, directions = np.linalg.svd(sensitivity, full_matrices=True)
+    strengths = np.pad(strengths, (0, len(directions) - len(strengths)))
+    noticed = strengths >= least
+    return directions[noticed].T, directions[~noticed].T

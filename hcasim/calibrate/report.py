@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from hcasim import __version__
+from hcasim.calibrate.alternatives import Alternative
 from hcasim.calibrate.confidence import Around, Tie
 from hcasim.calibrate.document import CalibrateDocument
 from hcasim.calibrate.entries import path_in_fit
@@ -82,6 +83,7 @@ class FitReport(Table):
         around: the model around the fit, for further questions.
         method: how the intervals were found, in lines.
         traced: of a fit to traces.
+        alternatives: parameters that were not freed and would explain the same.
     """
 
     fit: Fit
@@ -94,6 +96,7 @@ class FitReport(Table):
     around: Around = field(repr=False, compare=False)
     method: tuple[str, ...]
     traced: Traced | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def __getitem__(self, path: str) -> Estimate:
         """Return the parameter with this path."""
@@ -222,6 +225,7 @@ class FitReport(Table):
         if self.traced is not None:
             result = self.result.model_dump()
             found |= {name: result[name] for name in ("made", "traces", "curves")}
+            found["alternatives"] = [asdict(one) for one in self.alternatives]
             found["held_out"] = [one.to_dict() for one in self.traced.held]
         return found
 
@@ -288,6 +292,9 @@ class FitReport(Table):
         if self.traced is not None and self.converged:
             lines += self._doubts()
         lines += self._correlated()
+        for path in dict.fromkeys(one.like for one in self.alternatives):
+            others = [one.path for one in self.alternatives if one.like == path]
+            lines.append(f"not freed, these would explain the same as {path}: {', '.join(others)}")
         if self.inflation > 1 and self.converged:
             measured = any(one.observation.error is not None for one in self.residuals)
             known = "their standard deviation" if measured else "the rounding"

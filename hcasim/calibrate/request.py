@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
+from hcasim.calibrate.descent import PLACES
 from hcasim.calibrate.entries import identifier
 from hcasim.calibrate.freeing import free_fit
 from hcasim.calibrate.gathering import FLOOR, Observations, gather, unique
 from hcasim.calibrate.loss import LOSSES
+from hcasim.calibrate.parameters import free_parameters
 from hcasim.catalog import (
     Adapter,
     CatalogError,
@@ -115,10 +117,14 @@ class Prepared:
     notes: tuple[str, ...]
 
     @property
-    def evaluations(self) -> int:
-        """About how many evaluations the fit takes if its model is nearly straight."""
-        count = len(self.fit.entries)
-        return 4 + 5 * count + (0 if self.request.intervals == "linear" else 4 * count)
+    def evaluations(self) -> tuple[int, int]:
+        """How many evaluations the fit takes if no parameter moves anything, and how many if it
+        sets out far off and limits are met on the way."""
+        free = free_parameters(self.fit)
+        stepped, count = sum(one.stepped for one in free), len(free)
+        scan = stepped * (PLACES + PLACES // 2 * (1 + count - stepped))
+        sides = 0 if self.request.intervals == "linear" else 2 * count
+        return scan + 1 + 2 * count + sides, scan + 3 + 4 * count + 6 * sides
 
 
 def prepare_fit(request: Request) -> Prepared:

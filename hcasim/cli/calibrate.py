@@ -186,9 +186,10 @@ def _of_files(
         note(f"free: {path} from {entry.start}, {low} to {high}")
     if not all("=" in one for one in given["free"]):
         note(RULE)
+    least, most = prepared.evaluations
     note(
-        f"{len(prepared.gathered.observations)} points at each evaluation; about "
-        f"{prepared.evaluations} evaluations are expected"
+        f"{len(prepared.gathered.observations)} points at each evaluation; {least} to {most} "
+        "evaluations are expected"
     )
     remedy = "narrower bounds or fewer free parameters"
     if prepared.request.budget is not None:

@@ -32,11 +32,11 @@ from hcasim.catalog.fits import Made, check_fit
 from hcasim.catalog.folders import is_known
 from hcasim.catalog.link import mtu_fault
 from hcasim.catalog.part import BUS, BUS_KIND
-from hcasim.ground.errors import display, name_fault, refuse
+from hcasim.ground.errors import Fault, display, name_fault, refuse
 from hcasim.ground.reading import MEASURED, leads_to, read_file
 from hcasim.ground.units import UnitError
 
-_ALLOWED = "allowed: a calibration file, as `hcasim calibrate ... -o FILE` writes"
+_ALLOWED = "a calibration file, as `hcasim calibrate ... -o FILE` writes"
 _OF_TRACES = ("interval", "bounds", "start", "verdict", "samples")
 """What each value of a fit to traces has."""
 PARTS = {"testbed": "testbeds", "adapter": "adapters", "stack": "stacks", "host": "hosts"}
@@ -56,14 +56,15 @@ def read_calibration(file: str | PathLike[str]) -> Calibration:
         table = read_toml(file)
     except CatalogError as error:
         told = _other_form(file)
-        raise CatalogError([f"{where}: {told}"] if told else error.faults) from None
-    refuse("" if table else f"{where}: found an empty file; {_ALLOWED}")
+        raise CatalogError([told.at(where)] if told else error.faults) from None
+    refuse("" if table else Fault(where, "", _ALLOWED, text="an empty file"))
     refuse(*check_fit(file, table))
     fit = Calibration.at(file, table)
     if fit.made is not None:
         _find_machine(file, fit.made)
-    faults = [*_value_faults(fit), *_setting_faults(fit), *_made_faults(fit)]
-    refuse(*(f"{where}: {fault}" for fault in faults or _contradictions(fit)))
+    wrong = [*_value_faults(fit), *_setting_faults(fit), *_made_faults(fit)]
+    refuse(*(one.at(": ".join(filter(None, (where, one.place)))) for one in wrong))
+    refuse(*(one.at(f"{where}: {one.place}") for one in _contradictions(fit)))
     return fit
 
 
@@ -84,43 +85,52 @@ def _find_machine(file: Path, made: Made) -> None:
         resolve(names[0], adapter=names[1], stack=names[2] or None, host=names[3] or None)
 
 
-def _other_form(file: Path) -> str:
+def _other_form(file: Path) -> Fault | None:
     """Say what a file in another form is that a user may have at hand."""
     from hcasim.traces.schema import SCHEMA
 
     try:
         text = read_file(file, MEASURED).decode("utf-8-sig").lstrip()
     except (CatalogError, ValueError):
-        return ""
+        return None
     if text.startswith("{") and f'"{SCHEMA}"' in text.partition("\n")[0]:
         words = f"hcasim calibrate {file.name} --testbed ID --free PATH -o FILE"
-        return f"found a trace; `{words}` makes a calibration of it"
-    return f"found JSON; {_ALLOWED}" if text.startswith("{") else ""
+        return Fault("", "a trace", "", said=f"found a trace; `{words}` makes a calibration of it")
+    return Fault("", "JSON", _ALLOWED, text="JSON") if text.startswith("{") else None
 
 
-def _value_faults(fit: Calibration) -> Iterator[str]:
+def _value_faults(fit: Calibration) -> Iterator[Fault]:
     """Say which fitted values are no parameters, not allowed, or contradict themselves."""
     for path, entry in fit.entries.items():
         leaf, key = quantity_at(path), f"entries.{path}"
-        if isinstance(leaf, str):
-            yield f"{key}: {leaf}"
+        if isinstance(leaf, Fault):
+            yield _within(key, leaf)
         elif entry.tied_to:
             try:
                 leaf.read(entry.value)
             except UnitError as error:
-                yield f"{key}.tied_to: {error}"
+                yield error.fault.at(f"{key}.tied_to")
         else:
-            yield from (f"{key}.{fault}" for fault in entry_faults(leaf, entry))
-            if fit.made is not None:
-                yield from (f"{key}.{k}: missing" for k in _OF_TRACES if not getattr(entry, k))
+            yield from (one.at(f"{key}.{one.place}") for one in entry_faults(leaf, entry))
+            lacks = (k for k in _OF_TRACES if fit.made is not None and not getattr(entry, k))
+            yield from (Fault(f"{key}.{k}", None, "", said="missing") for k in lacks)
         for partner in partners(entry.verdict):
             if partner not in fit.entries:
-                found = f"found {partner!r}, which is not fitted{nearest(partner, fit.entries)}"
-                yield f"{key}.verdict: {found}"
+                found, hint = (
+                    f"found {partner!r}, which is not fitted",
+                    nearest(partner, fit.entries),
+                )
+                yield Fault(f"{key}.verdict", partner, "", hint, said=found)
     counts = {path: len(one.samples) for path, one in fit.entries.items() if one.samples}
     if len(set(counts.values())) > 1:
         found = ", ".join(f"{count} of {path}" for path, count in counts.items())
-        yield f"entries: found samples: {found}; allowed: as many of each"
+        yield Fault("entries", counts, "as many of each", text=f"samples: {found}")
+
+
+def _within(key: str, fault: Fault) -> Fault:
+    """Return a fault with a key of the file as its place; its own place goes into its words."""
+    inner = f"{fault.place}: " if fault.place else ""
+    return Fault(key, fault.found, fault.allowed, fault.hint, said=inner + fault.said)
 
 
 def _starts(made: Made | None) -> list[tuple[str, str]]:
@@ -134,58 +144,57 @@ def _starts(made: Made | None) -> list[tuple[str, str]]:
     return prefixes(made.testbed, made.adapter, made.stack or None, made.host or None)
 
 
-def _setting_faults(fit: Calibration) -> Iterator[str]:
+def _setting_faults(fit: Calibration) -> Iterator[Fault]:
     """Say which settings of the base description are unknown, not allowed, or fitted, too."""
     starts = _starts(fit.made)
     buses = [fit_path(starts, path) for path in (BUS, BUS_KIND)]
     for path, text in fit.settings.items():
         if path in fit.entries:
-            yield f"settings.{path}: found, and fitted, too; allowed: one of them"
+            yield Fault(f"settings.{path}", text, "one of them", said="found, and fitted, too")
         if path in buses:
             continue  # the bus of another adapter, which a machine looks up
         leaf = leaf_at(path)
-        if isinstance(leaf, str):
+        if isinstance(leaf, Fault):
             full = fit_path(starts, path)
-            known = full != path and (full in buses or isinstance(leaf_at(full), Leaf))
-            hint = f"unknown parameter; did you mean {full!r}?" if known else leaf
-            yield f"settings.{path}: {hint}"
+            if full != path and (full in buses or isinstance(leaf_at(full), Leaf)):
+                hint = f"; did you mean {full!r}?"
+                leaf = Fault("", path, "", hint, said="unknown parameter")
+            yield _within(f"settings.{path}", leaf)
             continue
         try:
             leaf.read_argument(text)
         except UnitError as error:
-            yield f"settings.{path}: {error}"
+            yield error.fault.at(f"settings.{path}")
 
 
-def _made_faults(fit: Calibration) -> Iterator[str]:
+def _made_faults(fit: Calibration) -> Iterator[Fault]:
     """Say what is missing of how a fit was made, and what the catalogue does not have."""
     made, papers = fit.made, list_ids("calibrations")
     if made is None:
         if fit.id not in papers:
-            fits = f"{one_of(papers)}{nearest(fit.id, papers)}"
-            yield (
-                "found no table made; allowed: that of a fit to traces, or the id of a fit to "
-                f"published numbers, {fits}"
-            )
+            fits = f"the id of a fit to published numbers, {one_of(papers)}"
+            allowed = f"that of a fit to traces, or {fits}"
+            yield Fault("", fit.id, allowed, nearest(fit.id, papers), "no table made")
         elif not fit.entries:
-            yield f"found no fitted value; {_ALLOWED}"
+            yield Fault("", {}, _ALLOWED, text="no fitted value")
         return
     if not made.converged:
-        yield "made.converged: found false; allowed: true, for a part of a search is no fit"
+        allowed = "true, for a part of a search is no fit"
+        yield Fault("made.converged", False, allowed, text="false")
     for name, kind in PARTS.items():
         known, found = list_ids(kind), getattr(made, name)
         if found and not is_known(found, kind):
             given = f", or the {name} of a file that lies beside this one or is given as --{name}"
-            hint = f"{one_of(known)}{given}{nearest(found, known)}"
-            yield f"made.{name}: found {found!r}; allowed: {hint}"
+            yield Fault(f"made.{name}", found, f"{one_of(known)}{given}", nearest(found, known))
     if is_known(made.testbed, "testbeds"):
         bed = load(made.testbed, "testbeds").model
         assert isinstance(bed, Testbed)
         kinds = ["infiniband"] if bed.link.kind == "infiniband" else ["infiniband", "ethernet"]
         if wrong := mtu_fault(made.mtu, repr(made.mtu), *kinds):
-            yield f"made.mtu: {wrong}"
+            yield wrong.at("made.mtu")
 
 
-def _contradictions(fit: Calibration) -> Iterator[str]:
+def _contradictions(fit: Calibration) -> Iterator[Fault]:
     """Say what makes the machine that was fitted contradict itself."""
     made = fit.made
     if made is None:
@@ -200,7 +209,7 @@ def _contradictions(fit: Calibration) -> Iterator[str]:
         if not names:
             allowed = one_of([f"{one}*" for one, _ in starts])
             machine = f"{made.testbed} with {made.adapter}"
-            yield f"{key}: no part of {machine}, as made says; allowed: {allowed}"
+            yield Fault(key, path, allowed, said=f"no part of {machine}, as made says")
             continue
         changed[names[0]], keys[names[0]] = text, key
     try:
@@ -216,7 +225,8 @@ def _contradictions(fit: Calibration) -> Iterator[str]:
     except CatalogError as error:
         for fault in error.faults:
             paths, rest = settings_of(fault)
-            yield f"{', '.join(keys.get(path, path) for path in paths) or 'made'}: {rest}"
+            place = ", ".join(keys.get(path, path) for path in paths) or "made"
+            yield Fault(place, [changed.get(path) for path in paths], "", said=rest)
 
 
 def settings_of(fault: str) -> tuple[list[str], str]:

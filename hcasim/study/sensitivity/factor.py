@@ -199,7 +199,7 @@ def _own(machine: Machine) -> str:
 
 def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
     """Return the leaf of a number, or say why it is none to vary."""
-    leaf = leaf_at(path)
+    leaf: Leaf | str = leaf_at(path)
     for machine in machines:
         inner = path.removeprefix(_own(machine))
         if isinstance(leaf, str) and inner != path:

@@ -15,7 +15,7 @@ from hcasim.calibrate.request import Prepared, Request, find_base
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import Point as Simulated
 from hcasim.traces import Header, Measured, Point, Tool, Trace
-from tests.unit.calibrate.toys import SEND, run_curved
+from tests.unit.calibrate.toys import RECEIVE, SEND, run_curved
 
 ENTRIES = "adapters.mt25208.sqpc.entries"
 MISS = "adapters.mt25208.icm.latency"
@@ -135,3 +135,55 @@ def test_what_is_always_bettered_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(times) == SEARCHES
     assert not found.converged
     assert str(found[SEND].verdict) == "unknown: the search did not end"
+
+
+def corner(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
+    """A model in which the slower of two decides, as where stages of a pipeline overlap."""
+    found = []
+    for one in trials:
+        adapter = one.machine.adapter
+        slower = max(adapter.send.latency, adapter.ack.latency, 300_000)
+        found.append({"latency_us": slower / 1e6 * one.options.qps})
+    return found
+
+
+def test_a_profile_finds_a_corner_within_the_evaluations_that_were_announced() -> None:
+    points = [point(0.7 * qps * (1 + 0.01 * (-1) ** qps), qps=qps) for qps in range(1, 9)]
+    asked = prepared(points, "adapter.send.latency=0ns..9us", "adapter.ack.latency=0ns..9us")
+    found = fit_traces(asked, corner)
+    assert found[SEND].value == pytest.approx(700_000, rel=0.01)
+    assert found[SEND].verdict.identified
+    # The other may be as slow before it shows.
+    assert found[ACK].interval[0] == 0
+    assert found[ACK].interval[1] == pytest.approx(705_000, rel=0.05)
+    least, most = asked.evaluations
+    assert least <= found.evaluations <= most < 36
+
+
+@pytest.mark.parametrize("kind", ["profile", "linear"])
+def test_where_nothing_moves_as_many_evaluations_are_announced(kind: str) -> None:
+    points = [point(0.3 * qps, qps=qps) for qps in range(1, 9)]
+    free = "adapter.send.latency=0ns..300ns", "adapter.ack.latency=0ns..300ns"
+    asked = prepared(points, *free, intervals=kind)
+    found = fit_traces(asked, corner)
+    assert found.evaluations == asked.evaluations[0]
+
+
+def test_what_was_not_freed_and_would_explain_the_same_is_named() -> None:
+    def run(trials: Sequence[Simulated]) -> list[dict[str, Any]]:
+        found = []
+        for one in trials:
+            adapter, qps = one.machine.adapter, one.options.qps
+            both = adapter.send.latency + adapter.receive.latency
+            found.append({"latency_us": (both * qps + adapter.ack.latency * (qps > 4)) / 1e6})
+        return found
+
+    points = [point(1.5 * qps, qps=qps) for qps in range(1, 9)]
+    found = fit_traces(prepared(points, "adapter.send.latency=0ns..9us"), run)
+    (same,) = found.alternatives
+    # What shows at some points only, as the acknowledgement does, is told apart.
+    assert (same.path, same.like) == (RECEIVE, SEND)
+    assert same.correlation == pytest.approx(1)
+    said = f"not freed, these would explain the same as {SEND}: {RECEIVE}"
+    assert said in found.closing_lines()
+    assert found.to_dict()["alternatives"][0]["path"] == RECEIVE

@@ -119,6 +119,7 @@ def test_what_the_traces_do_not_tell_is_said(hcasim_: Hcasim, words: list[str]) 
 def test_a_search_that_finds_no_end_is_no_fit(
     hcasim_: Hcasim, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(descent, "JUMPS", 0)
     monkeypatch.setattr(descent, "ROUNDS", 1)
     found = hcasim_(*words, *FREE, "-o", "cal.toml", "--report", "r.html")
     assert found.code == 2

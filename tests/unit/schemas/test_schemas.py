@@ -105,7 +105,7 @@ OPTIONAL = {
     "app": "wall_seconds",
     "bench": "wall_seconds",
     "bench-several": "wall_seconds",
-    "calibrate-traces": "made traces curves held_out",
+    "calibrate-traces": "made traces curves alternatives held_out",
     "calibration": "title notes claims",
     "calibration-traces": "title notes settings",
     "host": "io_bridge notes pcix_bridge references",

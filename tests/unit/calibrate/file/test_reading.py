@@ -11,6 +11,7 @@ from hcasim.calibrate import read_calibration
 from hcasim.calibrate.entries import fit_path, prefixes
 from hcasim.catalog import CatalogError, Testbed, list_ids, load, resolve
 from hcasim.catalog.fits import FittedCurve, FittedTrace, Made
+from hcasim.ground.errors import Fault
 from hcasim.ground.reading import render_toml
 from tests.unit.calibrate.calibrations import LANES, READ, SEND, contents
 
@@ -31,6 +32,7 @@ def faults(text: str) -> list[str]:
     Path("cal.toml").write_text(text)
     with pytest.raises(CatalogError) as caught:
         read_calibration(Path("cal.toml"))
+    assert all(isinstance(one, Fault) or "TOML" in one for one in caught.value.faults)
     assert all(fault.startswith("cal.toml: ") for fault in caught.value.faults)
     return [fault.removeprefix("cal.toml: ") for fault in caught.value.faults]
 
