@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.fields import keys_of, leaf_paths
 from hcasim.catalog.fitting import carried_kind, contradictions, link_of_port, plug, train
-from hcasim.catalog.folders import list_ids
+from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
@@ -98,7 +98,16 @@ def resolve(
     )
     settings = as_texts(overrides)
     adapter, stack, host = (None if one is None else fspath(one) for one in (adapter, stack, host))
-    bed = load(fspath(testbed_id), "testbeds")
+    try:
+        bed = load(fspath(testbed_id), "testbeds")
+    except CatalogError as error:
+        faults = [*error.faults]
+        if adapter is not None:
+            try:
+                find_file(adapter, "adapters")
+            except CatalogError as unknown:
+                faults += unknown.faults
+        raise CatalogError(faults) from None
     testbed = bed.model
     assert isinstance(testbed, Testbed)
     # Back to back are two nodes of the only group, or one of each of the first two.

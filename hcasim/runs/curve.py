@@ -67,6 +67,13 @@ class Curve(Table):
 
         return np.array([row[self.axis] for row in self.rows], dtype=np.int64)
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Message sizes in bytes."""
+        import numpy as np
+
+        return np.array([row["size"] for row in self.rows], dtype=np.int64)
+
     def at(self, x: int) -> Mapping[str, Any]:
         """Return the row at one value of what varies."""
         return next(row for row in self.rows if row[self.axis] == x)

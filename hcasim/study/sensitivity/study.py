@@ -95,6 +95,7 @@ def sensitivity(
     """
     patterns: Any = [only] if isinstance(only, str) else only
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
+    texts: Any = ranges if isinstance(ranges, Mapping) else {}
     width: Any = spread
     above = isinstance(width, int | float) and 1 < width < float("inf")
     fit = calibration is None or isinstance(calibration, Calibration)
@@ -104,6 +105,11 @@ def sensitivity(
         unexplained("sensitivity", options),
         words_fault("only", patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
+        *(
+            f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
+            for path, given in texts.items()
+            if not isinstance(given, str)
+        ),
         "" if fit else wrong,
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
