@@ -25,16 +25,16 @@ def pages() -> Iterator[tuple[str, str]]:
     yield from _models()
     scenarios = [load_scenario(name) for name in list_scenarios()]
     standing = standings(plan_papers(scenarios))
-    simulated = _simulated()
+    found = simulated()
     for paper in list_papers():
         own = [one for one in scenarios if one.paper == paper]
-        yield f"reference/scenarios/{paper}", _paper(paper, own, standing, simulated)
+        yield f"reference/scenarios/{paper}", _paper(paper, own, standing, found)
     told = "The published experiments that are replayed, each with what its authors state."
     yield (
         "reference/scenarios/index",
         page("Scenarios and claims", told, contents(list_papers())),
     )
-    yield "included/validity", _validity(scenarios, standing, simulated)
+    yield "included/validity", _validity(scenarios, standing, found)
 
 
 def _models() -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ def _models() -> Iterator[tuple[str, str]]:
     yield "reference/models/index", page("Models", told, contents(names))
 
 
-def _simulated() -> Mapping[str, Mapping[str, Any]]:
+def simulated() -> Mapping[str, Mapping[str, Any]]:
     """What a reproduction found of each claim, if there is one to be shown."""
     file = os.environ.get(REPORT)
     if not file:
@@ -92,7 +92,7 @@ def _simulated() -> Mapping[str, Mapping[str, Any]]:
 
 def figures() -> Iterator[Path]:
     """Yield the figures of the scenarios that `hcasim reproduce -o` has drawn beside its report."""
-    found = (_file(load_scenario(name)) for name in list_scenarios())
+    found = (report_beside(_figure(load_scenario(name))) for name in list_scenarios())
     yield from (one for one in found if one is not None)
 
 
@@ -100,9 +100,10 @@ def _figure(scenario: Scenario) -> str:
     return f"{scenario.id.replace('/', '-')}.svg"
 
 
-def _file(scenario: Scenario) -> Path | None:
+def report_beside(name: str) -> Path | None:
+    """Return a file beside the reproduction that is shown, if both are there."""
     report = os.environ.get(REPORT)
-    file = Path(report or "").parent / _figure(scenario)
+    file = Path(report or "").parent / name
     return file if report and file.exists() else None
 
 
@@ -125,13 +126,14 @@ def _scenario(
     standing: Mapping[str, Standing],
     simulated: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    name = scenario.id.partition("/")[2]
+    name, figure = scenario.id.partition("/")[2], _figure(scenario)
     axis = scenario.options.axis
     points = ", ".join(map(axis.label, scenario.options.points or ()))
     machines = dict.fromkeys(
         f"{_linked('testbeds', scenario.testbed_of(key))} with {_linked('adapters', one.adapter)}"
         for key, one in scenario.series.items()
     )
+    place = filter(None, (scenario.place, scenario.source))
     rows = [_claim(one, standing[one.id], simulated.get(one.id)) for one in scenario.claims]
     columns = ("claim", "what is stated", "published", "role")
     if simulated:
@@ -143,12 +145,12 @@ def _scenario(
     ]
     return page(
         f"## {name}",
-        f"{plain(scenario.title)} ({plain(scenario.place)}, section {plain(scenario.section)}). "
+        f"{plain(scenario.title)} ({plain(', '.join(place))}, section {plain(scenario.section)}). "
         f"{code(scenario.workload)} on {'; '.join(machines)}. "
         f"{plain(scenario.axes.y)} over {code(axis.name)}"
         + (f": {plain(points)}." if points else "."),
         f"Series: {', '.join(plain(one.label) for one in scenario.series.values())}.",
-        f"![{plain(scenario.title)}](/figures/{_figure(scenario)})" if _file(scenario) else "",
+        f"![{plain(scenario.title)}](/figures/{figure})" if report_beside(figure) else "",
         table(columns, rows) if rows else "",
         "\n".join(missed),
     )
