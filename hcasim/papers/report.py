@@ -15,6 +15,7 @@ from pydantic import Field
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, name_fault, refuse
 from hcasim.ground.text import brief, html_table
+from hcasim.papers.accuracy import NUMBERS, errors_of
 from hcasim.papers.claim import references
 from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
@@ -27,8 +28,6 @@ from hcasim.runs.point import Point
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost
 
-NUMBERS = ("value", "ratio", "percent", "difference")
-"""The kinds of claims that state a number; the others state an order or a limit."""
 _NUMBERS = ("published", "simulated", "error")
 COLUMNS = ("claim", "scenario", "system", "statement", *_NUMBERS, "role", "status")
 _SHOWN = 8
@@ -120,11 +119,8 @@ class Report(Table):
 
         A number that several claims state counts once, with the worst of its errors.
         """
-        errors: dict[str, float] = {}
-        for one in self.verdicts:
-            if one.role == role and one.kind in NUMBERS and one.error is not None:
-                errors[one.first] = max(abs(one.error), errors.get(one.first, 0.0))
-        return median(errors.values()) if errors else None
+        errors = errors_of(one for one in self.verdicts if one.role == role)
+        return median(errors) if errors else None
 
     @property
     def roles(self) -> dict[str, dict[str, int]]:

@@ -212,6 +212,7 @@ class Scenario(Entry):
         paper: author and year; or the name of a collection of numbers that were published in many
             places, such as "modern".
         figure: number in the paper; "Table 1" for a table; else what the numbers come from.
+        source: of a collection: where these numbers were published, such as a repository.
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
         workload: name of the benchmark, of all series that name none.
@@ -221,6 +222,7 @@ class Scenario(Entry):
     title: Text
     paper: Text
     figure: Text
+    source: Text | None = None
     section: Text
     testbed: Text
     workload: Text
@@ -247,6 +249,11 @@ class Scenario(Entry):
     def place(self) -> str:
         """Where it stands: "liu2004, Figure 3", "sur2005, Table 1" or "modern, pcie-bench"."""
         return f"{self.paper}, {'' if self.figure[0].isalpha() else 'Figure '}{self.figure}"
+
+    @property
+    def publication(self) -> str:
+        """Who measured it: the paper, or the source of a collection's numbers."""
+        return self.source or self.paper
 
     def moved(
         self,

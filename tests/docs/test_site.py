@@ -47,6 +47,7 @@ PAGES = (
     "reference/commands/bench",
     "reference/parameters/adapter",
     "reference/models/adapters/mt25208",
+    "reference/accuracy",
     "reference/scenarios/liu2004",
     "reference/python/index",
     "explanation/index",

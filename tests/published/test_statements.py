@@ -121,6 +121,18 @@ def is_read_again(paper: str, entry: Claim | Context) -> bool:
     return entry.unit == second["unit"] and published == read
 
 
+def test_each_scenario_of_a_collection_says_who_published_it() -> None:
+    assert [one.id for one in scenarios(GATHERED) if not one.source] == []
+    named = [one.id for paper in STATEMENTS for one in scenarios(paper) if one.source]
+    assert named == []
+
+
+@PAPERS
+def test_no_place_is_a_number_of_somebody_s_own_index(paper: str) -> None:
+    places = [(one.id, one.section) for one in entries(paper).values()]
+    assert [one for one in places if "index id" in one[1]] == []
+
+
 @PAPERS
 def test_a_second_reading_of_the_paper_gives_the_same_numbers(paper: str) -> None:
     found = entries(paper)

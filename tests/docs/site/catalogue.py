@@ -71,6 +71,7 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
         f"{_linked('testbeds', scenario.testbed_of(key))} with {_linked('adapters', one.adapter)}"
         for key, one in scenario.series.items()
     )
+    place = filter(None, (scenario.place, scenario.source))
     rows = [_claim(one, standing[one.id]) for one in scenario.claims]
     missed = [
         f"- {code(one.id)}: {plain(one.deviation.reason)}; {plain(one.deviation.mechanism)}"
@@ -79,7 +80,7 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
     ]
     return page(
         f"## {scenario.id.partition('/')[2]}",
-        f"{plain(scenario.title)} ({plain(scenario.place)}, section {plain(scenario.section)}). "
+        f"{plain(scenario.title)} ({plain(', '.join(place))}, section {plain(scenario.section)}). "
         f"{code(scenario.workload)} on {'; '.join(machines)}. "
         f"{plain(scenario.axes.y)} over {code(axis.name)}"
         + (f": {plain(points)}." if points else "."),
