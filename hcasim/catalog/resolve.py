@@ -22,9 +22,9 @@ from hcasim.catalog.network.topologies import BackToBack, Network, OneSwitch
 from hcasim.catalog.overrides import PREFIXES, as_texts, override
 from hcasim.catalog.part import BUS, BUS_KIND, Part
 from hcasim.catalog.protocol import LINK_OF
-from hcasim.catalog.provenance import CHOSEN, Parameter, Value
+from hcasim.catalog.provenance import CHOSEN, SET, Parameter, Value
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.catalog.testbed import Testbed
+from hcasim.catalog.testbed import Nodes, Testbed
 from hcasim.ground.errors import (
     ID,
     CatalogError,
@@ -36,6 +36,9 @@ from hcasim.ground.errors import (
 )
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError, parse_size
+
+_COUNT = re.compile(r"nodes\.(.*\.)?count")
+"""The paths of how many nodes a testbed has, or each group of them."""
 
 
 def resolve(
@@ -108,7 +111,8 @@ def resolve(
         if mtu is not None:
             faults.append(Fault("--set mtu", mtu, "", said="contradicts --mtu; leave one out"))
         mtu = settings["mtu"]
-    done = {"mtu", BUS, BUS_KIND, "adapter.protocol.kind"}
+    counts = {p.path for p in bed.parameters if _COUNT.fullmatch(p.path)}
+    done = {"mtu", BUS, BUS_KIND, "adapter.protocol.kind"} | counts
     done.update(*(part.bus_paths + part.choosing("protocol") for part in adapters))
     found = {path: "" for path in settings if path not in done}
     # What is said of all comes before what is said of one group.
@@ -124,6 +128,10 @@ def resolve(
         size = _mtu_of(bed, mtu, adapters)
     except UnitError as error:
         faults.append(error.fault.at("mtu"))
+    try:
+        counted = _counts_of(bed, settings, None if switch else len(groups))
+    except UnitError as error:
+        faults.append(error.fault)
     built: dict[str, Any] = {}
     for name, part in parts.items():
         try:
@@ -134,11 +142,6 @@ def resolve(
         raise CatalogError(faults)
 
     network = built.get("network", network)
-    counted = [p for p in bed.parameters if re.fullmatch(r"nodes\.(.*\.)?count", p.path)]
-    if not switch:
-        each = 2 // len(groups)
-        back_to_back = "two hosts back to back"
-        counted = [one.changed(each, str(each), back_to_back) for one in counted[: len(groups)]]
     machine = Machine(
         id=testbed.id,
         title=testbed.title,
@@ -164,6 +167,25 @@ def resolve(
     if clashes := [f"{testbed_id}: {clash}" for clash in contradictions(machine)]:
         raise CatalogError(clashes)
     return machine
+
+
+def _counts_of(
+    bed: Loaded, settings: Mapping[str, str], alone: int | None
+) -> list[Parameter[Value]]:
+    """How many nodes each group has, or each of some groups that are alone back to back."""
+    found = [one for one in bed.parameters if _COUNT.fullmatch(one.path)]
+    if alone is not None:
+        each = 2 // alone
+        found = [one.changed(each, str(each), "two hosts back to back") for one in found[:alone]]
+    leaf = leaf_paths(Nodes)["count"]
+    for place, one in enumerate(found):
+        if one.path in settings:
+            try:
+                value = leaf.read_argument(settings[one.path])
+            except UnitError as error:
+                raise UnitError(error.fault.at(f"--set {one.path}")) from None
+            found[place] = one.changed(value, leaf.format(value), SET)
+    return found
 
 
 def _choose_firmware(part: Part, mode: str) -> Iterator[str]:
