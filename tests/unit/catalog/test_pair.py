@@ -96,6 +96,7 @@ def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
         ("quantum", ("HDR", 4)),
         ("switch-ib", ("EDR", 4)),
         ("sx6036", ("FDR", 4)),
+        ("infiniscale-iv", ("QDR", 4)),
         ("infiniscale-iii-ddr", ("DDR", 4)),
         ("infiniscale-iii", ("SDR", 4)),
         ("infiniscale", ("SDR", 4)),
