@@ -16,6 +16,7 @@ from hcasim.catalog import (
     nearest,
     one_of,
 )
+from hcasim.catalog.adapter import Device
 from hcasim.catalog.assembly import models_of, starts_of
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.folders import is_known, is_path, unknown_id
@@ -40,7 +41,11 @@ def prefixes(
         ("hosts", host or nodes.host, f"{start}host."),
     ]
     parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
-    parts.append(("stacks", stack or nodes.stack, f"{start}stack."))
+    if not (library := stack or nodes.stack):
+        device = load(adapter, "adapters").model
+        assert isinstance(device, Device)
+        library = device.stack
+    parts.append(("stacks", library, f"{start}stack."))
     found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
     return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
 

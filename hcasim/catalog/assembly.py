@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hcasim.catalog.adapter import Device
 from hcasim.catalog.fields import keys_of
 from hcasim.catalog.fitting import carried_kind, link_of_port, plug
 from hcasim.catalog.folders import list_ids
@@ -65,8 +66,13 @@ class Assembly:
     def of(self, kind: str) -> list[Part]:
         return [part for part in self.parts.values() if part.kind == kind]
 
-    def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
-        """Load all parts: an adapter and a host instead of each group's, and stacks of each."""
+    def gather(
+        self, adapter: str | None, host: str | None, stacks: Mapping[str, str], mpi: bool
+    ) -> None:
+        """Load all parts: an adapter and a host instead of each group's, and stacks of each.
+
+        Without a name a stack is that of the adapter's time, for MPI programs if these will run.
+        """
         groups = {self.starts[name]: group for name, group in self.groups.items()}
         wanted = {
             f"{start}adapter": group.adapter if adapter is None else adapter
@@ -82,8 +88,10 @@ class Assembly:
         for name in sorted(wanted, key=lambda name: order.index(kind_of(name))):
             if kind_of(name) == "link":
                 self._link(name, wanted[name], name.removesuffix("link"))
-            else:
+            elif wanted[name]:
                 self._load(name, wanted[name])
+            elif (card := self.parts.get(f"{name.removesuffix('stack')}adapter")) is not None:
+                self._load(name, _of_its_time(card, mpi))
         self.parts = {name: self.parts[name] for name in wanted if name in self.parts}
         if not isinstance(self.network, BackToBack | OneSwitch):
             self._link("trunk", "trunk", next(iter(groups)))
@@ -168,6 +176,13 @@ class Assembly:
             (given,) = (one for one in self.bed.parameters if one.path == path)
             adapter.values["ports"] = ports
             adapter.parameters[full] = replace(given, path=full)
+
+
+def _of_its_time(adapter: Part, mpi: bool) -> str:
+    assert adapter.loaded is not None
+    device = adapter.loaded.model
+    assert isinstance(device, Device)
+    return device.mpi_stack if mpi else device.stack
 
 
 def trunks_of(network: Network, link: BaseModel, testbed: str) -> dict[str, Any]:

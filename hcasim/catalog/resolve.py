@@ -103,7 +103,7 @@ def resolve(
         network = network.model_copy(update={"switch": fspath(switch)})
     assembly = Assembly(bed, groups, network, settings)
     stacks = {name: stack or (mpi and one.mpi_stack) or one.stack for name, one in groups.items()}
-    assembly.gather(adapter, host, stacks)
+    assembly.gather(adapter, host, stacks, mpi)
     parts, faults, adapters = assembly.parts, assembly.faults, assembly.of("adapter")
     if firmware_mode is not None:
         faults += [fault for part in adapters for fault in _choose_firmware(part, firmware_mode)]

@@ -18,7 +18,7 @@ from hcasim.catalog.section import Section
 from hcasim.catalog.stack import Stack
 from hcasim.ground.text import brief, html_table
 
-_WORDS = {"id", "title", "notes", "references"}
+_WORDS = {"id", "title", "notes", "references", "stack", "mpi_stack"}
 
 
 class NodeGroup(Section):

@@ -22,7 +22,7 @@ class Nodes(Section):
 
     count: int = key("hosts with an adapter", 1, 65536)
     host: HostName
-    stack: StackName
+    stack: StackName = key("verbs library, if not that of the adapter's time", default="")
     adapters: Annotated[tuple[str, ...], Refers("adapters")] = key("measured there", min_length=1)
     default_adapter: AdapterName = key("of them, if not the first", default="")
     mpi_stack: Annotated[str, Refers("stacks")] = key(
