@@ -19,7 +19,7 @@ from hcasim.catalog import (
 from hcasim.catalog.fields import Leaf, leaf_paths
 from hcasim.catalog.folders import is_known, is_path, unknown_id
 from hcasim.catalog.loader import CLASSES
-from hcasim.catalog.resolve import models_of, starts_of
+from hcasim.catalog.resolve import models_of, of_its_time, starts_of
 from hcasim.ground.errors import Fault, display
 from hcasim.ground.units import UnitError
 
@@ -40,7 +40,8 @@ def prefixes(
         ("hosts", host or nodes.host, f"{start}host."),
     ]
     parts += [("switches", one, "switch.") for one in models_of(bed.network).values()][:1]
-    parts.append(("stacks", stack or nodes.stack, f"{start}stack."))
+    library = stack or nodes.stack or of_its_time(load(adapter, "adapters").model)
+    parts.append(("stacks", library, f"{start}stack."))
     found = [(f"{kind}.{identifier(part, kind)}.", prefix) for kind, part, prefix in parts]
     return [*found, (f"testbeds.{identifier(testbed, 'testbeds')}.link.", f"{start}link.")]
 

@@ -15,6 +15,7 @@ from hcasim.catalog.section import (
     Count,
     Description,
     Latency,
+    Refers,
     Section,
     Size,
     key,
@@ -278,6 +279,12 @@ FirmwareMode = Literal["tavor", "mem", "memfree"]
 class Device(Description):
     """A device on a bus."""
 
+    stack: Annotated[str, Refers("stacks")] = key(
+        "the verbs library of its time, for testbeds that name none", default="rdma-core"
+    )
+    mpi_stack: Annotated[str, Refers("stacks")] = key(
+        "likewise of MPI programs", default="openmpi-ucx"
+    )
     ports: int = key("network ports", 1, 8)
     bus: Bus
 

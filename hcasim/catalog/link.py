@@ -45,7 +45,7 @@ bits (clauses 74 and 91) and slows nothing. Lanes of PAM4 carry four 64-bit bloc
 """
 
 Speed = Literal["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR"]
-Width = Literal[1, 4, 8, 12]
+Width = Literal[1, 2, 4, 8, 12]
 Gigabits = Literal[1, 10, 25, 40, 50, 100, 200, 400]
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]

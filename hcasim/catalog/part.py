@@ -266,8 +266,10 @@ def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
     }
     prefix, _, inner = path.partition(".")
     if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
-        why = "found no such parameter; how many nodes there are stands in the testbed's file"
-        return Fault(f"--set {path}", text, "", said=why)
+        groups = [name.removesuffix("host") for name in parts if name.endswith(".host")]
+        counts = [f"nodes.{start}count" for start in groups or [""]]
+        hint = nearest(path, counts)
+        return Fault(f"--set {path}", text, one_of(counts), hint, said="unknown parameter")
     starts = dict.fromkeys((*map(kind_of, parts), *(n.partition(".")[0] for n in parts)))
     if prefix not in starts:
         hint = nearest(path, leaves) or nearest(prefix, starts)

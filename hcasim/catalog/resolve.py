@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.adapter import Adapter, Device
 from hcasim.catalog.fields import keys_of, leaf_paths
 from hcasim.catalog.fitting import carried_kind, contradictions, link_of_port, plug, train
 from hcasim.catalog.folders import find_file, list_ids
@@ -19,7 +19,7 @@ from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
 from hcasim.catalog.part import PREFIXES, Part, as_texts, kind_of, override
 from hcasim.catalog.resolved import Machine, NodeGroup
-from hcasim.catalog.section import CHOSEN, Parameter, Value
+from hcasim.catalog.section import CHOSEN, SET, Parameter, Value
 from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
 from hcasim.ground.errors import (
     ID,
@@ -38,6 +38,8 @@ _FOLDERS = {"switch": "switches", "adapter": "adapters", "host": "hosts", "stack
 _ORDER = ("adapter", "host", "switch", "link", "stack", "trunk", "network")
 _CHOSEN = ("bus", "bus.kind", "protocol.kind")
 """Keys of an adapter whose settings are obeyed before all others."""
+_COUNT = re.compile(r"nodes\.(.*\.)?count")
+"""The paths of how many nodes a testbed has, or each group of them."""
 
 
 def starts_of(groups: Iterable[str]) -> dict[str, str]:
@@ -119,21 +121,16 @@ def resolve(
         network = network.model_copy(update={"switch": fspath(switch)})
     assembly = _Assembly(bed, groups, network, settings)
     stacks = {name: stack or (mpi and one.mpi_stack) or one.stack for name, one in groups.items()}
-    assembly.gather(adapter, host, stacks)
+    assembly.gather(adapter, host, stacks, mpi)
     if "mtu" in settings:
         if mtu is not None:
             said = "contradicts --mtu; leave one out"
             assembly.faults.append(Fault("--set mtu", mtu, "", said=said))
         mtu = settings["mtu"]
     assembly.set_up(firmware_mode)
-    size = assembly.mtu(mtu)
+    size, counted = assembly.mtu(mtu), assembly.counts(None if switch else len(groups))
     built = assembly.build()
     network = built.get("network", network)
-    counted = [p for p in bed.parameters if re.fullmatch(r"nodes\.(.*\.)?count", p.path)]
-    if not switch:
-        each = 2 // len(groups)
-        back_to_back = "two hosts back to back"
-        counted = [one.changed(each, str(each), back_to_back) for one in counted[: len(groups)]]
     parameters = [one for part in assembly.parts.values() for one in part.placed()]
     machine = Machine(
         id=testbed.id,
@@ -182,8 +179,13 @@ class _Assembly:
     def of(self, kind: str) -> list[Part]:
         return [part for part in self.parts.values() if part.kind == kind]
 
-    def gather(self, adapter: str | None, host: str | None, stacks: Mapping[str, str]) -> None:
-        """Load all parts: an adapter and a host instead of each group's, and stacks of each."""
+    def gather(
+        self, adapter: str | None, host: str | None, stacks: Mapping[str, str], mpi: bool
+    ) -> None:
+        """Load all parts: an adapter and a host instead of each group's, and stacks of each.
+
+        Without a name a stack is that of the adapter's time, for MPI programs if these will run.
+        """
         cards = {name: one.adapter for name, one in self.groups.items()}
         if adapter is not None:
             cards = dict.fromkeys(cards, adapter)
@@ -197,7 +199,11 @@ class _Assembly:
         for name, start in self.starts.items():
             self._link(f"{start}link", f"nodes.{name}.link", start)
         for name, start in self.starts.items():
-            self._load(f"{start}stack", stacks[name])
+            device = self.parts.get(f"{start}adapter")
+            if stacks[name]:
+                self._load(f"{start}stack", stacks[name])
+            elif device is not None and device.loaded is not None:
+                self._load(f"{start}stack", of_its_time(device.loaded.model, mpi))
         if not isinstance(self.network, BackToBack | OneSwitch):
             self._link("trunk", "trunk", next(iter(self.starts.values())))
             values = {**self.bed.values["network"], "switch": self.network.switch}
@@ -229,6 +235,7 @@ class _Assembly:
                 self._note(_choose_firmware(part, firmware_mode))
         starts = {"", *self.starts.values()}
         done = {"mtu", *(f"{start}adapter.{key}" for start in starts for key in _CHOSEN)}
+        done.update(one.path for one in self.bed.parameters if _COUNT.fullmatch(one.path))
         found = {path: "" for path in self.settings if path not in done}
         # What is said of all comes before what is said of one group.
         for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
@@ -272,6 +279,24 @@ class _Assembly:
             words = f"largest path MTU of RoCEv2 in IP packets of {size.text}"
             size = size.changed(largest, MTUS["infiniband"].format(largest), words)
         return size
+
+    def counts(self, alone: int | None) -> list[Parameter[Value]]:
+        """How many nodes each group has, or each of some groups that are alone back to back."""
+        found = [one for one in self.bed.parameters if _COUNT.fullmatch(one.path)]
+        if alone is not None:
+            each = 2 // alone
+            back_to_back = "two hosts back to back"
+            found = [one.changed(each, str(each), back_to_back) for one in found[:alone]]
+        leaf = leaf_paths(Nodes)["count"]
+        for place, one in enumerate(found):
+            if one.path in self.settings:
+                try:
+                    value = leaf.read_argument(self.settings[one.path])
+                except UnitError as error:
+                    self._note(error.fault.at(f"--set {one.path}"))
+                else:
+                    found[place] = one.changed(value, leaf.format(value), SET)
+        return found
 
     def build(self) -> dict[str, Any]:
         """Return the description of each part; CatalogError has all that is wrong."""
@@ -337,6 +362,12 @@ class _Assembly:
             (given,) = (one for one in self.bed.parameters if one.path == path)
             adapter.values["ports"] = ports
             adapter.parameters["ports"] = given.at("ports")
+
+
+def of_its_time(device: object, mpi: bool = False) -> str:
+    """Return the stack of a device's time, for MPI programs if these will run."""
+    assert isinstance(device, Device)
+    return device.mpi_stack if mpi else device.stack
 
 
 def _choose_firmware(part: Part, mode: str) -> str:

@@ -17,7 +17,7 @@ from hcasim.catalog.testbed import Network, Switch
 from hcasim.catalog.wiring import Wiring, wire
 from hcasim.ground.text import brief, html_table
 
-_WORDS = {"id", "title", "notes", "references"}
+_WORDS = {"id", "title", "notes", "references", "stack", "mpi_stack"}
 
 
 class NodeGroup(Section):

@@ -179,7 +179,9 @@ class Nodes(Section):
 
     count: int = key("hosts with an adapter", 1, 65536)
     host: Annotated[str, Refers("hosts")]
-    stack: Annotated[str, Refers("stacks")]
+    stack: Annotated[str, Refers("stacks")] = key(
+        "verbs library, if not that of the adapter's time", default=""
+    )
     adapters: Annotated[tuple[str, ...], Refers("adapters")] = key("measured there", min_length=1)
     default_adapter: Annotated[str, Refers("adapters")] = key("if not the first", default="")
     mpi_stack: Annotated[str, Refers("stacks")] = key(

@@ -32,11 +32,7 @@ RANDOM_ERROR = 5e-3
 class _Rig:
     def __init__(self, run: Run) -> None:
         sim, options, device = run.sim, run.options, run.machine.adapter
-        description = run.machine.host
-        if options.iommu != "host" and description.iommu is not None:
-            unit = description.iommu.model_copy(update={"enabled": options.iommu == "on"})
-            description = description.model_copy(update={"iommu": unit})
-        host = Host(sim, description, "host")
+        host = Host(sim, run.machine.host, "host")
         self.bus = connect(host, device.bus, "bus")
         self.size = options.size
         self.engine: DeviceEngine | None = None

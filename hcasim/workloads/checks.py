@@ -249,7 +249,8 @@ def _too_many(
             f"qps: found {settings.qps}, in all {pairs} queue pairs of a node; "
             f"allowed: up to {limits.max_qp}, as {adapter.id} has"
         )
-    for name in ("window", "depth", "tx_depth"):
+    ahead = ["rx_depth"] if "rx_depth" in workload.options else []
+    for name in ("window", "depth", "tx_depth", *ahead):
         yield from _beyond(settings, name, limits.max_wr, f"as a queue of {adapter.id} holds")
     if workload.replies:
         yield from twice(settings.window, "with as many receives again posted ahead", adapter)

@@ -171,15 +171,20 @@ class Endpoint(Program, ABC):
     def register(self) -> None:
         """Register its buffers."""
 
-    def activate(self, other: Endpoint) -> None:
-        """Make its queue pairs ready to send to those of another process, each to one."""
+    def activate(self, other: Endpoint, rnr_timer_ps: int = 10_000_000) -> None:
+        """Make its queue pairs ready to send to those of another process, each to one.
+
+        Parameters:
+            rnr_timer_ps: pause that it asks for when it has no receive for a message.
+        """
         for mine, theirs in zip(self.qps, other.qps, strict=True):
             if mine.qp_type is QPType.UD:
                 if self.options.rate_limit:
                     raise VerbsError("EINVAL", "rate_limit of datagrams; allowed: of connections")
                 mine.activate()
             else:
-                mine.connect(theirs, static_rate=self.options.rate_limit)
+                how = {"static_rate": self.options.rate_limit, "min_rnr_timer_ps": rnr_timer_ps}
+                mine.connect(theirs, **how)
             self._to.append((theirs.lid, theirs.qp_num))
 
     def request(

@@ -70,6 +70,11 @@ class Options:
         short="-t",
         varies="4 to 128",
     )
+    rx_depth: int = _option(
+        512,
+        "Receives of each queue pair that are posted ahead, as perftest's -r says",
+        short="-r",
+    )
     post_list: int = _option(
         1, "Requests of a queue pair posted with one doorbell, as perftest's -l says", short="-l"
     )
@@ -91,7 +96,7 @@ class Options:
     mode: Mode = _option(
         "single",
         "How several ports are used: striping divides each message, binding gives each "
-        "process and direction a port of its own",
+        "process and direction a port of its own; of rc_swarm each thread",
     )
     threshold: int = _bytes(8192, "Longest message that striping leaves whole")
     processes: int = _option(1, "Processes on each node: 2 or 1..16", title="Processes")

@@ -31,14 +31,14 @@ Listen = Callable[[Simulator], None]
 
 _COMMON = "size iters warmup exact explain "
 _ROLES = "client server "
-_BUFFERS = _COMMON + "page_size "
+_BUFFERS = _COMMON + "page_size iommu "
 _MANY = _BUFFERS + _ROLES + "qps "
 _LATENCY = _MANY + "pattern loopback "
 _INLINE = _LATENCY + "inline inline_size connection "
 _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
 _DEVICE = "size iters warmup exact window_bytes cache iommu "
-_QUEUES = "size iters page_size explain qps tx_depth cq_mod post_list "
+_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list "
 _THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
 _PAIR = _COMMON + _ROLES + "processes "
@@ -99,8 +99,7 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
     understood = _QUEUES + _ROLES + "exact loopback "
     if way == "bw":
         understood += "clients "
-    if verb != "send":
-        understood += _REGION
+    understood += "rx_depth " if verb == "send" else _REGION
     if verb == "atomic":
         understood += "op "
     elif verb != "read":
@@ -344,8 +343,9 @@ _EVERY = (
         "rc_swarm",
         "small requests of threads of each node to each other",
         lambda options: options.processes * options.nodes * options.qps,
-        "nodes",
+        "nodes ports mode",
         defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21),
+        words={"verb": ("write", "read"), **_CONNECTED, "mode": ("single", "binding")},
         round=lambda options: warm_up(options, options.qps * (options.nodes - 1)),
     ),
     _rates(
@@ -382,7 +382,7 @@ _EVERY = (
         "nvmf_read",
         "reads of NVMe over Fabrics: registration, command, write and response",
         _RATE,
-        _COMMON + _ROLES + "qps window",
+        _COMMON + _ROLES + "qps window iommu",
         "nvmf.nvmf_read",
         defaults=Options(size=4096, window=16, iters=100, warmup=20),
         node_faults=_memory_registered_by_requests,

@@ -29,6 +29,18 @@ PROGRAM = 10**5
 USUAL = Options()
 
 
+def _translated(machine: Machine, enabled: bool) -> Machine:
+    """A machine in whose hosts the IOMMUs that there are translate for devices, or none does."""
+    groups = []
+    for group in machine.groups:
+        unit = group.host.iommu
+        if unit is not None:
+            unit = unit.model_copy(update={"enabled": enabled})
+        host = group.host.model_copy(update={"iommu": unit})
+        groups.append(group.model_copy(update={"host": host}))
+    return machine.model_copy(update={"groups": tuple(groups)})
+
+
 @dataclass
 class Run:
     """One point of a benchmark that is being measured, on the nodes that `choose` returns.
@@ -44,6 +56,8 @@ class Run:
 
     def __post_init__(self) -> None:
         self.usage = Utilisation(self.sim)
+        if self.options.iommu != "host":
+            self.machine = _translated(self.machine, self.options.iommu == "on")
 
     @cached_property
     def cluster(self) -> Cluster:

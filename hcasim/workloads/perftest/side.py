@@ -12,8 +12,8 @@ from hcasim.verbs import MR, Completion, SendWR, WROpcode
 from hcasim.workloads.end import ANSWERED, Endpoint, Steps, hold, receive
 from hcasim.workloads.options import Options
 
-RX_DEPTH = 512
-"""Receives of a queue pair that are posted ahead (DEF_RX_SEND)."""
+RNR_TIMER_PS = 640_000_000
+"""What a side asks for that has no receive (MIN_RNR_TIMER, 12: 0.64 ms)."""
 MODERATION = 100
 MODERATED = 8192
 """Longest message in bytes of which a completion stands for several unless the user says so
@@ -64,7 +64,7 @@ class Side(Endpoint):
         self.depth = min(options.tx_depth, options.iters)
         self.every = moderation(options)
         self.sends, self.receives = sends, receives
-        self.ahead = min(RX_DEPTH, options.iters) if receives else 0
+        self.ahead = min(options.rx_depth, options.iters) if receives else 0
         entries = (self.depth + self.ahead) * options.qps
         depths = self.depth, max(1, self.ahead)
         super().__init__(cluster.sim, cluster.nodes[node], core, options, opcode, entries, depths)
@@ -93,7 +93,7 @@ class Side(Endpoint):
             near = [(0, half)] * (self.sends or answers)
             far = [(half, half)] * (other.sends and not answers)
             hold(self.buffer, self.options.page_size, near + far)
-        self.activate(other)
+        self.activate(other, RNR_TIMER_PS)
 
     def prepare(self) -> Steps:
         """Fill the receive queues."""

@@ -11,7 +11,7 @@ from hcasim.engine import Onlooker, Repetition, Simulator, mean_error
 from hcasim.verbs import WROpcode
 from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import RX_DEPTH, Side, join, moderation, movement, start
+from hcasim.workloads.perftest.side import Side, join, moderation, movement, start
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends
 from hcasim.workloads.workload import Run
@@ -137,11 +137,11 @@ class Stream:
         # Each entry of each queue has been used once, its page being translated for the first time.
         entries, most = depth, MANY // packets
         if opcode is WROpcode.SEND:
-            entries, most = depth + RX_DEPTH, MOST // packets
+            entries, most = depth + options.rx_depth, MOST // packets
         cold = min(entries, most) // lap + 2
         self.sides = join(run.cluster, both_ends(options), options, opcode, both_ways, lap)
         # What is posted ahead counts too: at the end no more is posted, which speeds up short ones.
-        self.counts_ahead = opcode is not WROpcode.SEND or RX_DEPTH * self.packets <= MANY
+        self.counts_ahead = opcode is not WROpcode.SEND or options.rx_depth * self.packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
         self.enough = sim.event()
         self._end_error = 0.0
@@ -216,7 +216,7 @@ class Stream:
             return
         self._end_error = self._cold_error
         if not counted:
-            self._end_error += AHEAD_ERROR * min(1.0, RX_DEPTH / self.options.iters)
+            self._end_error += AHEAD_ERROR * min(1.0, self.options.rx_depth / self.options.iters)
         for side in self.sides:
             side.iters -= laps * side.lap
         for side, pace in zip(self.senders, paces_ps, strict=True):

@@ -122,7 +122,8 @@ class Worker(Program):
         hold(self.buffer, options.page_size)
         inline, kind = size if options.inline else 0, QPType[options.connection]
         cqs = [CQ(self.context, options.tx_depth) for _ in range(queue_pairs)]
-        self.queues = [SendQueue(self.pd, cq, options, kind, size, inline) for cq in cqs]
+        port = thread % options.ports
+        self.queues = [SendQueue(self.pd, cq, options, kind, size, inline, port=port) for cq in cqs]
         self.connected: list[tuple[SendQueue, MR]] = []
         access: Access = options.access if options.region else "sequential"
         align = ATOMIC if opcode in ATOMICS.values() else 1

@@ -185,6 +185,12 @@ def test_two_hosts_back_to_back_are_one_of_each_group() -> None:
     assert (machine.switch, machine.nodes) == (None, 2)
 
 
+@pytest.mark.usefixtures("lab")
+def test_settings_change_how_many_nodes_a_group_has() -> None:
+    machine = resolve("lab", overrides={"nodes.slow.count": "1"})
+    assert {one.name: one.count for one in machine.groups}["slow"] == 1
+
+
 @pytest.mark.parametrize("adapter", ["mt23108", "mt25208", "mt25218"])
 def test_an_adapter_that_is_asked_for_is_in_every_group(
     adapter: str, monkeypatch: pytest.MonkeyPatch
@@ -202,8 +208,13 @@ def test_an_adapter_that_is_asked_for_is_in_every_group(
         ({"network.levels": "1"}, "nodes: found 64 nodes with 64 adapter ports; allowed: up to 16"),
         ({"trunk.widht": "1"}, "did you mean 'trunk.width'?"),
         ({"storge.adapter.ports": "1"}, "did you mean 'storage.adapter.ports'?"),
-        ({"nodes.storage.count": "2"}, "how many nodes there are stands in the testbed's file"),
-        ({"storage.adapter.bus.lanes": "1"}, "there is no storage.adapter.bus.lanes here; allowed"),
+        ({"storage.count": "2"}, "did you mean 'nodes.storage.count'?"),
+        ({"nodes.count": "2"}, "allowed: nodes.compute.count or nodes.storage.count"),
+        ({"nodes.storage.count": "400"}, "found 448 nodes with 448 adapter ports; allowed: up to"),
+        (
+            {"storage.adapter.bus.lanes": "1"},
+            "there is no storage.adapter.bus.lanes here; allowed: ",
+        ),
     ],
 )
 def test_a_fat_tree_says_what_it_has_no_room_for(

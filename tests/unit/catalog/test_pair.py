@@ -60,6 +60,45 @@ def test_every_adapter_runs_in_the_usual_host(adapter: str) -> None:
         assert 0 < row["latency_us"] < 20
 
 
+@pytest.mark.parametrize(
+    ("adapter", "verbs", "mpi"),
+    [
+        ("mt25208", "vapi", "mvapich-0.9.5"),
+        ("mt25218-ddr", "ofed", "mvapich2"),
+        ("ne010e", "nes", "mpich2-nes"),
+        ("connectx2", "ofed", "mvapich2"),
+        ("connectx3", "rdma-core", "openmpi-ucx"),
+        ("bluefield-3", "rdma-core", "openmpi-ucx"),
+    ],
+)
+def test_the_software_is_that_of_the_time_of_the_adapter(
+    adapter: str, verbs: str, mpi: str
+) -> None:
+    assert resolve("pair", adapter=adapter).stack.id == verbs
+    assert resolve("pair", adapter=adapter, mpi=True).stack.id == mpi
+    assert resolve("pair", adapter=adapter, stack="rdma-core").stack.id == "rdma-core"
+
+
+def test_a_testbed_that_names_its_software_has_that_with_any_adapter() -> None:
+    assert resolve("liu2004", adapter="connectx2").stack.id == "vapi"
+    assert resolve("liu2004", adapter="connectx2", mpi=True).stack.id.startswith("mvapich")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "link"), [("connectx6-hdr100", ("HDR", 2)), ("connectx7-ndr200", ("NDR", 2))]
+)
+def test_a_card_of_half_the_rate_has_two_lanes(adapter: str, link: tuple[str, int]) -> None:
+    machine = resolve("pair", adapter=adapter)
+    assert isinstance(machine.link, InfinibandLink)
+    assert (machine.link.speed, machine.link.width) == link
+    rates = []
+    for card in (adapter, adapter.partition("-")[0]):
+        options = {"size": "1M", "qps": 8, "iters": 8, "host": "epyc-genoa"}
+        (row,) = bench("write_bw", "pair", adapter=card, **options).curve.rows
+        rates.append(row["bandwidth_MBps"])
+    assert rates[0] / rates[1] == pytest.approx(0.5, rel=0.05)
+
+
 def test_every_adapter_fits_every_host() -> None:
     for host in HOSTS:
         for adapter in ADAPTERS:
@@ -79,6 +118,7 @@ def test_a_switch_adds_its_latency_and_a_second_cable() -> None:
         ("quantum-2", ("NDR", 4)),
         ("quantum", ("HDR", 4)),
         ("switch-ib", ("EDR", 4)),
+        ("infiniscale-iv", ("QDR", 4)),
         ("infiniscale-iii-ddr", ("DDR", 4)),
         ("spectrum", (100,)),
         ("xg700", (10,)),

@@ -121,6 +121,20 @@ def test_without_a_switch_two_hosts_are_back_to_back() -> None:
     ]
 
 
+def test_settings_change_how_many_nodes_there_are() -> None:
+    machine = resolve("liu2004", overrides={"nodes.count": 3})
+    assert (machine.nodes, machine.groups[0].count, len(machine.wiring.places)) == (3, 3, 6)
+    assert parameter(machine, "nodes.count").source == "--set"
+    assert machine.digest != resolve("liu2004").digest
+    assert faults(overrides={"nodes.count": "none"}) == [
+        "--set nodes.count: found 'none'; allowed: whole numbers from 1 to 65536"
+    ]
+    (fault,) = faults(overrides={"nodes.count": "9"})
+    assert fault.startswith("liu2004: switch.ports: found 8; allowed: from 18, for the adapter")
+    (fault,) = faults(switch=False, overrides={"nodes.count": "3"})
+    assert fault.startswith("liu2004: nodes.count: found 3; allowed: 2, back to back")
+
+
 @pytest.mark.parametrize(
     ("overrides", "place"),
     [

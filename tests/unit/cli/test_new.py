@@ -88,7 +88,7 @@ def test_an_experiment_of_ones_own_begins_as_a_published_one(
         (("a/b", *BASED), "NAME: found 'a/b'; allowed: letters, digits, - and _"),
         (("there", *BASED), "there.toml: exists; choose another name or folder"),
         (("mine", *BASED, "-o", "none"), "--output: found 'none', which is no folder"),
-        (("mine",), "--based-on: missing; allowed: connect_ib, "),
+        (("mine",), "--based-on: missing; allowed: bluefield-2, "),
         (("mine", "--based-on", "mt2520"), "did you mean 'mt25208'?"),
         (("mine", "--based-on", "vapi"), "found no adapter 'vapi'"),
     ],

@@ -14,6 +14,7 @@ OTHER = {
     "reuse": "50",
     "window": "7",
     "tx_depth": "9",
+    "rx_depth": "16",
     "cq_mod": "4",
     "post_list": "2",
     "rate_limit": "10",
@@ -32,6 +33,7 @@ OTHER = {
     "region": "64K",
     "access": "sequential",
     "buffers": "5",
+    "iommu": "off",
     "verb": "write",
     "completion": "memory --verb write",
     "algorithm": "ring",
@@ -44,11 +46,15 @@ GROUPS = {"client", "server", "clients", "nodes"}
 """Those that need more than two nodes, or several groups of them."""
 EQUAL = ("exact", "explain")
 UNTOLD = {
-    "write_lat": {"pattern", "page_size", "client", "server", "loopback", "warmup"},
+    "write_lat": {"pattern", "page_size", "iommu", "client", "server", "loopback", "warmup"},
     "atomic_lat": {
-        *("pattern", "page_size", "region", "access", "client", "server", "loopback", "warmup")
+        *("pattern", "page_size", "iommu", "region", "access", "client", "server", "loopback"),
+        "warmup",
     },
-    "send_bw": {"page_size", "client", "server", "clients", "loopback", "rate_limit"},
+    "send_bw": {
+        *("page_size", "iommu", "client", "server", "clients", "loopback", "rate_limit"),
+        "rx_depth",
+    },
 }
 """What perftest's text does not say."""
 CASES = [

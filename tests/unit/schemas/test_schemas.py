@@ -101,7 +101,7 @@ def test_what_is_explained_fits_the_schema(workload: str) -> None:
 
 
 OPTIONAL = {
-    "adapter": "firmware_mode memory notes port references tables",
+    "adapter": "firmware_mode memory mpi_stack notes port references stack tables",
     "app": "wall_seconds",
     "bench": "wall_seconds",
     "bench-several": "wall_seconds",

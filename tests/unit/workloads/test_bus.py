@@ -68,6 +68,19 @@ def test_the_host_says_whether_the_iommu_is_in_use_unless_the_option_does() -> N
     assert latency(machine=used, window_bytes=64 * M, iommu="off") < on
 
 
+def test_an_adapter_of_verbs_is_translated_for_as_a_device_is() -> None:
+    used = {"adapter": "connectx4", "host": "broadwell-e5-2630v4"}
+    given = {"size": 64, "iters": 300, "region": 64 * M, "explain": False}
+    off, on = (
+        run("read_lat", resolve("pair", **used), iommu=how, **given)["latency_us"]
+        for how in ("off", "on")
+    )
+    walk = BROADWELL.host.iommu.walk_latency / 1e6
+    # A look-up of the page that is read, and of those that the context is in.
+    assert off + 0.5 * walk < on < off + 4 * walk
+    assert run("read_lat", resolve("pair", **used), iommu="host", **given)["latency_us"] == off
+
+
 def test_what_the_device_has_written_is_in_its_part_of_the_cache() -> None:
     cache, memory = BROADWELL.host.cache, BROADWELL.host.memory
     gain = (memory.read_latency - cache.read_latency) / 1e6

@@ -207,6 +207,18 @@ def test_atomics_of_a_test_change_the_words_of_their_queue_pairs() -> None:
     assert counters["cqes_written"] == 2
 
 
+def test_who_has_too_few_receives_ahead_lets_the_sender_wait() -> None:
+    given = {"size": 64, "iters": 40, "tx_depth": 16, "cq_mod": 1}
+    usual, few = (run("send_bw", machine(), rx_depth=depth, **given).row for depth in (512, 2))
+    # Each time that nothing is posted costs the pause of perftest's RNR timer.
+    pauses = 40 / few["rate_Mps"] / side.RNR_TIMER_PS * 1e6
+    assert 2 < pauses < 40 / 2
+    assert few["rate_Mps"] < 0.01 * usual["rate_Mps"]
+    assert run("send_bw", machine(), rx_depth=2, exact=True, **given).row["rate_Mps"] == (
+        pytest.approx(few["rate_Mps"], rel=1e-6)
+    )
+
+
 BELOW, BEYOND = 1 << 19, 1 << 26
 """Regions whose pages of 4 KiB fit into the 512 entries of the translation cache, and do not."""
 LAT: dict[str, Any] = {"size": 64, "iters": 4000, "warmup": 100}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Machine, resolve
 from hcasim.catalog.testbed import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
@@ -98,6 +98,15 @@ def test_a_swarm_says_the_rate_of_a_node(verb: str) -> None:
     assert (row["nodes"], row["processes"], row["qps"]) == (3, 2, 2)
     # The same draws give the same result.
     assert run("rc_swarm", machine(), verb=verb, **given).row == row
+
+
+def test_threads_of_a_swarm_have_a_port_each_in_turn() -> None:
+    given = {**FEW, "nodes": 2, "processes": 2, "verb": "write", "size": 4096, "window": 16}
+    on = resolve("cib")
+    both, one = (
+        run("rc_swarm", on, **given | how).row for how in ({"ports": 2, "mode": "binding"}, {})
+    )
+    assert both["rate_Mps"] > 1.2 * one["rate_Mps"]
 
 
 def test_a_meter_counts_from_the_end_of_the_warm_up_and_gives_the_error_of_batches() -> None:
