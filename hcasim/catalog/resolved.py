@@ -87,14 +87,17 @@ class Machine(Section):
 
     @property
     def hca(self) -> Adapter:
+        """The RDMA adapter of the first group; ValueError if it has another device."""
         return self.groups[0].hca
 
     @property
     def host(self) -> Host:
+        """The host of the first group."""
         return self.groups[0].host
 
     @property
     def stack(self) -> Stack:
+        """The software of the first group."""
         return self.groups[0].stack
 
     @property
@@ -104,6 +107,7 @@ class Machine(Section):
 
     @property
     def link(self) -> Link:
+        """The links of the first group."""
         return self.groups[0].link
 
     @property

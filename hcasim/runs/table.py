@@ -84,21 +84,26 @@ class Table:
         write_atomically(file, found)
 
     def to_json(self) -> str:
+        """Return it as a JSON document."""
         return to_json(self.to_dict())
 
     def to_csv(self) -> str:
+        """Return its rows as CSV."""
         return to_csv(self.records)
 
     def to_jsonl(self) -> str:
+        """Return its rows as JSON Lines."""
         return "".join(f"{json.dumps(row, ensure_ascii=True)}\n" for row in self.records)
 
     def to_parquet(self) -> bytes:
+        """Return its rows as a file of Parquet; needs pandas and pyarrow."""
         _needs("pyarrow", "Parquet")
         buffer = io.BytesIO()
         frame(self.records).to_parquet(buffer, index=False)
         return buffer.getvalue()
 
     def to_pandas(self) -> pd.DataFrame:
+        """Return its rows as a table of pandas."""
         return frame(self.records)
 
     def to_xarray(self) -> xr.Dataset:
@@ -116,15 +121,18 @@ class Table:
         return xr.Dataset.from_dataframe(table[list(self.fields)])
 
     def to_text(self) -> str:
+        """Return it as aligned text."""
         head, *lines = self.lines()
         return plain_table(self.title, head, lines, right=head)
 
     def to_markdown(self) -> str:
+        """Return it as a table of Markdown."""
         head, *lines = ([one.replace("|", "\\|") for one in row] for row in self.lines())
         every = [head, ["---:"] * len(head), *lines]
         return "".join(f"| {' | '.join(row)} |\n" for row in every)
 
     def to_latex(self) -> str:
+        """Return it as a tabular of LaTeX."""
         head, *lines = (" & ".join(map(_latex, row)) + r" \\" for row in self.lines())
         columns = "r" * len(self.lines()[0])
         body = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *lines, r"\hline"]

@@ -155,7 +155,7 @@ def test_what_the_program_and_its_data_have_is_there(site: Path, root: Path) -> 
 
 def test_each_entry_point_and_result_is_there(pages: dict[Path, str]) -> None:
     whole = "".join(pages.values())
-    results = ("runs.benchmark.Benchmark.to_pandas", "papers.report.Report.median_error")
+    results = ("runs.table.Table.to_pandas", "papers.report.Report.median_error")
     missing = [one for one in (*hc.__all__, *results) if f'id="hcasim.{one}"' not in whole]
     assert missing == []
 
