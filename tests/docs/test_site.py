@@ -254,7 +254,7 @@ def test_a_reader_comes_from_the_front_page_to_an_answer(opened: Pages, site: Pa
     # Models, which navigation leaves out, are reached from where they are used.
     page.get_by_role("link", name="mt25208").first.click()
     page.get_by_role("link", name="Adapters", exact=True).last.click()
-    page.get_by_role("link", name="connectx7").wait_for()
+    page.get_by_role("link", name="connectx7", exact=True).wait_for()
 
 
 @pytest.mark.parametrize("name", ["index", "explanation/index"])
