@@ -87,6 +87,7 @@ def link_of_port(
         allowed = f"a protocol of links of kind {wanted}"
         return _fault(f"{testbed}: {adapter.name}.protocol", protocol, allowed)
     found = [rates[key] for key in RATES[kind]]
+    before = [one.value for one in found]
     for switch in switches:
         limit, name = switch.values.get("port"), switch.values["id"]
         if kind not in _kinds(limit):
@@ -96,6 +97,10 @@ def link_of_port(
                 lower = switch.parameters[f"port.{one.path}"]
                 words = f"the ports of {name} allow no more: {one.text} ({one.source})"
                 found[place] = replace(lower, path=one.path, source=words)
+        if before[1:] == [2] and limit and found[0].value != before[0] and limit["width"] >= 4:
+            # A port of two fast lanes has four of the next lower rate.
+            words = f"a port of two lanes of {before[0]} has four of {found[0].text}"
+            found[1] = found[1].changed(4, "4", words)
     code, evidence, source = USUAL_CODES.get(found[0].value, NO_CODE)
     found += [own[key] for key in _MODELS[kind].model_fields if key in own]
     fec = {"code": code, "decoding": given["decoding"]}

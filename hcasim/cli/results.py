@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -186,9 +187,12 @@ class Wanted:
             make_folder(self.folder)
             files = [in_folder(self.folder, one, ending) for one in scenarios for ending in endings]
             files += [self.folder / name for name in more]
-            refuse(*output_faults(Output("--output", file) for file in files))
-            for one in new:
-                one.rmdir()
+            try:
+                refuse(*output_faults(Output("--output", file) for file in files))
+            finally:
+                for one in new:
+                    with suppress(OSError):
+                        one.rmdir()
 
     def deliver(
         self,

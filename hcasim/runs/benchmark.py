@@ -135,6 +135,7 @@ class Benchmark(Table):
         return self.curve.records
 
     def plot(self) -> Figure:
+        """Draw what was measured over what varies."""
         from hcasim.runs.drawing import draw_lines
 
         return draw_lines(self.title, self.fields, self.series, AXES[self.curve.axis])

@@ -115,9 +115,11 @@ class Curve(Table):
         return [{**start, **own, **row} for own, row in zip(options, self.rows, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
         return {**self.setup, "name": self.name, "label": self.label, "rows": list(self.rows)}
 
     def plot(self) -> Figure:
+        """Draw one quantity over what varies."""
         from hcasim.runs.drawing import draw_lines
 
         return draw_lines(self.label, self.fields, {self.label: self.rows}, AXES[self.axis])

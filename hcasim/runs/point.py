@@ -89,6 +89,7 @@ class Point:
         return f"{self.workload} with size {self.options.size}"
 
     def bare(self) -> Point:
+        """Return it with no more than its result follows from, to be sent to a worker."""
         return replace(self, machine=self.machine.bare())
 
     @property

@@ -170,7 +170,7 @@ def merge(traces: Sequence[tuple[str, Trace]]) -> Trace:
         if own and trace is not first and not differ:
             faults.append(f"{other_name}: found another trace, whose header is not that of {name}")
     if faults:
-        faults.append("a trace is of one adapter; -o FOLDER/ writes one for each file")
+        faults.append("a trace is of one adapter; import each alone")
         raise CatalogError(faults)
     if len(traces) == 1:
         return first

@@ -53,7 +53,8 @@ def contradictions(
         yield f"size: found {other}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
     ports = f"ports: found {settings.ports} with mode {mode}, which"
     if mode == "single" and settings.ports > 1:
-        yield f"{ports} uses 1; choose mode striping or binding"
+        modes = one_of([one for one in workload.option("mode").words if one != "single"])
+        yield f"{ports} uses 1; choose mode {modes}"
     if mode != "single" and settings.ports < 2:
         yield f"{ports} needs 2"
     if settings.invalidate and settings.buffers > 1:

@@ -177,6 +177,7 @@ class Workload:
         return found
 
     def each_point(self, given: Mapping[str, Any]) -> list[Options]:
+        """Return the options of each point: each value of an axis with each other's."""
         swept = {name: given[name] for name in AXES if name in given}
         points = (dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
         return [self.build({**given, **point}) for point in points]

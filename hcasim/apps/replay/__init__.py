@@ -10,7 +10,7 @@ from hcasim.apps.replay.otf2 import is_otf2, read_otf2
 from hcasim.apps.replay.text import read_bytes, refuse, text_of
 from hcasim.apps.replay.trace import RATE, Trace
 
-_FORMS: Final = (*((is_goal, read_goal), (is_otf2, read_otf2), (is_chakra, read_chakra)),)
+_FORMS: Final = ((is_goal, read_goal), (is_otf2, read_otf2), (is_chakra, read_chakra))
 """Whether a file is of a format, and what reads it."""
 
 __all__ = ["RATE", "Trace", "read_schedule"]

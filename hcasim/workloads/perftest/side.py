@@ -8,7 +8,8 @@ from typing import ClassVar
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.verbs import MR, Completion, SendWR, WROpcode
+from hcasim.verbs import MR, Completion, SendWR, WCStatus, WROpcode
+from hcasim.verbs.context import VerbsError
 from hcasim.workloads.end import ANSWERED, Endpoint, Steps, hold, receive
 from hcasim.workloads.options import Options
 
@@ -149,6 +150,9 @@ class Side(Endpoint):
 
     def _take(self, completion: Completion) -> Steps:
         number = self.numbers[completion.qpn]
+        if completion.status is not WCStatus.SUCCESS:
+            status = completion.status.name
+            raise VerbsError(status, "a request failed, as when no receive was posted (--rx-depth)")
         if completion.is_receive:
             self.may_send = True
             self.received[number] += 1

@@ -99,6 +99,18 @@ def test_a_card_of_half_the_rate_has_two_lanes(adapter: str, link: tuple[str, in
     assert rates[0] / rates[1] == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("adapter", "switch", "link"),
+    [("connectx6-hdr100", "switch-ib", ("EDR", 4)), ("connectx7-ndr200", "quantum", ("HDR", 4))],
+)
+def test_two_fast_lanes_are_four_of_the_next_rate(
+    adapter: str, switch: str, link: tuple[str, int]
+) -> None:
+    found = resolve("pair", adapter=adapter, switch=switch).link
+    assert isinstance(found, InfinibandLink)
+    assert (found.speed, found.width) == link
+
+
 def test_every_adapter_fits_every_host() -> None:
     for host in HOSTS:
         for adapter in ADAPTERS:

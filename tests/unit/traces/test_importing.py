@@ -188,7 +188,7 @@ def test_files_that_do_not_belong_together_are_refused(names: tuple[str, ...], f
         merge(named(*(DATA / name for name in names)))
     assert caught.value.faults == [
         fault,
-        "a trace is of one adapter; -o FOLDER/ writes one for each file",
+        "a trace is of one adapter; import each alone",
     ]
 
 

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
 from hcasim.verbs import SendWR
+from hcasim.verbs.context import VerbsError
 from hcasim.workloads import WORKLOADS, Options
 from hcasim.workloads.end import OPCODES
 from hcasim.workloads.perftest import side, stream
@@ -265,3 +267,8 @@ def test_uniform_addresses_hit_as_often_as_there_is_room() -> None:
     counters = run("write_bw", machine(), region=1 << 22, exact=True, **BW).counters
     missed = counters["mtt_miss_cnt"] / (2 * BW["iters"])
     assert missed == pytest.approx(1 - 512 / 1024, abs=0.06)
+
+
+def test_a_request_that_fails_ends_the_test_by_its_status() -> None:
+    with pytest.raises(VerbsError, match="WR_FLUSH_ERR"):
+        run("send_bw", resolve("rashti2007"), size=4096, iters=100, rx_depth=1)
