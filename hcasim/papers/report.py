@@ -15,13 +15,12 @@ from pydantic import Field
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, name_fault, refuse
 from hcasim.ground.text import brief, html_table
-from hcasim.papers.accuracy import NUMBERS, errors_of
 from hcasim.papers.claim import references
 from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, Simulated, replay_all, spent
 from hcasim.papers.roles import Role, standings
-from hcasim.papers.verdict import Status, Verdict, from_context, judge
+from hcasim.papers.verdict import NUMBERS, Status, Verdict, errors_of, from_context, judge
 from hcasim.runs.document import Form, Head, Profile, Seconds
 from hcasim.runs.executor import Progress, on_scheduler
 from hcasim.runs.point import Point

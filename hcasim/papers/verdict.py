@@ -18,6 +18,9 @@ Status = Literal["pass", "fail", "deviation", "context"]
 Number = float | tuple[float, float]
 """A published number, or the lower and upper end of a published range."""
 
+NUMBERS = ("value", "ratio", "percent", "difference")
+"""The kinds of claims that state a number; the others state an order or a limit."""
+
 STALE = "meets the claim although a deviation is documented"
 
 
@@ -140,6 +143,15 @@ def judge(
         status=status,
         note="; ".join(notes),
     )
+
+
+def errors_of(verdicts: Iterable[Verdict]) -> list[float]:
+    """Return the absolute relative error of each number, the worst of those that repeat it."""
+    errors: dict[str, float] = {}
+    for one in verdicts:
+        if one.kind in NUMBERS and one.error is not None:
+            errors[one.first] = max(abs(one.error), errors.get(one.first, 0.0))
+    return list(errors.values())
 
 
 def from_context(context: Context, paper: str) -> Verdict:

@@ -64,20 +64,20 @@ def fault(claim: Claim, verdict: Verdict) -> str | None:
 
 @pytest.mark.check
 # The only predicted number of sur2005 is that of the host's memory, a documented deviation.
-@pytest.mark.parametrize(
-    ("paper", "role", "share"),
-    [("liu2004", "predicted", 0.8), ("sur2005", "fitted", 0.8), ("modern", "predicted", 0.7)],
-)
-def test_most_claims_pass_outright_and_numbers_are_near(
-    paper: str, role: str, share: float
-) -> None:
+@pytest.mark.parametrize(("paper", "role"), [("liu2004", "predicted"), ("sur2005", "fitted")])
+def test_four_of_five_claims_pass_outright_and_numbers_are_near(paper: str, role: str) -> None:
     found = reproduce(paper, jobs=1)
     summary = found.summary
-    assert summary["pass"] >= share * (sum(summary.values()) - summary["context"])
+    assert summary["pass"] >= 0.8 * (sum(summary.values()) - summary["context"])
     error = found.median_error(role)
     assert error is not None
-    if paper == "modern":
-        readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-        assert f"and {100 * error:.1f} % for `modern`" in readme
-    else:
-        assert error <= 0.02
+    assert error <= 0.02
+
+
+@pytest.mark.check
+def test_the_readme_says_how_far_off_machines_of_today_are() -> None:
+    # How many claims are missed is in its table, which the claims themselves are counted for.
+    error = reproduce("modern", jobs=1).median_error("predicted")
+    assert error is not None
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"and {100 * error:.1f} % for `modern`" in readme

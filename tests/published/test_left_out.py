@@ -2,8 +2,8 @@
 
 import pytest
 
-from hcasim.papers.left_out import LeftOut, leave_out
 from hcasim.papers.loader import load_scenarios
+from tests.docs.site.left_out import LeftOut, leave_out
 
 pytestmark = pytest.mark.check
 

@@ -13,12 +13,12 @@ from statistics import median
 from typing import Any, get_args
 
 from hcasim.ground.writing import write_atomically
-from hcasim.papers.accuracy import Kind, errors_of, kinds_of
-from hcasim.papers.free import FreeValue, free_values
-from hcasim.papers.left_out import LeftOut, leave_out
 from hcasim.papers.plan import Plan, plan_papers
 from hcasim.papers.roles import Role
-from hcasim.papers.verdict import Verdict
+from hcasim.papers.verdict import Verdict, errors_of
+from tests.docs.site.free import FreeValue, free_values
+from tests.docs.site.kinds import Kind, kinds_of
+from tests.docs.site.left_out import LeftOut, leave_out
 from tests.docs.site.markdown import code, page, plain, table
 
 LEFT_OUT = "left-out.json"

@@ -1,4 +1,4 @@
-"""How far off the model is, by the kind of what was measured."""
+"""What kind of measurement a claim is about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Literal
 from hcasim.papers.claim import Claim
 from hcasim.papers.plan import Line, Plan
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.verdict import Verdict
 from hcasim.workloads import WORKLOADS
 
 Kind = Literal[
@@ -25,8 +24,6 @@ SMALL = 1024
 """Bytes up to which a thread's stream of messages is about their rate."""
 FEW = 4
 """Queue pairs of a node up to which a stream is that of one thread."""
-NUMBERS = ("value", "ratio", "percent", "difference")
-"""The kinds of claims that state a number; the others state an order or a limit."""
 
 
 def kinds_of(plans: Iterable[Plan]) -> dict[str, Kind]:
@@ -56,12 +53,3 @@ def kind_of(claim: Claim, scenario: Scenario, lines: Mapping[str, Line]) -> Kind
     if workload.queue_pairs(options) > FEW:
         return "many queue pairs"
     return "rate of one thread" if options.size <= SMALL else "bandwidth"
-
-
-def errors_of(verdicts: Iterable[Verdict]) -> list[float]:
-    """Return the absolute relative error of each number, the worst of those that repeat it."""
-    errors: dict[str, float] = {}
-    for one in verdicts:
-        if one.kind in NUMBERS and one.error is not None:
-            errors[one.first] = max(abs(one.error), errors.get(one.first, 0.0))
-    return list(errors.values())

@@ -3,8 +3,8 @@
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.papers.left_out import LeftOut, leave_out, plans_of
 from hcasim.papers.plan import plan_papers
+from tests.docs.site.left_out import LeftOut, leave_out, plans_of
 
 SOURCE = "starcloud-ai/kube-ansible"
 

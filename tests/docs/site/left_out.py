@@ -9,15 +9,14 @@ from statistics import median
 
 from hcasim.catalog import Parameter, Value, one_of
 from hcasim.ground.errors import refuse
-from hcasim.papers.accuracy import errors_of
 from hcasim.papers.claim import references
-from hcasim.papers.free import FreeValue, Place, free_values, places_of
 from hcasim.papers.plan import Line, Plan, plan, plan_papers
 from hcasim.papers.replay import Replay, replay_all
 from hcasim.papers.roles import Standing, standings
-from hcasim.papers.verdict import Verdict, judge
+from hcasim.papers.verdict import Verdict, errors_of, judge
 from hcasim.runs.executor import Progress
 from hcasim.runs.machine import each_machine_once
+from tests.docs.site.free import FreeValue, Place, free_values, places_of
 
 
 @dataclass(frozen=True)

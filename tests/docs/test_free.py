@@ -2,8 +2,8 @@
 
 import pytest
 
-from hcasim.papers.free import FreeValue, Place, free_values, places_of
 from hcasim.papers.plan import plan_papers
+from tests.docs.site.free import FreeValue, Place, free_values, places_of
 
 DETERMINED = 112
 """Values that published measurements of one source alone determined."""
