@@ -135,12 +135,14 @@ def settings_for(machine: Machine, names: Iterable[str]) -> list[str]:
 
 def options_of(name: str) -> tuple[str, ...]:
     """Options that say how much of a resource there is; a workload has some."""
+    if name.endswith(".receiver_not_ready"):
+        return ("rx_depth",)
     return ("tx_depth", "window", "depth") if _like({name: 1.0}, WINDOWS[-1]) else ()
 
 
 def latency_bound(binds: str) -> bool:
     """Whether an operation's own time limits: nothing does otherwise, or how many there may be."""
-    return not binds or bool(options_of(binds))
+    return not binds or bool(_like({binds: 1.0}, WINDOWS[-1]))
 
 
 def limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str]:

@@ -37,8 +37,8 @@ def verdict(name: str, error: float | None, first: str, kind: str = "value") -> 
 )
 def test_of_a_number_the_worst_error_counts(kind: str, errors: list[float]) -> None:
     verdicts = [
-        verdict("A-1", 0.1, "A-1", kind),
-        verdict("A-2", -0.3, "A-1", kind),
+        verdict("A-1", -0.3, "A-1", kind),
+        verdict("A-2", 0.1, "A-1", kind),
         verdict("A-3", -0.1, "A-3"),
         verdict("A-4", None, "A-4", "ordering"),
     ]

@@ -80,9 +80,15 @@ class GoBack(Recovery):
 
     A receiver that is not ready says after which pause. What has had no answer is sent again when
     the transport timer expires (volume 1, 9.7.5.1.3, 9.7.6.1).
+
+    Attributes:
+        wait_ps: pauses so far for receivers that were not ready.
     """
 
+    changes: ClassVar[Changes] = Changes(counts="wait_ps")
+
     def __init__(self, requester: ReliableRequester, sim: Simulator) -> None:
+        self.wait_ps = 0
         self._requester = requester
         self._sim = sim
         self._tries = 0
@@ -104,6 +110,7 @@ class GoBack(Recovery):
         not_ready = aeth.syndrome is Syndrome.RNR_NAK
         if not_ready and (most == RETRY_FOR_EVER or self._tries < most):
             self._tries += 1
+            self.wait_ps += aeth.rnr_timer_ps
             requester.send_again(wqe, aeth.rnr_timer_ps)
         else:
             requester.fail(wqe, _STATUS[aeth.syndrome])

@@ -43,7 +43,9 @@ class QueuePair(Endpoint):
             requester, responder = IwarpRequester, IwarpResponder
         self.requester = requester(self, queues[0], rings[0], parts, line)
         if isinstance(self.requester, ReliableRequester):
-            self.requester.recover_by(GoBack(self.requester, parts.sim))
+            recovery = GoBack(self.requester, parts.sim)
+            self.requester.recover_by(recovery)
+            parts.sim.resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
         self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
 
     def connect(self, path: Path) -> None:

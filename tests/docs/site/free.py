@@ -13,8 +13,6 @@ from hcasim.papers.plan import Line, Plan
 
 FREE = ("fitted", "chosen", "assumed")
 """Evidence of what no public document gives."""
-DETERMINED = ("fitted", "chosen")
-"""Evidence of what published measurements determined."""
 STANDS_FOR = {
     ("adapters", "connectx3"): "connect_ib",
     ("adapters", "connect_ib"): "connectx3",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
+from hcasim.cli.results import Wanted
 from hcasim.papers.verdict import judge
 
 Hcasim = Callable[..., Any]
@@ -163,3 +164,15 @@ def test_run_writes_figures_and_data(hcasim_: Hcasim, tmp_path: Path) -> None:
     names = sorted(path.name for path in folder.iterdir())
     assert names == [f"liu2004-fig03.{form}" for form in ("csv", "json", "png", "svg")]
     assert file.read_bytes().startswith(b"%PDF")
+
+
+def test_a_folder_is_there_only_with_a_result(hcasim_: Hcasim, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "index.html").mkdir()
+    refused = hcasim_("reproduce", "liu2004/fig03", "-o", str(tmp_path / "new"))
+    assert refused.code == 2
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["index.html"]
+    given = {"form": "text", "output": tmp_path / "a" / "b", "as_json": False, "as_csv": False}
+    wanted = Wanted(given, folder=True)
+    wanted.prepare_folder([], [], "index.html")
+    assert not (tmp_path / "a").exists()

@@ -117,6 +117,13 @@ def test_a_size_that_no_message_can_have_is_refused(size: int) -> None:
     assert faults_of(size=size) == [f"size: found {size}; allowed: 1 B to 2 GiB"]
 
 
+def test_several_ports_need_a_mode_that_the_benchmark_has() -> None:
+    given = {"adapter": "connect_ib", "ports": 2}
+    (swarm,), (window,) = (faults_of(name, "pair", **given) for name in ("rc_swarm", "window_bw"))
+    assert swarm.endswith("choose mode binding")
+    assert window.endswith("choose mode striping or binding")
+
+
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     faults = faults_of(
         "windwo_bw", "liu204", size="-1,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.workloads.explain import Utilisation, stages
+from hcasim.workloads.limits import options_of
 from tests.rig import machine, run
 
 COMMON = ["post_send", "doorbell", "WQE fetch", "send engine"]
@@ -67,6 +68,14 @@ def test_a_response_comes_back_the_same_way(name: str, stage: str) -> None:
     assert order.count("switch") == 2
     assert order[-1] == "poll CQ"
     assert found["total_us"] == row["latency_us"]
+
+
+def test_a_sender_that_waits_for_receives_is_limited_by_the_receiver() -> None:
+    found = run("send_bw", machine(), size=64, iters=40, rx_depth=1, cq_mod=1, explain=True)
+    assert found.breakdown["binds"] == "node0.hca.receiver_not_ready"
+    assert options_of(found.breakdown["binds"]) == ("rx_depth",)
+    usual = run("send_bw", machine(), size=64, iters=40, explain=True).breakdown["resources"]
+    assert not [one for one in usual if one["name"].endswith(".receiver_not_ready")]
 
 
 def test_marks_are_sorted_and_stages_without_a_duration_left_out() -> None:
