@@ -188,7 +188,7 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
         path = f"{name}.switch.buffer".lstrip(".")
         yield from _too_small(path, switch.buffer, machine.mtu, links)
     if isinstance(machine.network, BackToBack) and machine.nodes != 2:
-        yield _fault("nodes.count", machine.nodes, "2, back to back")
+        yield _fault("nodes.count", machine.nodes, "2, back to back; more with --switch ID")
     try:
         yield from machine.wiring.faults()
         yield from _overtaxed(machine)

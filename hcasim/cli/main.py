@@ -172,7 +172,9 @@ def _run(words: list[str], prog_name: str) -> int:
         if not error.code:
             raise
         # Click was asked to complete words of a shell that it does not know.
-        return BAD_INPUT
+        name = f"_{prog_name.replace('-', '_').upper()}_COMPLETE"
+        found = f"found {os.environ.get(name)!r}"
+        return _refused(f"Error: {name}: {found}; allowed: bash_source, zsh_source or fish_source")
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         # An interruption may have led to other errors.
         chain = [*_chain(error)]

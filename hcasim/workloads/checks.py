@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hcasim.catalog import Adapter, DmaDevice, Machine, NodeGroup, list_ids, load, nearest, one_of
+from hcasim.catalog import (
+    Adapter,
+    DmaDevice,
+    Host,
+    Machine,
+    NodeGroup,
+    list_ids,
+    load,
+    nearest,
+    one_of,
+)
 from hcasim.catalog.algorithms import algorithm_fault
 from hcasim.catalog.stack import Stack
 from hcasim.ground.units import format_size
@@ -167,6 +177,10 @@ def _group_faults(workload: Workload, settings: Options, group: NodeGroup) -> It
         yield from _too_many(workload, settings, group, group.adapter)
 
 
+def _has_iommu(host: object) -> bool:
+    return isinstance(host, Host) and host.iommu is not None
+
+
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     """Faults of workloads on the bus alone, and of devices that have nothing else."""
     device, host = group.adapter, group.host
@@ -187,7 +201,9 @@ def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> I
     elif settings.path == "command":
         yield f"path: found 'command', but {device.id} has no DMA engine; allowed: dma"
     if settings.iommu == "on" and host.iommu is None:
-        yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: host or off"
+        having = [one for one in list_ids("hosts") if _has_iommu(load(one, "hosts").model)]
+        allowed = f"host or off; on with --host {one_of(having)}"
+        yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: {allowed}"
     if 0 < settings.window_bytes < settings.size:
         yield (
             f"window_bytes: found {settings.window_bytes} with size {settings.size}; "

@@ -132,7 +132,7 @@ def test_settings_change_how_many_nodes_there_are() -> None:
     (fault,) = faults(overrides={"nodes.count": "9"})
     assert fault.startswith("liu2004: switch.ports: found 8; allowed: from 18, for the adapter")
     (fault,) = faults(switch=False, overrides={"nodes.count": "3"})
-    assert fault.startswith("liu2004: nodes.count: found 3; allowed: 2, back to back")
+    assert fault.startswith("liu2004: nodes.count: found 3; allowed: 2, back to back; more with")
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,8 @@ def test_each_shell_gets_a_script_and_no_other(
     monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_source")
     assert f"_HCASIM_COMPLETE={shell}_complete" in hcasim_().output
     monkeypatch.setenv("_HCASIM_COMPLETE", f"{shell}_nothing")
-    assert hcasim_().code == 2
+    refused = hcasim_()
+    assert (refused.code, f"found '{shell}_nothing'; allowed:" in refused.messages) == (2, True)
 
 
 def test_a_missing_testbed_is_answered_with_those_there_are(hcasim_: Hcasim) -> None:

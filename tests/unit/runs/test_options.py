@@ -124,6 +124,12 @@ def test_several_ports_need_a_mode_that_the_benchmark_has() -> None:
     assert window.endswith("choose mode striping or binding")
 
 
+def test_a_host_without_an_iommu_is_refused_with_those_that_have_one() -> None:
+    (fault,) = faults_of("write_bw", "pair", iommu="on")
+    assert fault.endswith("allowed: host or off; on with --host broadwell-e5-2630v4")
+    assert points("write_bw", "pair", iommu="on", host="broadwell-e5-2630v4")
+
+
 def test_all_faults_of_a_request_are_said_at_once() -> None:
     faults = faults_of(
         "windwo_bw", "liu204", size="-1,x", adapter="mt2520", overrides={"adapter.bus.lanez": "4"}
