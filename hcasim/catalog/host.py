@@ -8,7 +8,15 @@ from pydantic import Field
 
 from hcasim.catalog.buses import Bridge, PcixBridge
 from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key, optional
-from hcasim.ground.units import OPERATIONS, SIZE, Bytes
+from hcasim.ground.units import OPERATIONS, SIZE, Bytes, Hertz
+
+
+class Core(Section):
+    """One core, for stacks whose work is in cycles."""
+
+    frequency: Annotated[Hertz, Field(ge=10**8, le=10**10)] = key("clock while few cores are busy")
+    fence: Latency = key("store fence behind a doorbell: until the write has left the core")
+    line: Latency = key("reading a line that a device has written, from the last-level cache")
 
 
 class Memory(Section):
@@ -114,6 +122,7 @@ class Host(Description):
 
     cpus: int = key("processors", 1, 4096)
     sockets: int = key("among which the processors are shared out evenly", 1, 64)
+    core: Core | None = optional("of hosts on which stacks run whose work is in cycles")
     cache: ProcessorCache
     memory: Memory
     interconnect: Interconnect | None = optional("of hosts with several memory controllers")

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from hcasim.catalog.mpi import Mpi
 from hcasim.catalog.section import Count, Description, Latency, Section, key, optional
-from hcasim.ground.units import SIZE, Bytes
+from hcasim.ground.units import CYCLES, SIZE, Bytes
 
+_Cycles = Annotated[int, CYCLES, Field(ge=0, le=10**7)]
 _Reserved = Annotated[int, Field(ge=0, le=2**20)]
 
 
@@ -51,19 +52,29 @@ class Registration(Section):
     dereg_page: Latency = key("letting one page go")
 
 
-class Stack(Description):
-    """The processor's time per call, and how the library uses the adapter."""
+class Instructions(Section):
+    """Clock cycles that a call takes on any processor; its time follows from the host's clock."""
 
-    post_send: Latency = key("posting one send request, up to the doorbell")
-    post_wr: Latency | None = optional("each further request of a list, if not as the first")
-    doorbell: Latency | None = optional("until a doorbell has left the processor (store fence)")
-    blueflame: Latency | None = optional(
-        "copying 64 B of a work request to the adapter's registers"
-    )
-    post_recv: Latency = key("posting one receive request")
-    poll_cq: Latency = key("one look at a completion queue")
+    post_send: _Cycles = key("posting one send request, up to the doorbell")
+    post_wr: _Cycles = key("each further request of a list")
+    blueflame: _Cycles = key("copying 64 B of a work request to the adapter's registers")
+    post_recv: _Cycles = key("posting one receive request")
+    poll_empty: _Cycles = key("a look at a completion queue that is empty")
+    poll_entry: _Cycles = key("taking one completion, beside fetching its line")
+
+
+class Stack(Description):
+    """The processor's work per call, and how the library uses the adapter.
+
+    The work is in time, as it was measured on one processor with the program around it, or in
+    cycles. Then a benchmark adds its own for each request, and the host its store fence.
+    """
+
+    cycles: Instructions | None = optional("of stacks whose work is known in cycles")
+    post_send: Latency = key("posting one send request, up to the doorbell", default=0)
+    post_recv: Latency = key("posting one receive request", default=0)
+    poll_cq: Latency = key("one look at a completion queue", default=0)
     poll_memory: Latency = key("one look at a memory location")
-    service: Latency = key("a server's program between a request and posting its reply", default=0)
     cq_doorbell: bool = key("consuming a completion rings the queue's doorbell")
     max_inline: Bytes = key("longest payload that it copies into the work request", 0, 2**16)
     page_lists: Literal["inline", "fetched"] = key(

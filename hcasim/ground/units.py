@@ -134,10 +134,11 @@ OPERATIONS = Unit(
     "op/s",
     (("op/s", 1), ("kop/s", 10**3), ("Mop/s", 10**6), ("Gop/s", 10**9), ("Top/s", 10**12)),
 )
+CYCLES = Unit("number of cycles", "cycles", "cycles", (("cycles", 1),))
 LENGTH = Unit("length", "mm", "m", (("mm", 1), ("m", 10**3), ("km", 10**6)))
 DELAY = Unit("delay per length", "ps/m", "ns/m", (("ps/m", 1), ("ns/m", 10**3)))
 
-_ALL = (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, LENGTH, DELAY)
+_ALL = (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, CYCLES, LENGTH, DELAY)
 UNITS: Mapping[str, Unit] = {unit.base: unit for unit in _ALL}
 """By the base unit."""
 

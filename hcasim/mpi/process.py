@@ -68,13 +68,13 @@ class Process:
     @property
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
-        return self._round(len(self.connections)) // 2 + self.context.stack.poll_memory
+        return self._round(len(self.connections)) // 2 + self.context.costs.poll_memory
 
     def _round(self, rings: int) -> int:
         """Picoseconds of a look at so many rings, and at all completion queues."""
-        stack = self.context.stack
+        costs = self.context.costs
         queues = 1 if self.library.queue.cq == "shared" else len(self.connections)
-        return rings * stack.poll_memory + queues * stack.poll_cq
+        return rings * costs.poll_memory + queues * costs.poll_empty
 
     def tell(self, step: str, what: object = "") -> None:
         if self.probe.listeners:
@@ -149,7 +149,7 @@ class Process:
     def drain(self) -> Steps:
         if self.library.queue.cq == "per_peer" and len(self.connections) > 1:
             # Half of the others are looked at before.
-            others = (len(self.connections) - 1) * self.context.stack.poll_cq // 2
+            others = (len(self.connections) - 1) * self.context.costs.poll_empty // 2
             yield self.context.core.work(others)
         completion = yield from self.cq.wait()
         if completion.status is not WCStatus.SUCCESS:

@@ -6,8 +6,9 @@ from collections.abc import Generator
 from fractions import Fraction
 from typing import ClassVar, TypeVar
 
-from hcasim.catalog import EthernetLink
+from hcasim.catalog import EthernetLink, Host
 from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
+from hcasim.catalog.stack import Stack
 from hcasim.cluster import Node
 from hcasim.engine import Event, Probe, Simulator
 from hcasim.engine.changes import Changes
@@ -56,6 +57,45 @@ class CoreProbe(Probe):
         super().event(event, operation, details, at_ps, since)
 
 
+class Costs:
+    """What calls take one processor, in ps.
+
+    Attributes:
+        post_wr: of each further request of a list, post_send being that of the first.
+        blueflame: of each 64 B that go to BlueFlame registers.
+        fence: after a doorbell.
+        poll_empty, poll_entry: a look at a completion queue that finds nothing, or an entry.
+    """
+
+    def __init__(self, stack: Stack, host: Host) -> None:
+        self._clock = 0
+        self.post_send = self.post_wr = stack.post_send
+        self.post_recv = stack.post_recv
+        self.poll_empty = self.poll_entry = stack.poll_cq
+        self.poll_memory = stack.poll_memory
+        self.blueflame = self.fence = 0
+        cycles, core = stack.cycles, host.core
+        if cycles is not None and core is not None:
+            self._clock = core.frequency
+            self.post_send += self.cycles(cycles.post_send)
+            self.post_wr += self.cycles(cycles.post_wr)
+            self.blueflame = self.cycles(cycles.blueflame)
+            self.post_recv += self.cycles(cycles.post_recv)
+            self.poll_empty += self.cycles(cycles.poll_empty)
+            self.poll_entry += self.cycles(cycles.poll_entry) + core.line
+            self.fence = core.fence
+
+    def cycles(self, number: int) -> int:
+        """The time of a program's own work, in ps: 0 if it is in the times of the stack."""
+        return number * 10**12 // self._clock if self._clock else 0
+
+    def add(self, number: int) -> None:
+        """Have the program around the calls work so many cycles for each request that it posts."""
+        more = self.cycles(number)
+        self.post_send += more
+        self.post_wr += more
+
+
 class Context:
     """What a process holds of an adapter; it has one of the node's processors to itself."""
 
@@ -66,6 +106,7 @@ class Context:
         self.core = node.cores[core]
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
+        self.costs = Costs(self.stack, node.group.host)
 
     def made(
         self, steps: Generator[Event, object, _Returned], call: str

@@ -52,7 +52,8 @@ class CQ:
         entries: deque[Completion] = self.queue.entries
         found: list[Completion] = []
         while True:
-            yield context.core.work(context.stack.poll_cq)
+            costs = context.costs
+            yield context.core.work(costs.poll_entry if entries else costs.poll_empty)
             if not entries:
                 break
             completion = entries.popleft()

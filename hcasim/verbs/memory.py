@@ -198,7 +198,7 @@ class Watch:
             self._target = count
             self._event = self._context.sim.event()
             yield self._event
-        yield self._context.core.work(self._context.stack.poll_memory)
+        yield self._context.core.work(self._context.costs.poll_memory)
 
     def close(self) -> None:
         if self._listener in self._region.listeners:

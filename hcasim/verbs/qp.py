@@ -191,21 +191,21 @@ class QP:
         self.context.sim.unrun.run()
         self._check_send(wr)
         self._posted_sends = posted = self._posted_sends + 1
-        core, stack = self.context.core, self.context.stack
-        yield core.work(stack.post_send)
+        core, costs = self.context.core, self.context.costs
+        yield core.work(costs.post_send)
         wqe = self._entry(wr, posted)
         if wqe.carried:
             for _ in range(1, -(-wqe.size // GRANULE)):
-                if stack.blueflame:
-                    yield core.work(stack.blueflame)
+                if costs.blueflame:
+                    yield core.work(costs.blueflame)
                 self.context.node.bus.mmio_write(GRANULE, _noted)
-            if stack.blueflame:
-                yield core.work(stack.blueflame)
+            if costs.blueflame:
+                yield core.work(costs.blueflame)
             self._ring(GRANULE, (wqe,))
         else:
             self._ring(DOORBELL_SIZE, (wqe,))
-        if stack.doorbell:
-            yield core.work(stack.doorbell)
+        if costs.fence:
+            yield core.work(costs.fence)
         return wqe.operation
 
     def post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
@@ -219,16 +219,15 @@ class QP:
         for ahead, wr in enumerate(wrs):
             self._check_send(wr, ahead)
         first, self._posted_sends = self._posted_sends + 1, self._posted_sends + len(wrs)
-        core, stack = self.context.core, self.context.stack
-        further = stack.post_send if stack.post_wr is None else stack.post_wr
+        core, costs = self.context.core, self.context.costs
         wqes = []
         for ahead, wr in enumerate(wrs):
-            yield core.work(further if ahead else stack.post_send)
+            yield core.work(costs.post_wr if ahead else costs.post_send)
             wqes.append(self._entry(wr, first + ahead, alone=False))
         if wqes:
             self._ring(DOORBELL_SIZE, wqes)
-            if stack.doorbell:
-                yield core.work(stack.doorbell)
+            if costs.fence:
+                yield core.work(costs.fence)
         return [wqe.operation for wqe in wqes]
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
@@ -329,7 +328,7 @@ class QP:
         context.sim.unrun.run()
         self._check_receives(len(wrs))
         wqes = [self._receive(wr) for wr in wrs]
-        yield context.core.work(len(wqes) * context.stack.post_recv)
+        yield context.core.work(len(wqes) * context.costs.post_recv)
         context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
 
     def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:

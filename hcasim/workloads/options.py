@@ -85,6 +85,14 @@ class Options:
         low=0,
         varies="0 to 64",
     )
+    work: int = _option(
+        0,
+        "Cycles of the processor that the program itself takes for each request, on stacks "
+        "whose work is in cycles",
+        low=0,
+        high=10**7,
+        varies="0 to 120",
+    )
     connection: Connection = _option("RC", "Transport service, as perftest's -c says", short="-c")
     rate_limit: int = _option(
         0,

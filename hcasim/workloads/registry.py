@@ -38,8 +38,8 @@ _INLINE = _LATENCY + "inline inline_size connection "
 _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
 _DEVICE = "size iters warmup exact window_bytes cache iommu "
-_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list "
-_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod "
+_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work "
+_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
 _PAIR = _COMMON + _ROLES + "processes "
 _ALL = _COMMON + "nodes processes "
@@ -59,9 +59,12 @@ _BW = replace(_FEW, size=65536)
 _CALL = replace(_FEW, size=1024)
 _LAT = Options(iters=10_000, warmup=1000)
 _NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
+# Loop of perftest's bandwidth tests, of some cycles: run_iter_bw in perftest_resources.c reads the
+# clock for each request, sets the request's number, counts, and calls through a pointer.
+_PERFTEST_WORK = 120
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
-# that hrd_ctrl_blk_init takes.
-_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1)
+# that hrd_ctrl_blk_init takes. Its loops draw a place and count.
+_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20)
 
 
 def _workload(
@@ -110,7 +113,12 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
         _RATE,
         understood,
         "flows.perftest",
-        defaults=Options(size=ATOMIC_SIZE if verb == "atomic" else 65536, iters=iters, warmup=0),
+        defaults=Options(
+            size=ATOMIC_SIZE if verb == "atomic" else 65536,
+            iters=iters,
+            warmup=0,
+            work=_PERFTEST_WORK,
+        ),
         queue_pairs=_of_a_node,
         words={} if verb == "send" else _CONNECTED,
         both_ways=way == "bibw",

@@ -17,10 +17,12 @@ from hcasim.workloads.limits import options_of, settings_for
 LEAST = 1.05
 """Gain that is worth naming a resource for."""
 QUICK = {
-    "stack.post_send": "5 ns",
-    "stack.poll_cq": "1 ns",
-    "stack.doorbell": "0 ns",
-    "stack.blueflame": "0 ns",
+    "stack.cycles.post_send": "0 cycles",
+    "stack.cycles.poll_entry": "0 cycles",
+    "stack.cycles.blueflame": "0 cycles",
+    "host.core.frequency": "10 GHz",
+    "host.core.fence": "0 ns",
+    "host.core.line": "0 ns",
 }
 """A processor that never binds."""
 
@@ -206,5 +208,5 @@ def test_what_rests_between_messages_is_named() -> None:
     assert names[0] == "node0.hca.port1.requests.rest.lid2.qp1"
     without = {"adapter.send.rest": "0 ns"}
     assert measure((*case[:2], without, case[3]))[0] > 1.3 * rate
-    idle = measure((*case[:2], {"stack.post_send": "10 ns"}, case[3]))[0]
+    idle = measure((*case[:2], {"stack.cycles.post_send": "30 cycles"}, case[3]))[0]
     assert idle == pytest.approx(rate, rel=0.02)

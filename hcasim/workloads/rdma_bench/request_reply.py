@@ -160,7 +160,8 @@ class Server(Program):
         options = run.options
         super().__init__(run.sim, region.home, thread, options)
         self._thread, self._region = thread, region
-        self._look = self.context.stack.poll_memory
+        self.context.costs.add(options.work)
+        self._look = self.context.costs.poll_memory
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]
         self.in_flight = -(-len(clients) * options.window // options.processes)
         size = reply_size(options)
@@ -177,11 +178,9 @@ class Server(Program):
 
     def run(self, meter: Meter) -> Steps:
         """Reply for ever, and have the replies counted."""
-        work, turn = self.context.stack.service, 0
+        turn = 0
         while True:
             found = yield from self._poll()
-            if work:
-                yield self.context.core.work(work * len(found))
             for port, queues in enumerate(self.queues):
                 requests = [client for client in found if self._clients[client][0] == port]
                 if requests:
