@@ -15,8 +15,8 @@ class Core(Section):
     """One core, for stacks whose work is in cycles."""
 
     frequency: Annotated[Hertz, Field(ge=10**8, le=10**10)] = key("clock while few cores are busy")
-    fence: Latency = key("store fence behind a doorbell: until the write has left the core")
-    line: Latency = key("reading a line that a device has written, from the last-level cache")
+    fence: Latency = key("until a doorbell has left the core: locks and further doorbells wait")
+    line: Latency = key("reading a line that a device or another core has just written")
 
 
 class Memory(Section):

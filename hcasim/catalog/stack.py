@@ -55,12 +55,14 @@ class Registration(Section):
 class Instructions(Section):
     """Clock cycles that a call takes on any processor; its time follows from the host's clock."""
 
+    lock: _Cycles = key("taking and releasing a lock, once a call; 0: the library takes none")
     post_send: _Cycles = key("posting one send request, up to the doorbell")
     post_wr: _Cycles = key("each further request of a list")
     blueflame: _Cycles = key("copying 64 B of a work request to the adapter's registers")
     post_recv: _Cycles = key("posting one receive request")
     poll_empty: _Cycles = key("a look at a completion queue that is empty")
     poll_entry: _Cycles = key("taking one completion, beside fetching its line")
+    poll_memory: _Cycles = key("a look at a memory location")
 
 
 class Stack(Description):
@@ -74,7 +76,7 @@ class Stack(Description):
     post_send: Latency = key("posting one send request, up to the doorbell", default=0)
     post_recv: Latency = key("posting one receive request", default=0)
     poll_cq: Latency = key("one look at a completion queue", default=0)
-    poll_memory: Latency = key("one look at a memory location")
+    poll_memory: Latency = key("one look at a memory location", default=0)
     cq_doorbell: bool = key("consuming a completion rings the queue's doorbell")
     max_inline: Bytes = key("longest payload that it copies into the work request", 0, 2**16)
     page_lists: Literal["inline", "fetched"] = key(

@@ -18,9 +18,10 @@ class Core:
     Attributes:
         busy_ps: time spent in calls so far, in ps; spinning in a poll loop is not counted.
         begun_ps: when it began its last piece of work, in ps.
+        drained_ps: when its last doorbell has left it, in ps.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="busy_ps", since="begun_ps")
+    changes: ClassVar[Changes] = Changes(counts="busy_ps", since="begun_ps", times="drained_ps")
 
     def __init__(
         self, sim: Simulator, name: str, description: Description, number: int, memory: Memory
@@ -29,6 +30,7 @@ class Core:
         self.name = name
         self.busy_ps = 0
         self.begun_ps = 0
+        self.drained_ps = 0
         sim.resources.serves(name, self)
         self.socket = number * description.sockets // description.cpus
         self._memory = memory

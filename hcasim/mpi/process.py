@@ -68,13 +68,14 @@ class Process:
     @property
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
-        return self._round(len(self.connections)) // 2 + self.context.costs.poll_memory
+        costs = self.context.costs
+        return self._round(len(self.connections)) // 2 + costs.poll_memory + costs.line
 
     def _round(self, rings: int) -> int:
         """Picoseconds of a look at so many rings, and at all completion queues."""
         costs = self.context.costs
         queues = 1 if self.library.queue.cq == "shared" else len(self.connections)
-        return rings * costs.poll_memory + queues * costs.poll_empty
+        return rings * costs.poll_memory + queues * (costs.lock + costs.poll_empty)
 
     def tell(self, step: str, what: object = "") -> None:
         if self.probe.listeners:

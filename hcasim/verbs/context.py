@@ -61,19 +61,23 @@ class Costs:
     """What calls take one processor, in ps.
 
     Attributes:
-        post_wr: of each further request of a list, post_send being that of the first.
+        program: the program's own work before it posts a request.
+        post_send, post_wr: of the first request of a list, and of each further one.
         blueflame: of each 64 B that go to BlueFlame registers.
-        fence: after a doorbell.
+        fence: until a doorbell has left the processor. Other stores and locks wait for it.
         poll_empty, poll_entry: a look at a completion queue that finds nothing, or an entry.
+        line: reading what a device, or another processor, has written since the last look.
+        lock: that a call takes and releases; 0 if the library takes none.
     """
 
     def __init__(self, stack: Stack, host: Host) -> None:
         self._clock = 0
+        self.program = 0
         self.post_send = self.post_wr = stack.post_send
         self.post_recv = stack.post_recv
         self.poll_empty = self.poll_entry = stack.poll_cq
         self.poll_memory = stack.poll_memory
-        self.blueflame = self.fence = 0
+        self.blueflame = self.fence = self.line = self.lock = 0
         cycles, core = stack.cycles, host.core
         if cycles is not None and core is not None:
             self._clock = core.frequency
@@ -82,18 +86,41 @@ class Costs:
             self.blueflame = self.cycles(cycles.blueflame)
             self.post_recv += self.cycles(cycles.post_recv)
             self.poll_empty += self.cycles(cycles.poll_empty)
-            self.poll_entry += self.cycles(cycles.poll_entry) + core.line
-            self.fence = core.fence
+            self.poll_entry += self.cycles(cycles.poll_entry)
+            self.poll_memory += self.cycles(cycles.poll_memory)
+            self.lock = self.cycles(cycles.lock)
+            self.fence, self.line = core.fence, core.line
 
     def cycles(self, number: int) -> int:
         """The time of a program's own work, in ps: 0 if it is in the times of the stack."""
         return number * 10**12 // self._clock if self._clock else 0
 
-    def add(self, number: int) -> None:
-        """Have the program around the calls work so many cycles for each request that it posts."""
-        more = self.cycles(number)
-        self.post_send += more
-        self.post_wr += more
+    def run(self, work: int, single_threaded: bool) -> None:
+        """Have a program work so many cycles for each request; of one thread, it needs no locks."""
+        self.program = self.cycles(work)
+        if single_threaded:
+            self.lock = 0
+
+    def posting(self, core: Core) -> int:
+        """What a call takes up to its first doorbell, after the program's work before it."""
+        left = core.drained_ps - core.sim.now
+        if self.lock:
+            return max(self.program, left) + self.lock + self.post_send
+        return max(self.program + self.post_send, left)
+
+    def receiving(self, number: int) -> int:
+        """What a call takes that posts so many receives, with the program's work for each."""
+        return self.lock + number * (self.program + self.post_recv)
+
+    def polling(self, core: Core, entries: int) -> int:
+        """What a look at a completion queue takes in which so many entries are.
+
+        The lines of further ones are fetched ahead.
+        """
+        took = self.lock + (self.poll_entry if entries else self.poll_empty)
+        if entries == 1:
+            took += self.line
+        return took + max(0, core.drained_ps - core.sim.now) if self.lock else took
 
 
 class Context:

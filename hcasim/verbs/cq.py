@@ -52,8 +52,7 @@ class CQ:
         entries: deque[Completion] = self.queue.entries
         found: list[Completion] = []
         while True:
-            costs = context.costs
-            yield context.core.work(costs.poll_entry if entries else costs.poll_empty)
+            yield context.core.work(context.costs.polling(context.core, len(entries)))
             if not entries:
                 break
             completion = entries.popleft()

@@ -198,7 +198,8 @@ class Watch:
             self._target = count
             self._event = self._context.sim.event()
             yield self._event
-        yield self._context.core.work(self._context.costs.poll_memory)
+        costs = self._context.costs
+        yield self._context.core.work(costs.poll_memory + costs.line)
 
     def close(self) -> None:
         if self._listener in self._region.listeners:

@@ -192,7 +192,7 @@ class QP:
         self._check_send(wr)
         self._posted_sends = posted = self._posted_sends + 1
         core, costs = self.context.core, self.context.costs
-        yield core.work(costs.post_send)
+        yield core.work(costs.posting(core))
         wqe = self._entry(wr, posted)
         if wqe.carried:
             for _ in range(1, -(-wqe.size // GRANULE)):
@@ -204,8 +204,7 @@ class QP:
             self._ring(GRANULE, (wqe,))
         else:
             self._ring(DOORBELL_SIZE, (wqe,))
-        if costs.fence:
-            yield core.work(costs.fence)
+        core.drained_ps = core.sim.now + costs.fence
         return wqe.operation
 
     def post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
@@ -222,12 +221,11 @@ class QP:
         core, costs = self.context.core, self.context.costs
         wqes = []
         for ahead, wr in enumerate(wrs):
-            yield core.work(costs.post_wr if ahead else costs.post_send)
+            yield core.work(costs.program + costs.post_wr if ahead else costs.posting(core))
             wqes.append(self._entry(wr, first + ahead, alone=False))
         if wqes:
             self._ring(DOORBELL_SIZE, wqes)
-            if costs.fence:
-                yield core.work(costs.fence)
+            core.drained_ps = core.sim.now + costs.fence
         return [wqe.operation for wqe in wqes]
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
@@ -328,7 +326,7 @@ class QP:
         context.sim.unrun.run()
         self._check_receives(len(wrs))
         wqes = [self._receive(wr) for wr in wrs]
-        yield context.core.work(len(wqes) * context.costs.post_recv)
+        yield context.core.work(context.costs.receiving(len(wqes)))
         context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
 
     def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:

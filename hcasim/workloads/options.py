@@ -93,6 +93,16 @@ class Options:
         high=10**7,
         varies="0 to 120",
     )
+    single_threaded: bool = _option(
+        False,
+        "The library takes no locks, as with MLX5_SINGLE_THREADED=1, on stacks whose work is in "
+        "cycles",
+    )
+    counter: bool = _option(
+        False,
+        "Threads of a server take a number for each list of replies from a counter that they "
+        "share, as rdma_bench's sequencer does",
+    )
     connection: Connection = _option("RC", "Transport service, as perftest's -c says", short="-c")
     rate_limit: int = _option(
         0,

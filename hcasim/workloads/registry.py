@@ -38,8 +38,8 @@ _INLINE = _LATENCY + "inline inline_size connection "
 _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
 _DEVICE = "size iters warmup exact window_bytes cache iommu "
-_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work "
-_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work "
+_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work single_threaded "
+_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work single_threaded "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
 _PAIR = _COMMON + _ROLES + "processes "
 _ALL = _COMMON + "nodes processes "
@@ -64,7 +64,7 @@ _NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
 _PERFTEST_WORK = 120
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
 # that hrd_ctrl_blk_init takes. Its loops draw a place and count.
-_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20)
+_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20, single_threaded=True)
 
 
 def _workload(
@@ -352,7 +352,8 @@ _EVERY = (
         "small requests of threads of each node to each other",
         lambda options: options.processes * options.nodes * options.qps,
         "nodes ports mode",
-        defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21),
+        # Its loop divides three times: for the queue pair, its process and the completion's turn.
+        defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21, work=150),
         words={"verb": ("write", "read"), **_CONNECTED, "mode": ("single", "binding")},
         round=lambda options: warm_up(options, options.qps * (options.nodes - 1)),
     ),
@@ -378,7 +379,7 @@ _EVERY = (
         "request_reply",
         "requests by writes, which a server's threads answer by datagrams",
         _RATE,
-        _THREADS + _ROLES + "inline_size clients client_processes reply_size ports mode",
+        _THREADS + _ROLES + "inline_size clients client_processes reply_size ports mode counter",
         "rdma_bench.request_reply.request_reply",
         # Those of ws-sequencer/main.h: WINDOW_SIZE and UNSIG_BATCH.
         defaults=replace(_THREADED, window=32, cq_mod=64, page_size=2**21, inline_size=-1),

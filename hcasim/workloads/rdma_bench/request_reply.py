@@ -55,6 +55,23 @@ def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = 
     return SendQueue(pd, cq, options, kind, size, limit, 2 * options.window, replies, port)
 
 
+class Counter:
+    """A word from which threads take numbers: its line moves from one's cache to the next's."""
+
+    def __init__(self) -> None:
+        self._free_ps = 0
+        self._holder: Server | None = None
+
+    def take(self, thread: Server) -> int:
+        """Picoseconds until a thread has the next number; those before it have theirs first."""
+        now, costs = thread.sim.now, thread.context.costs
+        moved = costs.line if self._holder is not thread else 0
+        # A locked instruction waits for the doorbell before it.
+        began = max(now, self._free_ps, thread.context.core.drained_ps)
+        self._holder, self._free_ps = thread, began + moved
+        return self._free_ps - now
+
+
 class RequestRegion(Program):
     """Memory of the server with a place for each request that may be in flight.
 
@@ -156,12 +173,20 @@ class Server(Program):
         replied, posts: its replies so far, and the lists or single ones that they were posted as.
     """
 
-    def __init__(self, run: Run, thread: int, region: RequestRegion, clients: list[Client]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        thread: int,
+        region: RequestRegion,
+        clients: list[Client],
+        counter: Counter | None,
+    ) -> None:
         options = run.options
         super().__init__(run.sim, region.home, thread, options)
-        self._thread, self._region = thread, region
-        self.context.costs.add(options.work)
+        self._thread, self._region, self._counter = thread, region, counter
+        self.context.costs.run(options.work, options.single_threaded)
         self._look = self.context.costs.poll_memory
+        self._line = self.context.costs.line
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]
         self.in_flight = -(-len(clients) * options.window // options.processes)
         size = reply_size(options)
@@ -181,6 +206,8 @@ class Server(Program):
         turn = 0
         while True:
             found = yield from self._poll()
+            if found and self._counter is not None:
+                yield self.context.core.work(self._counter.take(self))
             for port, queues in enumerate(self.queues):
                 requests = [client for client in found if self._clients[client][0] == port]
                 if requests:
@@ -201,7 +228,9 @@ class Server(Program):
             if waiting[client]:
                 waiting[client] -= 1
                 found.append(client)
-                yield core.work(looks * self._look)
+                # The lines of further requests are fetched meanwhile.
+                fetch = self._line if len(found) == 1 else 0
+                yield core.work(looks * self._look + fetch)
                 looks = 0
                 if len(found) == self.options.post_list:
                     break
@@ -232,7 +261,9 @@ def build(run: Run) -> tuple[list[Client], list[Server]]:
     """The threads of all clients, and those of the server behind them."""
     region = RequestRegion(run)
     clients = [Client(run, number, region) for number in range(client_threads(run.options))]
-    return clients, [Server(run, n, region, clients) for n in range(run.options.processes)]
+    counter = Counter() if run.options.counter else None
+    threads = range(run.options.processes)
+    return clients, [Server(run, thread, region, clients, counter) for thread in threads]
 
 
 def request_reply(run: Run) -> Result:

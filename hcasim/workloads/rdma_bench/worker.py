@@ -112,7 +112,7 @@ class Worker(Program):
         seed: int,
     ) -> None:
         super().__init__(sim, home, thread, options)
-        self.context.costs.add(options.work)
+        self.context.costs.run(options.work, options.single_threaded)
         self._opcode, self._seed = opcode, seed
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)
@@ -195,4 +195,5 @@ class Worker(Program):
             yield self._waking
         self._arrived[slot] = False
         self._answered += 1
-        yield self.context.core.work(self.context.costs.poll_memory)
+        costs = self.context.costs
+        yield self.context.core.work(costs.poll_memory + costs.line)
