@@ -250,6 +250,9 @@ def _of_nodes(group: NodeGroup, mtu: int) -> Iterator[Fault]:
             allowed = f"from {bus.max_payload // 16}, to hold one write of {payload}"
             path = "host.root_port.posted_data_credits"
             yield _fault(path, port.posted_data_credits, allowed)
+    if group.stack.cycles is not None and group.host.core is None:
+        allowed = f"a table [core], because the work of {group.stack.id} is in cycles"
+        yield _fault("host", f"{group.host.id}, which has no clock", allowed)
     if not isinstance(adapter, Adapter):
         return
     protocol, link = adapter.protocol, group.link

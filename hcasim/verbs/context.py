@@ -112,13 +112,13 @@ class Costs:
         """What a call takes that posts so many receives, with the program's work for each."""
         return self.lock + number * (self.program + self.post_recv)
 
-    def polling(self, core: Core, entries: int) -> int:
-        """What a look at a completion queue takes in which so many entries are.
+    def polling(self, core: Core, found: bool, awaited: bool) -> int:
+        """What a look at a completion queue takes that finds an entry or none.
 
-        The lines of further ones are fetched ahead.
+        The line of an entry that was there before is fetched while the program does other work.
         """
-        took = self.lock + (self.poll_entry if entries else self.poll_empty)
-        if entries == 1:
+        took = self.lock + (self.poll_entry if found else self.poll_empty)
+        if found and awaited:
             took += self.line
         return took + max(0, core.drained_ps - core.sim.now) if self.lock else took
 

@@ -29,6 +29,7 @@ class CQ:
         self.retire: dict[int, Callable[[Completion], None]] = {}
         self.on_entry: Callable[[], None] | None = None
         self._event: Event | None = None
+        self._empty = True
         self.queue.on_entry = self._entry
 
     @property
@@ -52,8 +53,9 @@ class CQ:
         entries: deque[Completion] = self.queue.entries
         found: list[Completion] = []
         while True:
-            yield context.core.work(context.costs.polling(context.core, len(entries)))
-            if not entries:
+            yield context.core.work(context.costs.polling(context.core, bool(entries), self._empty))
+            self._empty = not entries
+            if self._empty:
                 break
             completion = entries.popleft()
             if completion.data is not None:
@@ -79,6 +81,7 @@ class CQ:
                 if self._event is None:
                     self._event = self.context.sim.event()
                 yield self._event
+                self._empty = True
             found = yield from self._poll(1)
             if found:
                 return found[0]

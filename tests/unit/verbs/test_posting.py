@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import Machine
 from hcasim.catalog.adapter import BlueFlame
+from hcasim.catalog.host import Core
+from hcasim.catalog.stack import Instructions
 from hcasim.hca.wqe import EntryLayout
 from hcasim.verbs import SendWR, VerbsError
 from tests.rig import READ, SEND, WRITE, Program, Rig, extended, joined, machine, run, succeeded
@@ -13,11 +16,17 @@ from tests.rig import READ, SEND, WRITE, Program, Rig, extended, joined, machine
 NS = 1000
 
 
-def with_blueflame(takes: str = "inline", buffer: int = 256, **stack: int) -> Rig:
+def counted(fence: int = 0, line: int = 0, **cycles: int) -> Machine:
+    """A machine whose stack's work is in cycles, of 1 ns each, beside its times."""
+    work = dict.fromkeys(Instructions.model_fields, 0) | cycles
+    core = Core.model_construct(frequency=10**9, fence=fence, line=line)
+    cycled = {"cycles": Instructions.model_construct(**work)}
+    return extended(machine(), stack=cycled, host={"core": core})
+
+
+def with_blueflame(takes: str = "inline", buffer: int = 256, **cycles: int) -> Rig:
     blueflame = BlueFlame.model_construct(buffer=buffer, takes=takes)
-    return Rig(
-        extended(machine(), adapter={"doorbell": {"blueflame": blueflame}}, stack=dict(stack))
-    )
+    return Rig(extended(counted(**cycles), adapter={"doorbell": {"blueflame": blueflame}}))
 
 
 def posted(rig: Rig, count: int, as_list: bool, **request: Any) -> tuple[int, int]:
@@ -45,23 +54,50 @@ def test_a_list_rings_one_doorbell() -> None:
     )
 
 
-def test_further_requests_of_a_list_and_its_doorbell_have_costs_of_their_own() -> None:
-    rig = Rig(extended(machine(), stack={"post_wr": 40 * NS, "doorbell": 90 * NS}))
-    assert posted(rig, 5, as_list=True)[0] == (300 + 4 * 40 + 90) * NS
-    rig = Rig(extended(machine(), stack={"post_wr": 40 * NS, "doorbell": 90 * NS}))
-    assert posted(rig, 5, as_list=False)[0] == 5 * (300 + 90) * NS
+def test_further_requests_of_a_list_have_a_cost_of_their_own() -> None:
+    on = counted(lock=10, post_send=100, post_wr=40)
+    assert posted(Rig(on), 5, as_list=True)[0] == (300 + 10 + 100 + 4 * (300 + 40)) * NS
+    assert posted(Rig(on), 5, as_list=False)[0] == 5 * (300 + 10 + 100) * NS
 
 
 def test_a_list_costs_as_much_as_its_requests_unless_the_stack_says_otherwise() -> None:
     assert posted(Rig(), 5, as_list=True)[0] == posted(Rig(), 5, as_list=False)[0]
 
 
-def test_the_fence_behind_a_doorbell_holds_up_the_processor_and_not_the_message() -> None:
-    slow = extended(machine(), stack={"doorbell": 90 * NS})
-    (without, done), (fenced, done_fenced) = (
-        posted(Rig(on), 1, as_list=False) for on in (machine(), slow)
+def test_a_lock_waits_until_the_doorbell_before_it_has_left_the_processor() -> None:
+    (free, done), (fenced, done_fenced) = (
+        posted(Rig(counted(fence=90 * NS, lock=lock)), 1, as_list=False) for lock in (0, 10)
     )
-    assert (fenced - without, done_fenced) == (90 * NS, done)
+    assert (fenced - free, done_fenced - done) == (10 * NS, 2 * 10 * NS)
+    free, fenced = (
+        posted(Rig(counted(fence=700 * NS, lock=lock)), 3, as_list=False)[0] for lock in (0, 10)
+    )
+    # The next request is built meanwhile, unless a lock is taken before.
+    assert free == (300 + 2 * 700) * NS
+    assert fenced == (310 + 2 * (700 + 310)) * NS
+
+
+@pytest.mark.parametrize(("work", "between"), [(0, 90), (60, 90), (200, 200)])
+def test_a_program_works_while_its_doorbell_leaves_the_processor(work: int, between: int) -> None:
+    rig = Rig(counted(fence=90 * NS, lock=10))
+    a, b, qp, _ = rig.joined()
+    a.context.costs.run(work, single_threaded=False)
+    times = []
+
+    def program() -> Program:
+        for _ in range(2):
+            yield from a.post(qp, a.request(WRITE, b))
+            times.append(rig.sim.now)
+
+    rig.run(program())
+    assert times[1] - times[0] == (between + 10 + 300) * NS
+
+
+def test_what_was_waited_for_is_fetched_and_what_was_there_is_not() -> None:
+    rig = Rig(counted(line=60 * NS))
+    plain = Rig(counted())
+    times = [posted(one, 3, as_list=True)[1] for one in (plain, rig)]
+    assert times[1] - times[0] == 60 * NS
 
 
 def test_nothing_of_a_list_is_posted_if_one_of_it_is_wrong(rig: Rig) -> None:
@@ -108,7 +144,7 @@ def test_blueflame_takes_what_fits_and_what_is_longer_has_a_doorbell() -> None:
 
 
 def test_a_request_is_copied_to_blueflame_by_64_bytes() -> None:
-    plain, copied = (with_blueflame(blueflame=ps) for ps in (0, 25 * NS))
+    plain, copied = (with_blueflame(blueflame=cycles) for cycles in (0, 25))
     times = [posted(rig, 1, as_list=False, inline=True, length=64)[0] for rig in (plain, copied)]
     assert times == [300 * NS, (300 + 2 * 25) * NS]
     # Two writes of 64 B, and the doorbell of the completion that was consumed.
