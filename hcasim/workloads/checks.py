@@ -107,7 +107,7 @@ def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
     limits = [
         ("window", depth, "the entries of a queue (--tx-depth)"),
         ("cq_mod", depth // 2, "half of those of a queue (--tx-depth)"),
-        ("post_list", settings.window, "the window"),
+        ("post_list", depth if settings.rounds else settings.window, "the window"),
         ("post_list", every if every > 1 else listed, "the requests for one completion (--cq-mod)"),
     ]
     if workload.replies:

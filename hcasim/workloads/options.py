@@ -98,6 +98,11 @@ class Options:
         "The library takes no locks, as with MLX5_SINGLE_THREADED=1, on stacks whose work is in "
         "cycles",
     )
+    rounds: bool = _option(
+        False,
+        "Of reads and atomics too, completions alone tell what is done, and --window is not used: "
+        "one or two times --cq-mod requests of each queue pair are in flight",
+    )
     counter: bool = _option(
         False,
         "Threads of a server take a number for each list of replies from a counter that they "

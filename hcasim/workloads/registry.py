@@ -39,7 +39,7 @@ _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
 _DEVICE = "size iters warmup exact window_bytes cache iommu "
 _QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work single_threaded "
-_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work single_threaded "
+_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work single_threaded rounds "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
 _PAIR = _COMMON + _ROLES + "processes "
 _ALL = _COMMON + "nodes processes "
@@ -59,9 +59,9 @@ _BW = replace(_FEW, size=65536)
 _CALL = replace(_FEW, size=1024)
 _LAT = Options(iters=10_000, warmup=1000)
 _NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
-# Loop of perftest's bandwidth tests, of some cycles: run_iter_bw in perftest_resources.c reads the
-# clock for each request, sets the request's number, counts, and calls through a pointer.
-_PERFTEST_WORK = 120
+# Loop of perftest's bandwidth tests, in cycles: run_iter_bw in perftest_resources.c reads the clock
+# for each request, divides twice by --cq-mod, moves both addresses, and calls through a pointer.
+_PERFTEST_WORK = 150
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
 # that hrd_ctrl_blk_init takes. Its loops draw a place and count.
 _THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20, single_threaded=True)

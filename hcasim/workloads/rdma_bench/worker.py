@@ -19,7 +19,7 @@ ATOMIC = 8
 
 def windowed(options: Options) -> bool:
     """Whether each request waits until the one that is a window before it is complete."""
-    return options.cq_mod <= 1 or options.verb != "write"
+    return options.cq_mod <= 1 or not (options.rounds or options.verb == "write")
 
 
 def in_flight(options: Options, queue_pairs: int) -> int:
@@ -94,7 +94,8 @@ class Worker(Program):
     A request waits until the one that is a window before it is complete: it polls the completion
     queue of that one's queue pair if each request has a completion, or else, for what brings data
     back, the place in the buffer where the data arrives. Writes of which few have completions are
-    only bound by those: before a request that has one is posted, the one before it is polled.
+    only bound by those: before a request that has one is posted, the one before it is polled; so
+    is all of a program that works in rounds.
 
     Attributes:
         connected: its queues that lead to another thread, with the buffer of that.
