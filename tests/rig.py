@@ -5,6 +5,8 @@ from functools import cache
 from typing import Any
 
 from hcasim.catalog import Machine, resolve
+from hcasim.catalog.host import Core as CoreDescription
+from hcasim.catalog.stack import Instructions
 from hcasim.catalog.testbed import Network
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
@@ -173,6 +175,14 @@ def extended(base: Machine, **parts: dict[str, Any]) -> Machine:
     """
     changed = {name: _changed(getattr(base, name), values) for name, values in parts.items()}
     return refitted(base, **changed)
+
+
+def counted(base: Machine, fence: int = 0, line: int = 0, **cycles: int) -> Machine:
+    """The machine with a stack whose work is in cycles, of 1 ns each, beside its times."""
+    work = dict.fromkeys(Instructions.model_fields, 0) | cycles
+    core = CoreDescription.model_construct(frequency=10**9, fence=fence, line=line)
+    cycled = {"cycles": Instructions.model_construct(**work)}
+    return extended(base, stack=cycled, host={"core": core})
 
 
 def _changed(description: Any, values: dict[str, Any]) -> Any:

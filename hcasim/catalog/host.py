@@ -88,6 +88,14 @@ class Iommu(Section):
     walk_interval: Latency = key("between the beginnings of two of those")
 
 
+class Gpu(Section):
+    """The memory of a GPU that the adapter reads and writes directly, as a peer on the bus."""
+
+    read_latency: Latency = key("of a device's read, as memory.read_latency")
+    read_bandwidth: Bandwidth = key("of reads by devices")
+    write_bandwidth: Bandwidth = key("of writes by devices")
+
+
 class Slot(Section):
     """The adapter's slot; its link trains to what both ends can (PCI Express 1.0a, 4.2.4)."""
 
@@ -130,6 +138,7 @@ class Host(Description):
     slot: Slot | None = optional("of hosts whose slot may be less than an adapter can use")
     root_port: RootPort | None = optional("of hosts with PCI Express")
     iommu: Iommu | None = optional("of hosts with one")
+    gpu: Gpu | None = optional("of hosts with one whose memory devices use")
     pcix_bridge: PcixBridge | None = optional("of hosts with PCI-X")
     computing: Computing | None = optional("of hosts whose speed of computing matters")
     io_bridge: Bridge | None = optional("a bridge between all I/O and the memory controller")

@@ -44,12 +44,12 @@ class Node:
     def allocate(self, length: int, page_size: int = PAGE, socket: int = 0) -> int:
         """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes.
 
-        The adapter is attached to socket 0.
+        The adapter is attached to socket 0. The memory of a GPU is that of one socket more.
 
         Raises:
             ValueError: if there is no such socket.
         """
-        if not 0 <= socket < self.group.host.sockets:
+        if not 0 <= socket < self.host.memory.homes:
             raise ValueError(f"{self.name} has no socket {socket}")
         free = self._next_address.get(socket, socket << SOCKET_BITS)
         address = -(-free // page_size) * page_size

@@ -50,6 +50,7 @@ class Chipset(Upstream):
         self._from = memory.paths(socket, away=False)
         near = memory.caches[socket]
         self._ddio = near if near.ddio else None
+        self._uncached = len(memory.caches) << SOCKET_BITS
         self._stale = [cache for cache in memory.caches if cache is not self._ddio]
         self._copies = memory.copies
         self._read_latency = description.memory.read_latency
@@ -81,7 +82,9 @@ class Chipset(Upstream):
                 cache.invalidate(address, size)
         path = self._to[address >> SOCKET_BITS]
         now = stored = self.sim.now
-        through = size if self._ddio is None else self._ddio.place(address, size)
+        through = size
+        if self._ddio is not None and address < self._uncached:
+            through = self._ddio.place(address, size)
         if through:
             stored = path.transfer(through) + path.latency
         held = now + self._hold

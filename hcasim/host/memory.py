@@ -10,7 +10,10 @@ from hcasim.host.cache import ProcessorCache
 from hcasim.host.copying import Copies
 
 SOCKET_BITS: Final = 40
-"""An address holds above so many bits the number of the socket whose memory it is in."""
+"""An address holds above so many bits the number of the socket whose memory it is in.
+
+That of a GPU is as of one socket more.
+"""
 
 
 class Channel(SerialServer):
@@ -70,7 +73,8 @@ class Memory:
     """The memory of a host, its caches and its copies.
 
     Where sockets have a memory controller each, what leaves one passes its own link of the
-    interconnect. Otherwise one controller serves all.
+    interconnect. Otherwise one controller serves all. The memory of a GPU is farther away than that
+    of a socket by half of what reads take longer.
     """
 
     def __init__(self, sim: Simulator, description: Description, name: str) -> None:
@@ -81,6 +85,16 @@ class Memory:
         self.links: list[Channel] = []
         self._latency = 0
         self._paths: dict[tuple[int, bool], list[Path]] = {}
+        gpu = description.gpu
+        self._gpu: dict[bool, Path] = {}
+        self.homes = description.sockets + (gpu is not None)
+        if gpu is not None:
+            away = (gpu.read_latency - description.memory.read_latency) // 2
+            ways = ("reads", gpu.read_bandwidth), ("writes", gpu.write_bandwidth)
+            for to, (way, rate) in enumerate(ways):
+                channel = Channel(sim, f"{name}.gpu.{way}", rate)
+                sim.resources.serves(channel.name, channel)
+                self._gpu[bool(to)] = FarPath(away, channel)
         if joined is None:
             self.controllers = [Channel(sim, f"{name}.memory", bandwidth)]
         else:
@@ -93,10 +107,12 @@ class Memory:
         sim.resources.settle(self.copies.advance)
 
     def paths(self, socket: int, *, away: bool) -> list[Path]:
-        """The ways from the memory of each socket to one socket, or ``away`` from it."""
+        """The ways from the memory of each socket, and of a GPU, to one, or ``away`` from it."""
         found = self._paths.get((socket, away))
         if found is None:
             found = self._paths[socket, away] = self._between(socket, away=away)
+            if self._gpu:
+                found.append(self._gpu[away])
         return found
 
     def _between(self, socket: int, *, away: bool) -> list[Path]:

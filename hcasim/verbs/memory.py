@@ -27,7 +27,7 @@ class PD:
         access: Access = Access.LOCAL_WRITE,
         *,
         page_size: int = PAGE,
-        memory: Literal["host", "adapter"] = "host",
+        memory: Literal["host", "gpu", "adapter"] = "host",
         address: int | None = None,
     ) -> MR:
         """Register ``length`` bytes of memory, in no time.
@@ -53,8 +53,8 @@ class PD:
                 "EINVAL",
                 f"a page of {page_size} bytes; allowed: powers of two from {PAGE} to {MAX_PAGE}",
             )
-        if memory not in ("host", "adapter"):
-            raise VerbsError("EINVAL", f"memory {memory!r}; allowed: 'host' or 'adapter'")
+        if memory not in ("host", "gpu", "adapter"):
+            raise VerbsError("EINVAL", f"memory {memory!r}; allowed: 'host', 'gpu' or 'adapter'")
         adapter = self.context.adapter
         on_adapter = memory == "adapter"
         if on_adapter:
@@ -62,6 +62,11 @@ class PD:
                 address = adapter.memory.allocate(length, page_size)
             except MemoryError as error:
                 raise VerbsError("ENOMEM", str(error)) from None
+        elif memory == "gpu":
+            host = self.context.node.group.host
+            if host.gpu is None:
+                raise VerbsError("EINVAL", f"memory 'gpu', but {host.id} has no GPU")
+            address = self.context.node.allocate(length, page_size, host.sockets)
         elif address is None:
             address = self.context.node.allocate(length, page_size)
         region = adapter.tables.register(
@@ -84,7 +89,7 @@ class PD:
         access: Access = Access.LOCAL_WRITE,
         *,
         page_size: int = PAGE,
-        memory: Literal["host", "adapter"] = "host",
+        memory: Literal["host", "gpu", "adapter"] = "host",
         address: int | None = None,
     ) -> Generator[Event, object, MR]:
         """Register memory as `reg_mr` does, in the time that the call takes the processor.
@@ -100,7 +105,7 @@ class PD:
         length: int,
         access: Access,
         page_size: int,
-        memory: Literal["host", "adapter"],
+        memory: Literal["host", "gpu", "adapter"],
         address: int | None,
     ) -> Generator[Event, object, MR]:
         self.context.sim.unrun.run()

@@ -244,6 +244,8 @@ def _lacking(
             f"memory: found 'adapter', but {adapter.id} has none in use "
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
+    if settings.memory == "gpu" and group.host.gpu is None:
+        yield f"memory: found 'gpu', but {group.host.id} has no GPU; allowed: host"
     yield from workload.node_faults(group, settings)
     if workload.replies and iwarp:
         allowed = "with InfiniBand or RoCE, which have datagrams"

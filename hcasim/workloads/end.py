@@ -107,7 +107,7 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
     What perftest takes in its latency tests, 220, 236 and 188 B (perftest_parameters.h,
     DEF_INLINE_WRITE, DEF_INLINE_SEND_RC_UC and DEF_INLINE_SEND_UD), is what fits into 256 B.
     """
-    if opcode not in (WROpcode.RDMA_WRITE, WROpcode.SEND):
+    if opcode not in (WROpcode.RDMA_WRITE, WROpcode.SEND) or options.memory == "gpu":
         return 0
     if options.inline:
         return options.size
@@ -129,7 +129,8 @@ class Program:
 
     def memory(self, size: int) -> MR:
         """Register memory in the pages that the options say, for all operations."""
-        return self.pd.reg_mr(size, ALL_ACCESS, page_size=self.options.page_size)
+        how: dict[str, Any] = {"page_size": self.options.page_size, "memory": self.options.memory}
+        return self.pd.reg_mr(size, ALL_ACCESS, **how)
 
 
 class Endpoint(Program, ABC):

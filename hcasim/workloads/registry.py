@@ -34,6 +34,7 @@ _ROLES = "client server "
 _BUFFERS = _COMMON + "page_size iommu "
 _MANY = _BUFFERS + _ROLES + "qps "
 _LATENCY = _MANY + "pattern loopback "
+_PEER: dict[str, Any] = {"memory": ("host", "gpu")}
 _INLINE = _LATENCY + "inline inline_size connection "
 _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
@@ -100,12 +101,16 @@ def _few(name: str, title: str) -> Workload:
 
 def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
     understood = _QUEUES + _ROLES + "exact loopback "
+    words: dict[str, Any] = {} if verb == "send" else dict(_CONNECTED)
     if way == "bw":
         understood += "clients "
     understood += "rx_depth " if verb == "send" else _REGION
     if verb == "atomic":
         understood += "op "
-    elif verb != "read":
+    else:
+        understood += "memory "
+        words |= _PEER
+    if verb not in ("read", "atomic"):
         understood += "inline inline_size connection rate_limit "
     return _workload(
         f"{verb}_{way}",
@@ -120,7 +125,7 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
             work=_PERFTEST_WORK,
         ),
         queue_pairs=_of_a_node,
-        words={} if verb == "send" else _CONNECTED,
+        words=words,
         both_ways=way == "bibw",
     )
 
@@ -285,8 +290,8 @@ def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
 
 _EVERY = (
     _latency("write_lat", "RDMA write ping-pong, memory polled", _INLINE, words=_CONNECTED),
-    _latency("send_lat", "send/receive ping-pong, CQ polled", _INLINE),
-    _latency("read_lat", "RDMA read round trip", _LATENCY + _REGION),
+    _latency("send_lat", "send/receive ping-pong, CQ polled", _INLINE + "memory ", words=_PEER),
+    _latency("read_lat", "RDMA read round trip", _LATENCY + _REGION + "memory ", words=_PEER),
     _latency("atomic_lat", "atomic round trip", _LATENCY + _REGION + "op"),
     _few("qp_lat", "write ping-pong over queue pairs in turn, the first one's"),
     _few("scatter", "a buffer on each queue pair, all completions"),
@@ -294,6 +299,7 @@ _EVERY = (
         "loopback_lat",
         "RDMA write within one port, there and back",
         _MANY + "memory",
+        words={"memory": ("host", "adapter")},
         queue_pairs=lambda options: 2 * options.qps,
     ),
     _workload(
@@ -457,6 +463,7 @@ _EVERY = (
         "registration_us deregistration_us",
         "size page_size memory explain",
         "memory.reg_mr",
+        words={"memory": ("host", "adapter")},
         defaults=Options(size=65536),
     ),
     _workload(

@@ -5,28 +5,31 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine
 from hcasim.catalog.adapter import BlueFlame
-from hcasim.catalog.host import Core
-from hcasim.catalog.stack import Instructions
 from hcasim.hca.wqe import EntryLayout
 from hcasim.verbs import SendWR, VerbsError
-from tests.rig import READ, SEND, WRITE, Program, Rig, extended, joined, machine, run, succeeded
+from tests.rig import (
+    READ,
+    SEND,
+    WRITE,
+    Program,
+    Rig,
+    counted,
+    extended,
+    joined,
+    machine,
+    run,
+    succeeded,
+)
 
 NS = 1000
 
 
-def counted(fence: int = 0, line: int = 0, **cycles: int) -> Machine:
-    """A machine whose stack's work is in cycles, of 1 ns each, beside its times."""
-    work = dict.fromkeys(Instructions.model_fields, 0) | cycles
-    core = Core.model_construct(frequency=10**9, fence=fence, line=line)
-    cycled = {"cycles": Instructions.model_construct(**work)}
-    return extended(machine(), stack=cycled, host={"core": core})
-
-
 def with_blueflame(takes: str = "inline", buffer: int = 256, **cycles: int) -> Rig:
     blueflame = BlueFlame.model_construct(buffer=buffer, takes=takes)
-    return Rig(extended(counted(**cycles), adapter={"doorbell": {"blueflame": blueflame}}))
+    return Rig(
+        extended(counted(machine(), **cycles), adapter={"doorbell": {"blueflame": blueflame}})
+    )
 
 
 def posted(rig: Rig, count: int, as_list: bool, **request: Any) -> tuple[int, int]:
@@ -55,7 +58,7 @@ def test_a_list_rings_one_doorbell() -> None:
 
 
 def test_further_requests_of_a_list_have_a_cost_of_their_own() -> None:
-    on = counted(lock=10, post_send=100, post_wr=40)
+    on = counted(machine(), lock=10, post_send=100, post_wr=40)
     assert posted(Rig(on), 5, as_list=True)[0] == (300 + 10 + 100 + 4 * (300 + 40)) * NS
     assert posted(Rig(on), 5, as_list=False)[0] == 5 * (300 + 10 + 100) * NS
 
@@ -66,11 +69,13 @@ def test_a_list_costs_as_much_as_its_requests_unless_the_stack_says_otherwise() 
 
 def test_a_lock_waits_until_the_doorbell_before_it_has_left_the_processor() -> None:
     (free, done), (fenced, done_fenced) = (
-        posted(Rig(counted(fence=90 * NS, lock=lock)), 1, as_list=False) for lock in (0, 10)
+        posted(Rig(counted(machine(), fence=90 * NS, lock=lock)), 1, as_list=False)
+        for lock in (0, 10)
     )
     assert (fenced - free, done_fenced - done) == (10 * NS, 2 * 10 * NS)
     free, fenced = (
-        posted(Rig(counted(fence=700 * NS, lock=lock)), 3, as_list=False)[0] for lock in (0, 10)
+        posted(Rig(counted(machine(), fence=700 * NS, lock=lock)), 3, as_list=False)[0]
+        for lock in (0, 10)
     )
     # The next request is built meanwhile, unless a lock is taken before.
     assert free == (300 + 2 * 700) * NS
@@ -79,7 +84,7 @@ def test_a_lock_waits_until_the_doorbell_before_it_has_left_the_processor() -> N
 
 @pytest.mark.parametrize(("work", "between"), [(0, 90), (60, 90), (200, 200)])
 def test_a_program_works_while_its_doorbell_leaves_the_processor(work: int, between: int) -> None:
-    rig = Rig(counted(fence=90 * NS, lock=10))
+    rig = Rig(counted(machine(), fence=90 * NS, lock=10))
     a, b, qp, _ = rig.joined()
     a.context.costs.run(work, single_threaded=False)
     times = []
@@ -94,8 +99,8 @@ def test_a_program_works_while_its_doorbell_leaves_the_processor(work: int, betw
 
 
 def test_what_was_waited_for_is_fetched_and_what_was_there_is_not() -> None:
-    rig = Rig(counted(line=60 * NS))
-    plain = Rig(counted())
+    rig = Rig(counted(machine(), line=60 * NS))
+    plain = Rig(counted(machine()))
     times = [posted(one, 3, as_list=True)[1] for one in (plain, rig)]
     assert times[1] - times[0] == 60 * NS
 

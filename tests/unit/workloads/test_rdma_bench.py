@@ -13,7 +13,7 @@ from hcasim.workloads import Options
 from hcasim.workloads.end import OPCODES, places
 from hcasim.workloads.rdma_bench.meter import BATCHES, ERROR, Meter
 from hcasim.workloads.rdma_bench.worker import Worker, in_flight
-from tests.rig import networked, run
+from tests.rig import counted, networked, run
 
 FEW: dict[str, Any] = {"size": 32, "window": 4, "cq_mod": 1, "iters": 200, "warmup": 50}
 
@@ -47,6 +47,7 @@ def pair(
         {"verb": "write"},
         {"verb": "read"},
         {"verb": "read", "cq_mod": 16},
+        {"verb": "read", "cq_mod": 8, "rounds": True, "window": 1},
         {"verb": "write", "cq_mod": 16},
         {"verb": "write", "cq_mod": 16, "connection": "UC"},
         {"verb": "write", "cq_mod": 4, "post_list": 4},
@@ -77,6 +78,24 @@ def test_each_atomic_that_is_complete_has_changed_its_word(every: int) -> None:
     words = [other.buffer.word(other.buffer.addr + place) for place in range(0, 4096, 8)]
     assert one.done <= sum(words) <= one.posted
     assert sum(map(bool, words)) > 100
+
+
+def test_rounds_are_bound_by_completions_alone() -> None:
+    given: dict[str, Any] = {"verb": "read", "cq_mod": 8, "window": 1, "iters": 400}
+    one, rounds = (
+        run("rw_tput_receiver", machine(), **FEW | given, rounds=r) for r in (False, True)
+    )
+    assert rounds.row["rate_Mps"] > 3 * one.row["rate_Mps"]
+
+
+def test_threads_of_one_take_no_locks() -> None:
+    on = counted(machine(), lock=3000)
+    alone, shared = (
+        run("rw_tput_receiver", on, **FEW, verb="write", single_threaded=how).row["rate_Mps"]
+        for how in (True, False)
+    )
+    # Where posts alone take the time, each takes one more lock; here each is also polled.
+    assert 3 < 1 / shared - 1 / alone < 6.5
 
 
 def test_clients_that_do_not_meet_a_limit_add_up() -> None:

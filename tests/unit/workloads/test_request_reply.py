@@ -12,7 +12,7 @@ from hcasim.workloads import Options
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.request_reply import Client, Server, build, reply_size
 from hcasim.workloads.workload import Run
-from tests.rig import extended, networked, run
+from tests.rig import counted, extended, networked, run
 
 FEW: dict[str, Any] = {"size": 32, "window": 4, "iters": 200, "warmup": 50}
 NS = 1000
@@ -95,7 +95,7 @@ def test_threads_of_the_server_are_asked_in_turn_and_replies_use_queue_pairs_in_
 def test_a_pass_takes_one_request_of_each_client() -> None:
     """More than there are clients are never in a list, however many requests are waiting."""
     given = {"clients": 3, "window": 16, "post_list": 16}
-    (server,) = threads(machine(service=2000 * NS), **given)[1]
+    (server,) = threads(counted(machine()), work=2000, **given)[1]
     assert server.posts == pytest.approx(server.replied / 3, abs=2)
 
 
@@ -130,9 +130,20 @@ def test_a_thread_that_waits_goes_on_looking() -> None:
 
 def test_the_program_s_own_time_for_each_request_binds_a_thread() -> None:
     busy = {"clients": 3, "client_processes": 4, "post_list": 4}
-    slow = rate(machine(service=9000 * NS), **busy)
+    on = counted(machine())
+    slow = rate(on, work=9000, **busy)
     assert slow == pytest.approx(1 / 9, rel=0.2)
-    assert rate(machine(service=9000 * NS), **busy, processes=3) == pytest.approx(3 * slow, rel=0.1)
+    assert rate(on, work=9000, **busy, processes=3) == pytest.approx(3 * slow, rel=0.1)
+
+
+def test_threads_that_share_a_counter_wait_for_each_other_and_one_alone_does_not() -> None:
+    on, busy = counted(machine(), line=4000 * NS), {"clients": 3, "client_processes": 4}
+    alone, numbered = (rate(on, **busy, counter=counter) for counter in (False, True))
+    assert numbered == pytest.approx(alone, rel=0.01)
+    both, numbered = (rate(on, **busy, processes=2, counter=n) for n in (False, True))
+    # A line of the region and one of the counter; the threads wait for the latter in turn.
+    assert both == pytest.approx(2 * alone, rel=0.05)
+    assert 1 / 4.5 < numbered <= 1 / 4
 
 
 def test_clients_use_the_ports_in_turn_and_are_answered_over_theirs() -> None:
