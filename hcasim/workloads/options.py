@@ -91,7 +91,7 @@ class Options:
         "whose work is in cycles",
         low=0,
         high=10**7,
-        varies="0 to 120",
+        varies="0 to 150",
     )
     single_threaded: bool = _option(
         False,

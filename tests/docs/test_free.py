@@ -46,7 +46,7 @@ def test_the_base_of_a_value_is_none_that_its_own_source_determined(
     far = value.base({("hosts", "haswell-e5-2620v3", "memory.read_latency")})
     assert far is not None
     assert far.inherited_from == "generic-modern"
-    assert values["stacks", "rdma-core", "doorbell"].base() is None
+    assert values["stacks", "rdma-core", "cycles.post_wr"].base() is None
 
 
 def test_paths_of_a_machine_lead_to_the_files_that_say_its_values() -> None:

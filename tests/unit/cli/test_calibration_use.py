@@ -237,7 +237,7 @@ def test_bench_has_bands_without_a_calibration(hcasim_: Hcasim) -> None:
     (row,) = json.loads(found.output)["rows"]
     assert row["latency_p5_us"] <= row["latency_us"] <= row["latency_p95_us"]
     assert row["latency_p5_us"] < row["latency_p95_us"]
-    assert "Bands: 5 to 95 % over 2 samples of 80 values" in found.messages
+    assert "Bands: 5 to 95 % over 2 samples of 82 values" in found.messages
 
 
 def test_what_no_trace_holds_is_not_written_as_one(hcasim_: Hcasim) -> None:

@@ -168,7 +168,7 @@ def test_show_says_what_a_parameter_or_the_parameters_of_a_section_mean(hcasim_:
 
 def test_one_quantity_has_one_unit(hcasim_: Hcasim) -> None:
     rows = hcasim_("show", "liu2004", "--json").json["parameters"]
-    assert {row["unit"] for row in rows} == {"", "B", "B/s", "ns", "m", "ns/m", "op/s"}
+    assert {row["unit"] for row in rows} == {"", "B", "B/s", "ns", "m", "ns/m", "op/s", "Hz"}
     by_path = {row["path"]: row for row in rows}
     assert by_path["adapter.send.latency"]["value"] == 790
     assert by_path["link.cable_length"]["value"] == 5

@@ -39,6 +39,8 @@ OTHER = {
     "algorithm": "ring",
     "op": "cmp_swap",
     "iters": "30",
+    "work": "7",
+    "memory": "gpu",
     "warmup": "2001",
 }
 """A value of each option that is no workload's default, with what it needs beside it."""
@@ -53,7 +55,7 @@ UNTOLD = {
     },
     "send_bw": {
         *("page_size", "iommu", "client", "server", "clients", "loopback", "rate_limit"),
-        "rx_depth",
+        *("rx_depth", "memory", "work", "single_threaded"),
     },
 }
 """What perftest's text does not say."""
@@ -113,6 +115,8 @@ def test_each_option_comes_back_or_the_form_is_refused(
         words += ["--iters", "20"]
     file = tmp_path / "np.out"
     testbed = "fat-tree-64" if option in GROUPS else "liu2004"
+    if option == "memory":
+        testbed = "pair"
     stack = ("--stack", "mvapich-liu2004") if WORKLOADS[workload].mpi else ()
     words = ["bench", workload, "--testbed", testbed, *stack, "-j", "1", *words]
     if form == "np.out":

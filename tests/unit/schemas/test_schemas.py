@@ -108,7 +108,7 @@ OPTIONAL = {
     "calibrate-traces": "made traces curves alternatives held_out",
     "calibration": "title notes claims",
     "calibration-traces": "title notes settings",
-    "host": "io_bridge notes pcix_bridge references",
+    "host": "core gpu io_bridge notes pcix_bridge references",
     "list": "models scenarios calibrations workloads",
     "reproduce": "wall_seconds",
     "run": "wall_seconds",
