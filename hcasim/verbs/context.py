@@ -95,10 +95,10 @@ class Costs:
         """The time of a program's own work, in ps: 0 if it is in the times of the stack."""
         return number * 10**12 // self._clock if self._clock else 0
 
-    def run(self, work: int, single_threaded: bool) -> None:
-        """Have a program work so many cycles for each request; of one thread, it needs no locks."""
+    def run(self, work: int, *, locks: bool = True) -> None:
+        """Have a program work so many cycles for each request; it may do without locks."""
         self.program = self.cycles(work)
-        if single_threaded:
+        if not locks:
             self.lock = 0
 
     def posting(self, core: Core) -> int:

@@ -93,9 +93,9 @@ class Options:
         high=10**7,
         varies="0 to 150",
     )
-    single_threaded: bool = _option(
+    locks: bool = _option(
         False,
-        "The library takes no locks, as with MLX5_SINGLE_THREADED=1, on stacks whose work is in "
+        "The library takes locks, as without MLX5_SINGLE_THREADED=1, on stacks whose work is in "
         "cycles",
     )
     rounds: bool = _option(

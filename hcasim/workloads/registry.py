@@ -39,8 +39,8 @@ _INLINE = _LATENCY + "inline inline_size connection "
 _REGION = "region access "
 _WINDOWED = _MANY + "ports mode threshold processes window reuse buffers inline verb "
 _DEVICE = "size iters warmup exact window_bytes cache iommu "
-_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work single_threaded "
-_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work single_threaded rounds "
+_QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work "
+_THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work locks rounds "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
 _PAIR = _COMMON + _ROLES + "processes "
 _ALL = _COMMON + "nodes processes "
@@ -65,7 +65,7 @@ _NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
 _PERFTEST_WORK = 150
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
 # that hrd_ctrl_blk_init takes. Its loops draw a place and count.
-_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20, single_threaded=True)
+_THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20)
 
 
 def _workload(

@@ -69,7 +69,7 @@ class Side(Endpoint):
         entries = (self.depth + self.ahead) * options.qps
         depths = self.depth, max(1, self.ahead)
         super().__init__(cluster.sim, cluster.nodes[node], core, options, opcode, entries, depths)
-        self.context.costs.run(options.work, options.single_threaded)
+        self.context.costs.run(options.work)
         self.reliable = options.connection == "RC"
         self.peer: MR = self.buffer
         self.may_send = True

@@ -184,7 +184,7 @@ class Server(Program):
         options = run.options
         super().__init__(run.sim, region.home, thread, options)
         self._thread, self._region, self._counter = thread, region, counter
-        self.context.costs.run(options.work, options.single_threaded)
+        self.context.costs.run(options.work, locks=options.locks)
         self._look = self.context.costs.poll_memory
         self._line = self.context.costs.line
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]

@@ -113,7 +113,7 @@ class Worker(Program):
         seed: int,
     ) -> None:
         super().__init__(sim, home, thread, options)
-        self.context.costs.run(options.work, options.single_threaded)
+        self.context.costs.run(options.work, locks=options.locks)
         self._opcode, self._seed = opcode, seed
         self._every = max(1, options.cq_mod)
         self._windowed = windowed(options)

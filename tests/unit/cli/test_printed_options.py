@@ -55,7 +55,7 @@ UNTOLD = {
     },
     "send_bw": {
         *("page_size", "iommu", "client", "server", "clients", "loopback", "rate_limit"),
-        *("rx_depth", "memory", "work", "single_threaded"),
+        *("rx_depth", "memory", "work"),
     },
 }
 """What perftest's text does not say."""

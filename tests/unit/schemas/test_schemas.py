@@ -115,7 +115,7 @@ OPTIONAL = {
     "scenario": "claims",
     "show-testbed": "adapter host stack switch",
     "show-groups": "groups switch",
-    "stack": "driver notes references",
+    "stack": "driver notes poll_cq poll_memory post_recv post_send references",
     "switch": "notes port references",
     "testbed": "notes paper references",
     "trace-header": "device pci port notes",

@@ -86,7 +86,7 @@ def test_a_lock_waits_until_the_doorbell_before_it_has_left_the_processor() -> N
 def test_a_program_works_while_its_doorbell_leaves_the_processor(work: int, between: int) -> None:
     rig = Rig(counted(machine(), fence=90 * NS, lock=10))
     a, b, qp, _ = rig.joined()
-    a.context.costs.run(work, single_threaded=False)
+    a.context.costs.run(work)
     times = []
 
     def program() -> Program:

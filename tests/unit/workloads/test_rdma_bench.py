@@ -91,8 +91,8 @@ def test_rounds_are_bound_by_completions_alone() -> None:
 def test_threads_of_one_take_no_locks() -> None:
     on = counted(machine(), lock=3000)
     alone, shared = (
-        run("rw_tput_receiver", on, **FEW, verb="write", single_threaded=how).row["rate_Mps"]
-        for how in (True, False)
+        run("rw_tput_receiver", on, **FEW, verb="write", locks=locks).row["rate_Mps"]
+        for locks in (False, True)
     )
     # Where posts alone take the time, each takes one more lock; here each is also polled.
     assert 3 < 1 / shared - 1 / alone < 6.5
