@@ -153,7 +153,7 @@ class Umr(Section):
 
     segments: Size = key("of such a work request besides its control segment and the list of pages")
     inline: Bytes = key("longest list of pages that the work request holds itself", 0, 1024)
-    service: Latency = key("of a registration, besides fetching a longer list")
+    service: Latency = key("of a registration, besides fetching a longer list; no data moves")
 
 
 class Cqe(Section):
