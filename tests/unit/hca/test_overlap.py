@@ -97,6 +97,9 @@ def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() ->
     late = took({}, (READ, 64, 4), adapter=responder) - took({}, (READ, 64, 4))
     assert late > 6_000 * NS
     assert took({}, (WRITE, 64, 4), adapter=responder) == took({}, (WRITE, 64, 4))
+    slow = Services(write=3000 * NS, send=0, read=0, atomic=0)
+    writes = took({}, (WRITE, 64, 4), adapter={"responder": {"services": slow}})
+    assert writes - took({}, (WRITE, 64, 4)) > 6_000 * NS
 
 
 def test_a_unit_is_not_held_for_a_packet_that_may_not_begin_yet() -> None:
