@@ -102,6 +102,15 @@ def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() ->
     assert writes - took({}, (WRITE, 64, 4)) > 6_000 * NS
 
 
+def test_reads_of_a_queue_pair_begin_an_interval_apart_and_those_of_several_overlap() -> None:
+    units = {"adapter.receive.units": "4"}
+    late = units | {"adapter.responder.read_interval": "5 us"}
+    assert took(late, (READ, 64, 11)) >= 10 * 5000 * NS
+    assert took(late, *[(READ, 64, 11)] * 4) < 1.25 * took(late, (READ, 64, 11))
+    assert took(late, (READ, 64, 1)) == took(units, (READ, 64, 1))
+    assert took(late, (WRITE, 64, 11)) == took(units, (WRITE, 64, 11))
+
+
 def test_a_unit_is_not_held_for_a_packet_that_may_not_begin_yet() -> None:
     """Queue pairs whose packets come in bursts keep all units of a receiver busy."""
     busy = {"adapter.receive.units": "4", "adapter.receive.packet_service": "4 us"}
