@@ -79,6 +79,14 @@ class Bus(Storage):
     def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:
         """Write ``size`` bytes to a register; call ``on_arrival(*args)`` at the adapter."""
 
+    @abstractmethod
+    def hold(self, duration_ps: int) -> int:
+        """Let nothing more leave for memory for so long, from when all before it has left.
+
+        Returns:
+            when that is over, in ps.
+        """
+
     def counters(self) -> dict[str, int]:
         return {
             "bus_read_requests": self.reads,

@@ -329,6 +329,9 @@ class PcieBus(Bus):
         arrival = self.upstream.send(tlps, duration) - self._gap
         self.sim.schedule(arrival, write)
 
+    def hold(self, duration_ps: int) -> int:
+        return self.upstream.hold(duration_ps)
+
     # The processor's accesses.
 
     def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:

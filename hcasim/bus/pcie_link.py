@@ -80,6 +80,12 @@ class PcieLink(SerialServer):
                 watcher.work(self.name, "TLP", start, end, tlps)
         return end + PROPAGATION_PS
 
+    def hold(self, duration_ps: int) -> int:
+        """Be free so much later, without work; return when, in ps."""
+        now: int = self.sim.now
+        self.free_at = end = max(now, self.free_at) + duration_ps
+        return end
+
     def answer(self, tlps: int, updated: int) -> None:
         if self._answers_each:
             self.dllps += tlps + updated

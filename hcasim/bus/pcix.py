@@ -203,6 +203,10 @@ class PcixBus(Bus):
                 write = _Write(self, start, piece, None, None)
             self.arbiter.request(DEVICE_WRITE, self.burst_time(start, piece), write)
 
+    def hold(self, duration_ps: int) -> int:
+        """No adapter of that bus changes its tables while it moves data."""
+        return self.sim.now + duration_ps
+
     # The processor's accesses, driven by the bridge.
 
     def mmio_write(self, size: int, on_arrival: Callable[[*Args], None], *args: *Args) -> None:

@@ -153,7 +153,7 @@ class Umr(Section):
 
     segments: Size = key("of such a work request besides its control segment and the list of pages")
     inline: Bytes = key("longest list of pages that the work request holds itself", 0, 1024)
-    service: Latency = key("of a registration, besides fetching a longer list")
+    service: Latency = key("of a registration, besides fetching a longer list; no data moves")
 
 
 class Cqe(Section):
@@ -255,6 +255,7 @@ class Responder(Section):
 
     latency: Latency = key("request accepted to first access of host memory")
     services: Services | None = optional("of a receiving unit per request, beside its packets")
+    read_interval: Latency = key("between two reads of a queue pair that begin", default=0)
     outstanding: int = key("requests accepted at once per queue pair", 1, 128)
     rest: Latency = key("end of a response to the next of its queue pair", default=0)
     atomics: Atomics | None = optional("without it one atomic is executed at a time")

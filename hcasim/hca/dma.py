@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 
-from hcasim.bus import Storage
+from hcasim.bus import Bus, Storage
 from hcasim.catalog import Adapter
 from hcasim.engine import Action, Args, Call, Probe, Simulator, Waits
 from hcasim.engine.changes import Changes
@@ -133,7 +133,7 @@ class DmaEngine:
         sim: Simulator,
         name: str,
         description: Adapter,
-        host: Storage,
+        host: Bus,
         local: Storage,
         tables: TranslationTables,
         fetch: Fetch,
@@ -188,6 +188,14 @@ class DmaEngine:
     def read_list(self, address: int, size: int, then: Callable[[], None]) -> None:
         """Read a list of the driver, whose addresses are those of the bus; then call ``then()``."""
         self._host.fetch(address, size, then)
+
+    def stand_still(self, duration_ps: int) -> int:
+        """Write and ask for nothing for so long, once all that is under way has left.
+
+        Returns:
+            when that is over, in ps.
+        """
+        return self._host.hold(duration_ps)
 
     # Message data.
 

@@ -10,7 +10,7 @@ from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.flow_control import receive_buffer
 from hcasim.fabric.link import Receiver, Transmitter
-from hcasim.fabric.packet import Holder, Packet
+from hcasim.fabric.packet import Holder, Opcode, Packet
 from hcasim.fabric.topology import EndPort
 from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
@@ -30,6 +30,7 @@ class Verdict(Enum):
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _PLACE: Final = Verdict.PLACE
+_READ: Final = Opcode.RDMA_READ_REQUEST
 
 
 class Half:
@@ -237,6 +238,7 @@ class Port(EndPort):
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
+        self._read_interval = adapter.responder.read_interval
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
         self._dispatcher = dispatcher
@@ -278,7 +280,12 @@ class Port(EndPort):
         service = self._service + rest
         served = self.pipeline.reserve_from(tail_at if tail_at > now else now, service)
         if self._parallel:
-            arrival.line.occupy(service, served)
+            interval = self._read_interval
+            if interval > service and arrival.packet.opcode is _READ:
+                # The unit goes on with other queue pairs.
+                arrival.line.occupy(interval, served - service + interval)
+            else:
+                arrival.line.occupy(service, served)
         # What a request takes beside its packet holds up those behind it only.
         self.sim.schedule(served - rest + self._latency, arrival)
 

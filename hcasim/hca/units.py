@@ -94,6 +94,9 @@ class AtomicUnit:
 class RegistrationUnit:
     """Takes one registration at a time: fetches its list of pages, unless it has come inline.
 
+    Data that others move through the tables of translations meanwhile has to be gone before an
+    entry changes, and what comes behind waits, so that registrations and data add up.
+
     Source: Linux commit 064e526247, which puts short lists into the work request because the
     adapter fetches one list at a time.
     """
@@ -123,7 +126,7 @@ class RegistrationUnit:
             self._dma.read_list(wqe.address, ENTRY * wqe.pages, self._serve)
 
     def _serve(self) -> None:
-        self.sim.call_after(self._service, self._done)
+        self.sim.call_at(self._dma.stand_still(self._service), self._done)
 
     def _done(self) -> None:
         self.busy_ps += self.sim.now - self._began

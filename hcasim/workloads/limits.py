@@ -56,7 +56,8 @@ _PARAMETERS: Final = """
     adapter.send.packet_service,unit_bandwidth
 *.responder: adapter.responder.latency adapter.send.packet_service,unit_bandwidth
 *.receive_pipeline: adapter.receive.packet_service
-    adapter.responder.services.read,write,send,atomic adapter.wqe.cache.service
+    adapter.responder.services.read,write,send,atomic adapter.responder.read_interval
+    adapter.wqe.cache.service
 *.arrivals: adapter.receive_queue.latency,ahead
 *.completion_engine: adapter.completion.service
 *.atomic_unit: adapter.responder.atomics.service

@@ -128,3 +128,11 @@ def test_ordered_writes_bind_perftest_by_their_number_and_relaxed_ones_do_not() 
     assert quick < 0.9 * free
     assert binds.endswith(".ordered_writes")
     assert measured(12, relaxed=True)[0] == pytest.approx(free, rel=1e-9)
+
+
+def test_an_epyc_takes_150_gigabits_of_writes_that_are_not_relaxed() -> None:
+    """Source: UCX pull request 8062, of an adapter of 200 Gbit/s."""
+    on = resolve("pair", adapter="connectx6", host="epyc-rome")
+    strict = extended(on, adapter={"bus": {"relaxed_ordering": False}})
+    found = run("write_bw", strict, size=1 << 20, iters=50).row["bandwidth_MBps"]
+    assert found == pytest.approx(150e9 / 8e6, rel=0.05)

@@ -180,3 +180,18 @@ def test_a_read_of_two_requests_is_complete_when_both_are(pcie: Make, verb: str)
             + PROPAGATION_PS
         )
         assert bus.tags.available == bus.tags.capacity
+
+
+def test_nothing_leaves_while_a_bus_is_held_but_what_was_on_its_way(pcie: Make) -> None:
+    def written(bus: PcieBus, holds: int) -> tuple[int, int]:
+        done: list[int] = []
+        bus.write(0, 64, None, lambda: done.append(bus.sim.now))
+        for _ in range(holds):
+            until = bus.hold(200_000)
+            assert until > bus.sim.now + 200_000
+        bus.write(0, 64, None, lambda: done.append(bus.sim.now))
+        bus.sim.run()
+        return done[0], done[1]
+
+    (early, late), (first, behind) = written(pcie(), 0), written(pcie(), 2)
+    assert (first, behind) == (early, late + 2 * 200_000)

@@ -97,6 +97,18 @@ def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() ->
     late = took({}, (READ, 64, 4), adapter=responder) - took({}, (READ, 64, 4))
     assert late > 6_000 * NS
     assert took({}, (WRITE, 64, 4), adapter=responder) == took({}, (WRITE, 64, 4))
+    slow = Services(write=3000 * NS, send=0, read=0, atomic=0)
+    writes = took({}, (WRITE, 64, 4), adapter={"responder": {"services": slow}})
+    assert writes - took({}, (WRITE, 64, 4)) > 6_000 * NS
+
+
+def test_reads_of_a_queue_pair_begin_an_interval_apart_and_those_of_several_overlap() -> None:
+    units = {"adapter.receive.units": "4"}
+    late = units | {"adapter.responder.read_interval": "5 us"}
+    assert took(late, (READ, 64, 11)) >= 10 * 5000 * NS
+    assert took(late, *[(READ, 64, 11)] * 4) < 1.25 * took(late, (READ, 64, 11))
+    assert took(late, (READ, 64, 1)) == took(units, (READ, 64, 1))
+    assert took(late, (WRITE, 64, 11)) == took(units, (WRITE, 64, 11))
 
 
 def test_a_unit_is_not_held_for_a_packet_that_may_not_begin_yet() -> None:
