@@ -316,6 +316,10 @@ class Adapter(Device):
     cqc: Cache = key("contexts of completion queues")
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
+    queues: Literal["mpt", "mtt"] = key(
+        "where the look-up of a queue's pages begins: protection, or translation by its context",
+        default="mpt",
+    )
     tables: Tables | None = optional("of adapters of the mthca family")
     limits: Limits
     wqe: Wqe

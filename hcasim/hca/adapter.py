@@ -14,10 +14,7 @@ from hcasim.hca.port import Arrival, Port, Verdict
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.send_engine import SendEngine
-from hcasim.hca.translation import Access, Ring, WorkQueueBuffer
-
-DRIVER: Final = 0
-"""Protection domain of the queues, which no application shares."""
+from hcasim.hca.translation import DRIVER, Access, Ring, WorkQueueBuffer
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS

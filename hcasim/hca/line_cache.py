@@ -30,7 +30,11 @@ class LineCache:
         self.log: list[tuple[int, ...]] | None = None
         policy = POLICIES[description.policy]
         self._room = max(1, description.size // description.banks)
-        self._banks = [Bank(policy()) for _ in range(description.banks)]
+        numbers = range(description.banks)
+        self._banks = [
+            Bank(policy()) if policy.ordered else RandomBank(policy(), 1 + number)
+            for number in numbers
+        ]
 
     def _bank(self, line: int) -> Bank:
         return self._banks[line % len(self._banks)]
@@ -70,14 +74,13 @@ class LineCache:
     def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
         """Periods, of at most so many, in which lines would be held or not as it says.
 
-        What may leave has to be unchanged, and no chance be in it.
+        What may leave has to be unchanged.
         """
         if any(step[0] or step[3] or step[4] for step in steps):
             return 0
         fills = [result for what, _, _, _, result in accesses if what == _FILL]
         if fills and (
             any(fills)
-            or not self._banks[0].policy.ordered
             or any(bank.changed for bank in self._banks)
             or any(what == _MARK for what, *_ in accesses)
         ):
@@ -125,15 +128,56 @@ class Bank:
         self.add(name, size)
         gone = []
         while self.size > room and len(self.lines) > 1:
-            victim: tuple[int, int] = self.policy.choose(self.lines)
+            victim = self._leave()
             self.size -= self.lines.pop(victim)
             if victim in self.changed:
                 self.changed.discard(victim)
                 gone.append(victim)
         return gone
 
+    def _leave(self) -> tuple[int, int]:
+        victim: tuple[int, int] = self.policy.choose(self.lines)
+        return victim
+
     def copy(self) -> Bank:
         copy = Bank(self.policy)
         copy.lines = self.lines.copy()
         copy.size = self.size
+        return copy
+
+
+class RandomBank(Bank):
+    """A bank of which any line leaves but the newest, drawn as Park and Miller do.
+
+    Its draws can be repeated, so that what leaves can be foreseen as in another.
+    """
+
+    def __init__(self, policy: Fifo, drawn: int) -> None:
+        super().__init__(policy)
+        self._drawn = drawn
+        self._names: list[tuple[int, int]] = []
+
+    def touch(self, name: tuple[int, int]) -> bool:
+        return name in self.lines
+
+    def add(self, name: tuple[int, int], size: int) -> None:
+        if name not in self.lines:
+            self._names.append(name)
+        super().add(name, size)
+
+    def _leave(self) -> tuple[int, int]:
+        self._drawn = self._drawn * 48271 % 0x7FFFFFFF
+        names = self._names
+        newest = names.pop()
+        place = self._drawn % len(names)
+        victim = names[place]
+        names[place] = names[-1]
+        names[-1] = newest
+        return victim
+
+    def copy(self) -> Bank:
+        copy = RandomBank(self.policy, self._drawn)
+        copy.lines = self.lines.copy()
+        copy.size = self.size
+        copy._names = self._names.copy()
         return copy

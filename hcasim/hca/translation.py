@@ -13,6 +13,8 @@ from hcasim.engine.changes import ALIKE, Changes
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
+DRIVER: Final = 0
+"""Protection domain of the queues, which no application shares."""
 TABLE: Final = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
 
@@ -45,6 +47,7 @@ class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
     Attributes:
+        keyed: whether it has the MPT entry; contexts of queues may point to the MTT entries.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
         upper_offset: what the number of an entry of the table of tables is more than that of the
@@ -60,6 +63,7 @@ class Region:
     page_size: int
     entry_offset: int
     on_adapter: bool
+    keyed: bool = True
     upper_offset: int | None = None
     words: dict[int, int] = field(default_factory=dict)
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
@@ -108,6 +112,7 @@ class TranslationTables:
         self.mpt = ContextCache(icm.sim, "mpt", adapter.mpt, icm.table(adapter.mpt), written=False)
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
         self._reach = adapter.mtt.reach
+        self._queues_keyed = adapter.queues == "mpt"
         self._regions: dict[int, Region] = {}
         self._next_key, self._next_mtt = 1, 0
         # What was held in the same call of the simulator: lines of the MTT; MPT entries below 0.
@@ -127,7 +132,9 @@ class TranslationTables:
     ) -> Region:
         offset = self._next_mtt - address // page_size
         rights = access.value
-        region = Region(self._next_key, pd, address, length, rights, page_size, offset, on_adapter)
+        keyed = self._queues_keyed or pd != DRIVER
+        key = self._next_key
+        region = Region(key, pd, address, length, rights, page_size, offset, on_adapter, keyed)
         self._regions[region.key] = region
         self._next_key += 1
         pages = -(-(address % page_size + length) // page_size)
@@ -150,7 +157,7 @@ class TranslationTables:
             self._holds = set()
         # Nothing has left since: to hold something again changes nothing.
         holds = self._holds
-        if -region.key not in holds:
+        if region.keyed and -region.key not in holds:
             holds.add(-region.key)
             self.mpt.hold(region.key)
         per_line = self.mtt.per_line
@@ -197,6 +204,8 @@ class TranslationTables:
         if region.upper_offset is not None:
             upper = (first - region.entry_offset) // TABLE + region.upper_offset
             self.mpt.access(region.key, self._below, upper, first, last, action, args)
+        elif not region.keyed:
+            self._pages(first, last, action, args)
         elif first == last and self.mpt.held(region.key):
             if self.mtt.held(first):
                 action(*args)

@@ -1,5 +1,6 @@
 """What holds for the rates of many threads on any machine."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -7,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
+from hcasim.catalog.adapter import IcmCache
 from hcasim.catalog.testbed import OneSwitch
 from hcasim.workloads.rdma_bench.meter import ERROR
-from tests.rig import networked, run
+from tests.rig import extended, networked, run
 
 VERBS = st.sampled_from(["read", "write"])
 SIZES = st.integers(1, 3000)
@@ -58,6 +60,24 @@ def test_what_a_server_answers_is_what_its_clients_are_sent(size: int, cq_mod: i
     # All that was asked for has come but what is in flight.
     assert (asked - 2 * 16) * size <= found.counters["port_rcv_data"] <= (asked + 2) * size
     assert found.counters["naks"] == found.counters["retransmissions"] == 0
+
+
+def test_one_queue_pair_more_never_costs_a_cliff() -> None:
+    """Contexts that are used in turn and no longer fit are not all lost at once."""
+    few = {f"adapter.{name}.{key}": "1" for name in ("sqpc", "rqpc") for key in ("entries", "ways")}
+    shared = IcmCache(size=16384, banks=1, latency=50_000, policy="random")
+    base = networked(OneSwitch(switch="x"), 2, overrides=few | {"adapter.order": "queue_pair"})
+    on = extended(base, adapter={"icm": {"cache": shared}})
+    usual = {"verb": "write", "size": 8, "nodes": 2, "window": 8, "cq_mod": 1, "iters": 300}
+    found = [
+        run("rc_swarm", on, pattern="cyclic", qps=count, **usual).row["rate_Mps"]
+        for count in (16, 20, 22, 24, 26, 28, 32, 64)
+    ]
+    steps = [fewer / more for fewer, more in pairwise(found)]
+    assert min(steps) > 1 / (1 + 2 * ERROR)
+    # With those used longest ago replaced one of these steps costs a factor of 1.44.
+    assert max(steps[:-2]) < 1.25
+    assert found[0] / found[-1] > 1.5
 
 
 CROWD = st.fixed_dictionaries(

@@ -95,7 +95,10 @@ def test_a_cache_of_sets_goes_on_as_foreseen(case: Any) -> None:
 
 
 def in_banks(cache: LineCache) -> object:
-    return [(list(bank.lines.items()), bank.changed, bank.size) for bank in cache._banks]
+    return [
+        (list(bank.lines.items()), bank.changed, bank.size, getattr(bank, "_names", ()))
+        for bank in cache._banks
+    ]
 
 
 @given(
@@ -103,7 +106,7 @@ def in_banks(cache: LineCache) -> object:
         SimpleNamespace,
         lines=st.integers(2, 24),
         banks=st.integers(1, 3),
-        policy=st.sampled_from(["lru", "fifo"]),
+        policy=st.sampled_from(["lru", "fifo", "random"]),
         held=st.lists(st.integers(0, 60), max_size=40),
         firsts=st.lists(st.integers(0, 30), min_size=1, max_size=3),
         step=st.integers(0, 3),

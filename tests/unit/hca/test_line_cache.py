@@ -1,5 +1,7 @@
 """Lines of all tables share a cache by bytes, bank by bank."""
 
+from random import Random
+
 import pytest
 
 from hcasim.catalog.adapter import IcmCache
@@ -45,6 +47,34 @@ def test_random_replacement_holds_the_share_that_fits_and_repeats_itself() -> No
     assert len(held()) == 100
     assert held() == held()
     assert min(held()) < 100
+
+
+def missed(policy: str, lines: int, order: list[int]) -> float:
+    """The share of look-ups that miss in a cache of 100 lines, when it has been filled."""
+    shared = cache(100 * 256, policy=policy)
+    for turn in range(2):
+        before = shared.accesses, shared.misses
+        for line in order if turn else range(lines):
+            if not shared.touch(0, line):
+                shared.fill(0, line, 256)
+    return (shared.misses - before[1]) / (shared.accesses - before[0])
+
+
+def test_random_replacement_has_no_cliff_where_lines_used_in_turn_no_longer_fit() -> None:
+    lines = [100, 105, 110, 125, 150, 200, 400]
+    shares = [missed("random", count, [*range(count)] * 20) for count in lines]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    # What is held until its next use survives as many misses as come before that.
+    for count, share in zip(lines[1:], shares[1:], strict=True):
+        assert 1 - share == pytest.approx(0.99 ** (count * share), abs=0.05)
+    assert [missed("lru", count, [*range(count)] * 20) for count in lines] == [0, *[1] * 6]
+
+
+def test_random_replacement_holds_of_lines_drawn_at_random_what_fits() -> None:
+    for count in (110, 200, 400, 800):
+        order = [Random(count + turn).randrange(count) for turn in range(20000)]
+        assert missed("random", count, order) == pytest.approx(1 - 100 / count, abs=0.02)
 
 
 def test_a_bank_holds_only_lines_of_its_own() -> None:

@@ -82,6 +82,18 @@ def test_an_access_needs_key_domain_range_and_right(change: dict[str, int], foun
     assert (tpt.find(**(asked | change)) is held) is found
 
 
+def test_contexts_of_queues_may_point_to_translations_without_a_protection_entry() -> None:
+    def looked_up(queues: str) -> tuple[int, ...]:
+        rig, a, b, qp, _ = joined(machine({"adapter.queues": queues}))
+        assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 64)))
+        names = ("mpt_access_cnt", "mpt_miss_cnt", "mtt_access_cnt", "mtt_miss_cnt")
+        return tuple(rig.counter(name) for name in names)
+
+    protected, missed, translated, fetched = looked_up("mpt")
+    # The request and its completion.
+    assert looked_up("mtt") == (protected - 2, missed - 2, translated, fetched)
+
+
 def test_a_long_message_misses_once_for_each_page() -> None:
     rig, a, b, qp, _ = joined()
     pages = 16
