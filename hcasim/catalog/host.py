@@ -24,6 +24,9 @@ class Memory(Section):
 
     read_latency: Latency = key("read at the root port to first data leaving it")
     write_latency: Latency = key("last byte at the root port to visible for a polling processor")
+    dram_latency: Latency = key(
+        "part of read_latency that a read saves which the last-level cache answers", default=0
+    )
     bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
     partial_write: Latency = key(
         "added to a write of a part of a line, to read the rest", default=0
@@ -37,9 +40,6 @@ class ProcessorCache(Section):
     hit_bandwidth: Bandwidth = key("copied with both ends in the cache")
     miss_bandwidth: Bandwidth = key("copied with neither end in the cache")
     ddio: Bytes = key("part of it that writes of devices may fill; 0: they go to memory", 0, 2**40)
-    read_latency: Latency | None = optional(
-        "of a device's read that the cache answers instead of memory"
-    )
 
 
 class Interconnect(Section):
@@ -68,10 +68,7 @@ class RootPort(Section):
     completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = optional(
         "where a completion may end (RCB), beside its payload's multiples"
     )
-    read_interval: Latency = key("between two read requests that it takes", default=0)
-    write_hold: Latency | None = optional(
-        "arrival of a write to its room being free, if not when it is taken"
-    )
+    outstanding_reads: int | None = optional("reads that memory answers at a time", 1, 65536)
     reads_wait: bool = key("a read waits until the writes before it are visible", default=False)
     ordered_writes: int | None = optional(
         "64 B lines of unrelaxed writes becoming visible at once", 1, 65536
@@ -84,8 +81,7 @@ class Iommu(Section):
     enabled: bool = key("devices use it")
     entries: int = key("pages that it holds; what was used longest ago leaves", 1, 2**20)
     page: Bytes = key("size of a page", 4096, 2**30, multiple_of=4096)
-    walk_latency: Latency = key("of a look-up that misses")
-    walk_interval: Latency = key("between the beginnings of two of those")
+    walks: int = key("look-ups that miss at a time, each a read of memory", 1, 1024)
 
 
 class Gpu(Section):

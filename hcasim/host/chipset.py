@@ -57,12 +57,17 @@ class Chipset(Upstream):
         self._write_latency = description.memory.write_latency
         self._mmio_latency = description.chipset.mmio_latency
         self._visible_at = 0
-        self._hold = 0
+        self._until_visible = False
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
+        self.fetch(at_ps, address, size, transfer)
+
+    def fetch(self, at_ps: int, address: int, size: int, transfer: Transfer) -> int:
+        """Read from memory; return when that answers, in ps."""
         path = self._from[address >> SOCKET_BITS]
-        fetch = _Fetch(self._copies, path, address, size, transfer)
-        self.sim.schedule(at_ps + self._read_latency + 2 * path.latency, fetch)
+        there: int = at_ps + self._read_latency + 2 * path.latency
+        self.sim.schedule(there, _Fetch(self._copies, path, address, size, transfer))
+        return there
 
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
@@ -87,8 +92,6 @@ class Chipset(Upstream):
             through = self._ddio.place(address, size)
         if through:
             stored = path.transfer(through) + path.latency
-        held = now + self._hold
-        transfer.taken(stored if stored > held else held)
         # Later writes are never seen first, wherever they go.
         visible_at = now + self._write_latency + path.latency + later_ps
         if stored > visible_at:
@@ -96,6 +99,7 @@ class Chipset(Upstream):
         if self._visible_at > visible_at:
             visible_at = self._visible_at
         self._visible_at = visible_at
+        transfer.taken(visible_at if self._until_visible else stored)
         if visible is not None:
             self.sim.schedule(visible_at, visible)
 

@@ -45,8 +45,10 @@ class Host:
         self.name = name
         self.description = description
         self.memory = Memory(sim, description, name)
-        units = description.iommu
-        self.iommu = Iommu(sim, units, f"{name}.iommu_walks") if units and units.enabled else None
+        unit = description.iommu
+        self.iommu = None
+        if unit is not None and unit.enabled:
+            self.iommu = Iommu(sim, unit, description.memory, f"{name}.iommu_walks")
         self.cores = Cores(sim, description, name, self.memory)
 
     def attach(

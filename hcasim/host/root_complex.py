@@ -7,8 +7,9 @@ from typing import ClassVar, Final
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import Iommu as IommuDescription
+from hcasim.catalog.host import Memory as MemoryDescription
 from hcasim.catalog.host import RootPort
-from hcasim.engine import Action, CreditPool, SerialServer, Simulator
+from hcasim.engine import Action, CreditPool, Simulator, servers
 from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
 from hcasim.host.memory import Memory
@@ -22,9 +23,10 @@ PACKET: Final = 4
 
 def says_more(description: Description, port: RootPort) -> bool:
     """Whether a host says of its root complex what only :class:`RootComplex` does."""
-    known = (port.write_hold, port.ordered_writes, description.cache.read_latency)
-    set_up = port.read_interval or port.reads_wait or description.memory.partial_write
-    return bool(set_up) or any(one is not None for one in known)
+    memory = description.memory
+    bounds = port.outstanding_reads, port.ordered_writes
+    more = port.reads_wait, memory.dram_latency, memory.partial_write
+    return any((*bounds, *more))
 
 
 def _lines(address: int, size: int) -> int:
@@ -46,18 +48,19 @@ _PART: Final = _Part()
 class Iommu:
     """Translates addresses of devices; what was used longest ago leaves its IO-TLB.
 
-    Walks overlap: one begins an interval after the one before. A page that is being looked up is
-    not looked up again.
+    What it does not hold it walks for, so many at a time. It keeps the upper levels of the tables,
+    so that a walk is one read of memory. A page that is being looked up is not looked up again.
     """
 
-    def __init__(self, sim: Simulator, description: IommuDescription, name: str) -> None:
+    def __init__(
+        self, sim: Simulator, description: IommuDescription, memory: MemoryDescription, name: str
+    ) -> None:
         self.sim = sim
-        self.walks = SerialServer(sim, name)
+        self.walks = servers(sim, name, description.walks)
         self.hits = self.misses = 0
         self._entries = description.entries
         self._page = description.page
-        self._latency = description.walk_latency
-        self._interval = description.walk_interval
+        self._latency = memory.read_latency
         self._ready: OrderedDict[int, int] = OrderedDict()
 
     def translate(self, address: int, size: int) -> int:
@@ -70,8 +73,7 @@ class Iommu:
                 ready.move_to_end(page)
             else:
                 self.misses += 1
-                begins = self.walks.reserve(self._interval) - self._interval
-                ready[page] = at = begins + self._latency
+                ready[page] = at = self.walks.reserve(self._latency)
                 if len(ready) > self._entries:
                     ready.popitem(last=False)
             if at > known:
@@ -82,10 +84,11 @@ class Iommu:
 class RootComplex(Chipset):
     """A chipset that says more of itself than latencies.
 
-    Reads are taken one after the other, translated, and answered by the last-level cache of the
-    socket if that holds them. Writes are translated and stored in order. PCI Express lets no read
-    pass a posted write (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore
-    begins when the writes before it are visible.
+    Reads are translated, and answered by the last-level cache of the socket if that takes what
+    devices write and holds what is read. Writes are translated and stored in order, and leave the
+    buffer of the root port when they are visible. PCI Express lets no read pass a posted write
+    (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore begins when the
+    writes before it are visible.
 
     Args:
         relaxed: whether the device's writes may become visible in any order, so that any number of
@@ -106,33 +109,34 @@ class RootComplex(Chipset):
         name: str,
     ) -> None:
         super().__init__(sim, description, socket, memory)
-        self._cache = memory.caches[socket]
-        self._cache_latency = description.cache.read_latency
+        self._until_visible = True
+        read_latency, dram = description.memory.read_latency, description.memory.dram_latency
+        self._cached_latency = max(0, read_latency - dram)
         self._partial = description.memory.partial_write
         self._iommu = iommu
-        self._requests = SerialServer(sim, f"{name}.reads")
-        self._read_interval = port.read_interval
-        self._hold = port.write_hold or 0
         self._reads_wait = port.reads_wait
         slots = None if relaxed else port.ordered_writes
         self._slots = None if slots is None else CreditPool(sim, f"{name}.ordered_writes", slots)
+        few = port.outstanding_reads
+        self._reads = None if few is None else CreditPool(sim, f"{name}.reads", few)
         self._stored_from = 0
         resources = sim.resources
         if iommu is not None:
             resources.serves(iommu.walks.name, iommu.walks)
-        if self._read_interval:
-            resources.serves(self._requests.name, self._requests)
-        if self._slots is not None:
-            resources.keeps_waiting(self._slots.name, self._slots)
+        for pool in (self._slots, self._reads):
+            if pool is not None:
+                resources.keeps_waiting(pool.name, pool)
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
         self.sim.call_at(at_ps, self._look_up, address, size, transfer)
 
     def _look_up(self, address: int, size: int, transfer: Transfer) -> None:
-        begin = self._requests.reserve(self._read_interval) - self._read_interval
         if self._iommu is not None:
-            begin = max(begin, self._iommu.translate(address, size))
-        self.sim.call_at(begin, self._behind_writes, address, size, transfer)
+            begin = self._iommu.translate(address, size)
+            if begin > self.sim.now:
+                self.sim.call_at(begin, self._behind_writes, address, size, transfer)
+                return
+        self._behind_writes(address, size, transfer)
 
     def _behind_writes(self, address: int, size: int, transfer: Transfer) -> None:
         if self._reads_wait and self._slots is not None and self._slots.waiting:
@@ -147,14 +151,22 @@ class RootComplex(Chipset):
             self._answer(address, size, transfer)
 
     def _answer(self, address: int, size: int, transfer: Transfer) -> None:
+        if self._reads is None:
+            self._fetch(address, size, transfer)
+        else:
+            self._reads.acquire(1, self._fetch, address, size, transfer)
+
+    def _fetch(self, address: int, size: int, transfer: Transfer) -> None:
         at_ps = self.sim.now
         if self._reads_wait and self._visible_at > at_ps:
             at_ps = self._visible_at
-        if self._cache_latency is not None and self._cache.holds(address, size):
-            at_ps += self._cache_latency
-            self.sim.call_at(at_ps, transfer.fetched, at_ps, address, size)
+        if self._ddio is not None and self._ddio.holds(address, size):
+            there = at_ps + self._cached_latency
+            self.sim.call_at(there, transfer.fetched, there, address, size)
         else:
-            super().read(at_ps, address, size, transfer)
+            there = self.fetch(at_ps, address, size, transfer)
+        if self._reads is not None:
+            self._reads.release_at(there, 1)
 
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer

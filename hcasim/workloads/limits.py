@@ -45,11 +45,11 @@ _PARAMETERS: Final = """
 *.io_bridge.buffer: host.io_bridge.buffer
 *.bridge.buffer: adapter.bus.bridge.buffer
 *.nonposted: host.root_port.nonposted_header_credits
-*.posted: host.root_port.posted_header_credits,write_hold
-*.posted_data: host.root_port.posted_data_credits,write_hold
-*.root_port.reads: host.root_port.read_interval
+*.posted: host.root_port.posted_header_credits host.memory.write_latency
+*.posted_data: host.root_port.posted_data_credits host.memory.write_latency
+*.root_port.reads: host.root_port.outstanding_reads host.memory.read_latency
 *.ordered_writes: host.root_port.ordered_writes
-*.iommu_walks: host.iommu.walk_interval
+*.iommu_walks: host.iommu.walks host.memory.read_latency
 *.requests.rest: adapter.send.rest,gap link
 *.responses.rest: adapter.responder.rest adapter.send.gap link
 *.send_engine: adapter.send.wqe_service adapter.send.services.read,write,send,atomic

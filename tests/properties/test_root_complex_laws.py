@@ -68,7 +68,9 @@ MORE: dict[str, tuple[int, ...]] = {
     "host.root_port.posted_header_credits": (1, 2, 4, 8, 16, 32, 64),
     "host.root_port.posted_data_credits": (16, 32, 64, 128, 256, 512, 1024),
     "host.root_port.nonposted_header_credits": (1, 2, 4, 8, 16, 32, 64),
+    "host.root_port.outstanding_reads": (1, 2, 4, 8, 16, 32, 64),
     "host.iommu.entries": (1, 4, 16, 64, 256, 1024, 4096),
+    "host.iommu.walks": (1, 2, 4, 8, 16, 32, 64),
 }
 
 
@@ -82,7 +84,9 @@ MORE: dict[str, tuple[int, ...]] = {
             "host.root_port.posted_data_credits", "bw_rdwr", 1024, marks=pytest.mark.check
         ),
         ("host.root_port.nonposted_header_credits", "bw_rd", 512),
+        ("host.root_port.outstanding_reads", "bw_rd", 64),
         ("host.iommu.entries", "bw_wr", 512),
+        ("host.iommu.walks", "bw_wr", 64),
     ],
 )
 def test_more_room_is_never_slower(path: str, kind: str, size: int) -> None:
@@ -102,8 +106,7 @@ def test_posted_credits_bind_until_they_cover_what_a_write_takes(path: str) -> N
     }
     assert found[few] < 0.7 * found[many]
     # What is under way is bound to the time until a write is visible and its room is free.
-    held = BASE.host.root_port.write_hold
-    assert held is not None
+    held = BASE.host.memory.write_latency
     packets = few if path.endswith("header_credits") else few * 16 // 256
     assert found[few] <= packets * 256 / (held / 1e6) * (1 + ERROR)
 

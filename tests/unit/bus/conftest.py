@@ -31,9 +31,12 @@ def pcie() -> Callable[..., PcieBus]:
     """Make a PCI Express bus, generation 1, 8 lanes, unless told otherwise."""
 
     def make(
-        port: dict[str, int] | None = None, cache: dict[str, int] | None = None, **device: Any
+        port: dict[str, int] | None = None,
+        cache: dict[str, int] | None = None,
+        memory: dict[str, int] | None = None,
+        **device: Any,
     ) -> PcieBus:
-        described = round_host(cache=cache or {}, root_port=port or {})
+        described = round_host(cache=cache or {}, memory=memory or {}, root_port=port or {})
         given = PcieDevice(**(PCIE.model_dump() | device))
         return connect(Host(Simulator(), described, "host"), given, "bus")
 

@@ -167,7 +167,7 @@ def test_a_descriptor_is_asked_for_ahead_of_data_that_waits_for_a_tag(pcie: Make
 def test_a_read_of_two_requests_is_complete_when_both_are(pcie: Make, verb: str) -> None:
     """The cache answers one sooner than memory the other, whichever was asked for first."""
     for cached in (0, LONG):
-        bus = pcie(cache={"read_latency": 20_000, "ddio": 4096})
+        bus = pcie(cache={"ddio": 4096}, memory={"dram_latency": 380_000})
         begin = end(bus, lambda done, bus=bus, at=cached: bus.write(at, LONG, None, done))
         taken = end(bus, lambda done, bus=bus: getattr(bus, verb)(0, 2 * LONG, done)) - begin
         requests = 1 if cached else 2

@@ -31,9 +31,9 @@ class Rig:
         memory: dict[str, int] | None = None,
         **port: Any,
     ) -> None:
-        cache = {"ddio": ddio, "read_latency": CACHED}
+        cache, answers = {"ddio": ddio}, {"dram_latency": READ - CACHED} | (memory or {})
         units = {} if iommu is None else {"iommu": {"enabled": True, "page": 4096} | iommu}
-        description = round_host(cache=cache, memory=memory or {}, root_port=port, **units)
+        description = round_host(cache=cache, memory=answers, root_port=port, **units)
         self.sim = Simulator()
         self.host = Host(self.sim, description, "host")
         self.complex = self.host.attach(0, description.root_port, relaxed=relaxed)
@@ -59,8 +59,8 @@ class Rig:
 def test_a_host_that_says_no_more_than_latencies_has_the_plain_chipset() -> None:
     plain = Rig()
     description = plain.host.description
-    cache = description.cache.model_copy(update={"read_latency": None})
-    bare = Host(Simulator(), description.model_copy(update={"cache": cache}), "host")
+    memory = description.memory.model_copy(update={"dram_latency": 0})
+    bare = Host(Simulator(), description.model_copy(update={"memory": memory}), "host")
     assert type(bare.attach(0, RootPort(**PORT))) is Chipset
     assert type(plain.complex) is RootComplex
     assert type(plain.host.attach(0)) is Chipset
@@ -74,20 +74,30 @@ def test_a_read_behind_a_write_begins_when_that_is_visible(waits: bool, expected
     assert rig.run().read_at == [expected]
 
 
-def test_room_for_a_write_is_free_when_its_time_has_passed() -> None:
-    rig, held = Rig(), Rig(write_hold=70_000)
-    for one in (rig, held):
-        one.write()
-        one.run()
-    assert rig.freed_at == [64 * PS_PER_BYTE]
-    assert held.freed_at == [70_000]
+def test_room_for_a_write_is_free_when_it_is_visible() -> None:
+    rig = Rig()
+    rig.write()
+    assert rig.run().freed_at == rig.visible_at == [WRITE]
+    # A chipset that says no more of itself has room when memory has taken the write.
+    rig.complex = rig.host.attach(0)
+    rig.write()
+    assert rig.run().freed_at[1] == WRITE + 64 * PS_PER_BYTE
 
 
-def test_reads_are_taken_an_interval_apart() -> None:
-    rig = Rig(read_interval=30_000)
-    for _ in range(3):
+def test_memory_answers_only_so_many_reads_at_a_time() -> None:
+    rig = Rig(outstanding_reads=2)
+    for _ in range(5):
         rig.read()
-    assert rig.run().read_at == [READ, READ + 30_000, READ + 60_000]
+    assert rig.run().read_at == [READ, READ, 2 * READ, 2 * READ, 3 * READ]
+
+
+def test_a_read_of_the_cache_gives_its_place_to_the_next_sooner() -> None:
+    rig = Rig(outstanding_reads=1, ddio=4096)
+    rig.write()
+    rig.run()
+    for _ in range(2):
+        rig.read(at=WRITE)
+    assert rig.run().read_at == [WRITE + CACHED, WRITE + 2 * CACHED]
 
 
 def test_a_read_that_the_cache_holds_is_answered_by_it() -> None:
@@ -97,6 +107,13 @@ def test_a_read_that_the_cache_holds_is_answered_by_it() -> None:
     rig.read(at=200_000)
     rig.read(address=8192, at=200_000)
     assert rig.run().read_at == [200_000 + CACHED, 200_000 + READ]
+
+
+def test_a_cache_that_devices_do_not_write_to_answers_none_of_their_reads() -> None:
+    rig = Rig()
+    rig.host.memory.caches[0].access(0, 64)
+    rig.read()
+    assert rig.run().read_at == [READ]
 
 
 def test_writes_in_order_are_under_way_only_as_many_lines_at_a_time() -> None:
@@ -133,21 +150,22 @@ def test_the_cache_that_takes_writes_completes_a_line_that_it_holds() -> None:
     assert rig.run().visible_at == [WRITE + 60_000, WRITE + 60_000 + WRITE]
 
 
-IOMMU = {"entries": 2, "walk_latency": 300_000, "walk_interval": 50_000}
+IOMMU = {"entries": 2, "walks": 2}
+WALK = READ
 
 
 def test_a_page_that_is_not_known_is_looked_up_once() -> None:
     rig = Rig(iommu=IOMMU)
     rig.read(0)
     rig.read(4095 - 63)
-    assert rig.run().read_at == [300_000 + READ] * 2
+    assert rig.run().read_at == [WALK + READ] * 2
     rig.read(64, at=rig.sim.now)
     begin = rig.sim.now
     assert rig.run().read_at[-1] == begin + READ
     assert (rig.host.iommu.misses, rig.host.iommu.hits) == (1, 2)
 
 
-def test_walks_begin_an_interval_apart_and_hits_pass_them() -> None:
+def test_so_many_walks_go_on_at_a_time_and_hits_pass_them() -> None:
     rig = Rig(iommu=IOMMU)
     rig.read(0)
     rig.run()
@@ -157,7 +175,7 @@ def test_walks_begin_an_interval_apart_and_hits_pass_them() -> None:
     # Page 0, used longest ago, left for page 2: its turn comes third.
     rig.run()
     walks = [at - begin - READ for at in rig.read_at[1:]]
-    assert walks == [300_000, 350_000, 400_000]
+    assert walks == [WALK, WALK, 2 * WALK]
     off = Rig(iommu=IOMMU | {"enabled": False})
     off.read(0)
     assert off.run().read_at == [READ]
@@ -170,7 +188,7 @@ def test_a_read_waits_for_a_write_whose_page_is_looked_up() -> None:
     begin = rig.sim.now
     rig.write(4096)
     rig.read(0, at=begin)
-    assert rig.run().read_at[-1] == begin + 300_000 + WRITE + READ
+    assert rig.run().read_at[-1] == begin + WALK + WRITE + READ
 
 
 def test_a_read_waits_for_writes_that_wait_for_their_turn() -> None:
@@ -182,16 +200,17 @@ def test_a_read_waits_for_writes_that_wait_for_their_turn() -> None:
 
 
 def test_what_it_takes_is_named() -> None:
-    rig = Rig(iommu=IOMMU, read_interval=10_000, ordered_writes=1)
+    rig = Rig(iommu=IOMMU, outstanding_reads=1, ordered_writes=1)
+    rig.read(0)
     rig.read(0)
     rig.write(0)
     rig.write(0)
     rig.run()
     busy = rig.complex.sim.resources.busy_ps()
-    assert busy["host.root_port.reads"] == 10_000
-    assert busy["host.iommu_walks"] == IOMMU["walk_interval"]
+    assert busy["host.iommu_walks"] == WALK // IOMMU["walks"]
     assert rig.complex.sim.resources.waiting_ps() == {
-        "host.root_port.ordered_writes": 300_000 + WRITE
+        "host.root_port.ordered_writes": WALK + WRITE,
+        "host.root_port.reads": READ,
     }
-    assert rig.complex.counters() == {"iommu_hits": 2, "iommu_misses": 1}
+    assert rig.complex.counters() == {"iommu_hits": 3, "iommu_misses": 1}
     assert Rig().complex.counters() == Rig().complex.sim.resources.waiting_ps() == {}
