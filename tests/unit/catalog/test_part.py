@@ -105,7 +105,7 @@ def test_one_line_names_the_leaves_that_a_section_lacks() -> None:
 
 def test_sections_that_a_section_needs_are_lacking_too() -> None:
     (fault,) = refused("liu2004", overrides={"stack.mpi.eager.limit": "2 KiB"})
-    assert "there is no stack.mpi here; allowed: together with stack.mpi.calls.send, " in fault
+    assert "there is no stack.mpi here; allowed: together with stack.mpi.header.size, " in fault
     assert "stack.mpi.eager.done" in fault
     assert "stack.mpi.ring" not in fault
 
