@@ -186,8 +186,8 @@ class Mpi(Section):
         room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
         if ring and eager.zcopy:
             raise Clash("a ring", "none, as messages are not copied", "eager.zcopy")
-        # What is polled in a ring is whole; a queue takes a longer message in pieces.
-        data = eager.limit if ring else 1
+        # What is too long for a ring goes to the queue, and comes in pieces only without a ring.
+        data = 1 if ring or info.data.get("ring") is None else eager.limit
         if (needed := max(header.size + data, header.control)) > room:
             allowed = f"from {needed} B, for header and eager.limit"
             about = ("eager.limit", "header.size", "header.control")

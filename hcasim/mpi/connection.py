@@ -142,7 +142,9 @@ class Connection:
 
     @property
     def piece(self) -> int:
-        return min(channel.capacity for channel in self.channels)
+        """The most of a message that a packet carries, on all ways that eager messages take."""
+        capacities = [channel.capacity for channel in self.channels]
+        return min([one for one in capacities if one >= self.eager_limit] or capacities)
 
     def divided(self, size: int) -> int:
         return len(self.lanes) if size > self.library.rails.threshold else 1
@@ -167,14 +169,17 @@ class Connection:
         return self._turn % len(self.lanes)
 
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
-        channel = None if self._backlog else self._choose(lane)
+        channel = None if self._backlog else self._choose(packet, lane)
         if channel is None:
             self._backlog.append((packet, lane))
         else:
             yield from self._post(packet, channel)
 
-    def _choose(self, lane: int) -> Channel | None:
-        return next((channel for channel in self._of_lane[lane] if channel.ready), None)
+    def _choose(self, packet: MpiPacket, lane: int) -> Channel | None:
+        for channel in self._of_lane[lane]:
+            if channel.ready and packet.size <= channel.capacity:
+                return channel
+        return None
 
     def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
@@ -201,7 +206,7 @@ class Connection:
     def flush(self) -> Steps:
         while self._backlog:
             packet, lane = self._backlog[0]
-            channel = self._choose(lane)
+            channel = self._choose(packet, lane)
             if channel is None:
                 return
             self._backlog.popleft()

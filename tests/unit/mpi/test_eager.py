@@ -132,6 +132,16 @@ def test_a_sender_with_few_places_asks_often_enough_to_go_on(receives: str) -> N
     made.run(one_way(8, 40))
 
 
+@pytest.mark.parametrize(("size", "ring", "queue"), [(900, 5, 0), (2000, 0, 5)])
+def test_what_is_too_long_for_a_ring_goes_to_the_receive_queue(
+    size: int, ring: int, queue: int
+) -> None:
+    made = job(ring__slot="1 KiB")
+    made.run(one_way(size, 5))
+    channels = made.processes[0].connections[1].channels
+    assert [one._sent for one in channels] == [ring, queue]
+
+
 def test_the_work_of_a_call_follows_from_the_clock() -> None:
     slow, fast = (
         resolve("pair", stack="openmpi-ucx", overrides={"host.core.frequency": clock})
