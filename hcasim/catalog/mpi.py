@@ -8,10 +8,11 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from hcasim.catalog.algorithms import parse_rules
 from hcasim.catalog.section import Clash, Latency, Section, key, optional
-from hcasim.ground.units import SIZE, Bytes
+from hcasim.ground.units import CYCLES, SIZE, Bytes
 
 _Bytes = Annotated[int, SIZE, Field(ge=0, le=2**31)]
 _Number = Annotated[int, Field(ge=0, le=2**20)]
+_Cycles = Annotated[int, CYCLES, Field(ge=0, le=10**7)]
 _Slots = Annotated[int, Field(ge=2, le=4096)]
 
 
@@ -30,6 +31,14 @@ class Calls(Section):
     send: Latency = key("a send up to the protocol, with the packet's header")
     recv: Latency = key("a receive, with looking through unexpected messages")
     packet: Latency = key("a packet that came in: header, matching, completing")
+
+
+class Instructions(Section):
+    """Clock cycles of the same on any processor; their time follows from the host's clock."""
+
+    send: _Cycles = key("a send up to the protocol, with the packet's header")
+    recv: _Cycles = key("a receive, with looking through unexpected messages")
+    packet: _Cycles = key("a packet that came in: header, matching, completing")
 
 
 class Header(Section):
@@ -84,10 +93,13 @@ class Shared(Section):
 
 
 class Eager(Section):
-    """Messages that are sent before the receiver asks for them."""
+    """Messages that are sent before the receiver asks for them, in several packets if need be."""
 
     limit: _Bytes = key("longest one between nodes")
+    blocking: _Bytes | None = optional("longest one of a call that waits, if that is another")
+    zcopy: _Bytes = key("shortest one of a call that does not wait that is not copied", default=0)
     done: Literal["copied", "sent"] = key("the sender may go on when it is copied, or sent")
+    moderation: int = key("requests of which one asks for a completion", 1, 2**16, default=1)
 
 
 class Rendezvous(Section):
@@ -145,7 +157,8 @@ class Collectives(Section):
 class Mpi(Section):
     """An MPI library."""
 
-    calls: Calls
+    calls: Calls | None = optional("of libraries whose work is known in time")
+    cycles: Instructions | None = optional("of libraries whose work is known in cycles")
     header: Header
     eager: Eager
     ring: Ring | None = optional("of libraries that poll memory")
@@ -156,14 +169,26 @@ class Mpi(Section):
     shared: Shared | None = optional("of libraries with a way in a node")
     collectives: Collectives
 
+    @field_validator("header")
+    @classmethod
+    def _takes_time(cls, header: Header, info: ValidationInfo) -> Header:
+        if info.data.get("calls", 0) is None and info.data.get("cycles", 0) is None:
+            raise Clash("no cost of a call", "calls or cycles")
+        return header
+
     @field_validator("ring", "queue")
     @classmethod
-    def _holds_eager_messages(cls, way: Ring | Queue | None, info: ValidationInfo) -> object:
+    def _holds_packets(cls, way: Ring | Queue | None, info: ValidationInfo) -> object:
         header, eager = info.data.get("header"), info.data.get("eager")
         if way is None or header is None or eager is None:
             return way
+        ring = isinstance(way, Ring)
         room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
-        if (needed := max(header.size + eager.limit, header.control)) > room:
+        if ring and eager.zcopy:
+            raise Clash("a ring", "none, as messages are not copied", "eager.zcopy")
+        # What is too long for a ring goes to the queue, and comes in pieces only without a ring.
+        data = 1 if ring or info.data.get("ring") is None else eager.limit
+        if (needed := max(header.size + data, header.control)) > room:
             allowed = f"from {needed} B, for header and eager.limit"
             about = ("eager.limit", "header.size", "header.control")
             raise Clash(f"room for {room} B", allowed, *about)

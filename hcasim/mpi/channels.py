@@ -110,6 +110,7 @@ class Registered(Channel):
         self._lane = lane
         self.slot = slot
         self.places = places
+        lane.hold(places)
         self.room = room
         self._inline_up_to = min(inline, lane.max_inline)
 
@@ -134,6 +135,9 @@ class Registered(Channel):
             memory.hold(memory.addr + number % self.room * self.slot + start, length)
 
         return [Turns(self._sent, self.places, out), Turns(self._taken, self.room, into)]
+
+    def pass_on(self, packet: MpiPacket, wr: SendWR) -> Steps:
+        yield from self._lane.post(wr, self, packet, self.way.awaited(packet))
 
     def completed(self, packet: MpiPacket) -> None:
         self._completed += 1
@@ -183,14 +187,26 @@ class Queue(Registered):
         self._sent += 1
         if packet.kind is not Kind.CREDIT:
             self.credits -= 1
-        yield from self.copy_in(packet, address)
+        sge, inline = SGE(address, wire, self.source.lkey), wire <= self._inline_up_to
+        if packet.direct:
+            sge, inline = self._in_place(packet), False
+        else:
+            yield from self.copy_in(packet, address)
         peer = self.peer
         assert isinstance(peer, Queue)
         if not peer._opened:
             peer.open()
         peer.coming.append(packet)
-        sge, inline = SGE(address, wire, self.source.lkey), wire <= self._inline_up_to
-        yield from self._lane.post(SendWR(WROpcode.SEND, sge, inline=inline), self, packet)
+        yield from self.pass_on(packet, SendWR(WROpcode.SEND, sge, inline=inline))
+
+    def _in_place(self, packet: MpiPacket) -> SGE:
+        """The data where the program has them; the header, which is in the request, is left out."""
+        send, buffer = packet.send, packet.buffer
+        assert buffer is not None
+        assert send is not None
+        assert send.registration is not None
+        packet.data = buffer.take(packet.size)
+        return SGE(buffer.address, packet.size, send.registration.mr.lkey)
 
     def write_credits(self) -> Steps:
         """Write into the sender's memory how many receives have been posted anew."""
@@ -209,7 +225,10 @@ class Queue(Registered):
         self.process.unblock(self.way)
 
     def notice(self) -> Steps:
-        yield from ()
+        """Read the header in its buffer, to which it is copied if it came with the completion."""
+        context = self.process.context
+        if context.costs.line:
+            yield context.core.work(context.costs.line)
 
     def place(self, packet: MpiPacket) -> int:
         return self.memory.addr + packet.slot % self.room * self.slot
@@ -258,7 +277,7 @@ class EagerRing(Registered):
         wr = SendWR(WROpcode.RDMA_WRITE, SGE(address, wire, self.source.lkey))
         wr.remote_addr, wr.rkey = peer.memory.addr + start, peer.memory.rkey
         wr.inline = wire <= self._inline_up_to
-        yield from self._lane.post(wr, self, packet)
+        yield from self.pass_on(packet, wr)
 
     def _written(self, address: int, length: int) -> None:
         if (address + length - self.memory.addr) % self.slot == 0:

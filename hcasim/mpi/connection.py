@@ -43,7 +43,7 @@ class Connection:
         if shared:
             assert library.shared is not None
             self._of_lane.append([SharedMemory(self, library)])
-            self.eager_limit = library.shared.eager
+            self.eager_limit = self._waiting_limit = library.shared.eager
         else:
             ports = min(library.rails.ports, process.context.adapter.description.ports)
             for port in range(ports):
@@ -52,7 +52,9 @@ class Connection:
                 ring: list[Channel] = [EagerRing(lane, library)] if library.ring else []
                 self.lanes.append(lane)
                 self._of_lane.append([*ring, queue])
-            self.eager_limit = library.eager.limit
+            self.eager_limit = self._waiting_limit = library.eager.limit
+            if library.eager.blocking is not None:
+                self._waiting_limit = library.eager.blocking
         self.channels = [channel for channels in self._of_lane for channel in channels]
         self.messages = self.sent_bytes = 0
         self._backlog: deque[tuple[MpiPacket, int]] = deque()
@@ -103,15 +105,27 @@ class Connection:
         size = send.buffer.size
         self.messages += 1
         self.sent_bytes += size
-        if size <= self.eager_limit:
-            packet = MpiPacket(
-                Kind.EAGER, source, send.tag, send.context, size, send.buffer, send=send
-            )
-            yield from self.send(packet, self.next_lane())
+        if size <= (self._waiting_limit if send.waits else self.eager_limit):
+            yield from self._send_at_once(send, source)
             return
         self._announced.append(send)
         send.source = source
         yield from self.announce()
+
+    def _send_at_once(self, send: Send, source: int) -> Steps:
+        """Send a message of one packet, or of several that the receiver puts together."""
+        size, piece, zcopy = send.buffer.size, self.piece, self.library.eager.zcopy
+        direct = 0 < zcopy <= size and not (send.waits or self.shared)
+        if direct:
+            send.registration = yield from send.process.registrations.acquire(send.buffer)
+        lane = self.next_lane()
+        send.unfinished = max(1, -(-size // piece))
+        for offset in range(0, max(size, 1), piece):
+            part = send.buffer.part(offset, min(piece, size - offset))
+            kind = Kind.DATA if offset else Kind.EAGER
+            packet = MpiPacket(kind, source, send.tag, send.context, part.size, part, direct, send)
+            packet.offset = offset
+            yield from self.send(packet, lane)
 
     def announce(self) -> Steps:
         """Ask the receiver of the next message, as far as the library has several under way."""
@@ -128,7 +142,9 @@ class Connection:
 
     @property
     def piece(self) -> int:
-        return min(channel.capacity for channel in self.channels)
+        """The most of a message that a packet carries, on all ways that eager messages take."""
+        capacities = [channel.capacity for channel in self.channels]
+        return min([one for one in capacities if one >= self.eager_limit] or capacities)
 
     def divided(self, size: int) -> int:
         return len(self.lanes) if size > self.library.rails.threshold else 1
@@ -144,7 +160,7 @@ class Connection:
         ]
 
     def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps:
-        yield from self.lanes[lane].post(wr, poster, what)
+        yield from self.lanes[lane].post(wr, poster, what, True)
 
     def next_lane(self) -> int:
         if self.library.rails.small == "first" or self.shared:
@@ -153,14 +169,17 @@ class Connection:
         return self._turn % len(self.lanes)
 
     def send(self, packet: MpiPacket, lane: int = 0) -> Steps:
-        channel = None if self._backlog else self._choose(lane)
+        channel = None if self._backlog else self._choose(packet, lane)
         if channel is None:
             self._backlog.append((packet, lane))
         else:
             yield from self._post(packet, channel)
 
-    def _choose(self, lane: int) -> Channel | None:
-        return next((channel for channel in self._of_lane[lane] if channel.ready), None)
+    def _choose(self, packet: MpiPacket, lane: int) -> Channel | None:
+        for channel in self._of_lane[lane]:
+            if channel.ready and packet.size <= channel.capacity:
+                return channel
+        return None
 
     def _post(self, packet: MpiPacket, channel: Channel) -> Steps:
         packet.sequence = self._sequence
@@ -168,7 +187,7 @@ class Connection:
         self._stamp(packet)
         yield from channel.post(packet)
         copied = self.shared or self.library.eager.done == "copied"
-        if copied and packet.send is not None and packet.kind in _EAGER:
+        if copied and not packet.direct and packet.send is not None and packet.kind in _EAGER:
             packet.send.completed()
 
     def _stamp(self, packet: MpiPacket) -> None:
@@ -187,18 +206,22 @@ class Connection:
     def flush(self) -> Steps:
         while self._backlog:
             packet, lane = self._backlog[0]
-            channel = self._choose(lane)
+            channel = self._choose(packet, lane)
             if channel is None:
                 return
             self._backlog.popleft()
             yield from self._post(packet, channel)
 
-    def sent(self, packet: MpiPacket) -> None:
+    def awaited(self, packet: MpiPacket) -> bool:
+        """Whether a send is done when a request with this packet has completed."""
         if packet.send is None:
-            return
-        if (packet.kind is Kind.FIN and packet.recv is not None) or (
-            packet.kind in _EAGER and self.library.eager.done == "sent"
-        ):
+            return False
+        if packet.kind in _EAGER:
+            return packet.direct or self.library.eager.done == "sent"
+        return packet.kind is Kind.FIN and packet.recv is not None
+
+    def sent(self, packet: MpiPacket) -> None:
+        if packet.send is not None and self.awaited(packet):
             packet.send.completed()
 
     # In.
@@ -226,7 +249,7 @@ class Connection:
     def _handle(self, packet: MpiPacket, channel: Incoming) -> Steps:
         self._expected += 1
         process = self.process
-        yield process.context.core.work(self.library.calls.packet)
+        yield process.context.core.work(process.calls.packet)
         if process.context.probe.listeners:
             process.tell(
                 "matching" if packet.kind in _MATCHED else f"handle {packet.kind.value}", packet

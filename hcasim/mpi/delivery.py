@@ -86,17 +86,16 @@ class Matching:
 class Delivery:
     """Brings messages and receives together, and the data to where they are wanted."""
 
-    def __init__(self, process: Worker, call_ps: int) -> None:
+    def __init__(self, process: Worker) -> None:
         self.process = process
         self.matching = Matching()
         self._core = process.context.core
-        self._call_ps = call_ps
 
     def irecv(
         self, buffer: Buffer, source: int, tag: int, context: int
     ) -> Generator[Event, object, Recv]:
         recv = Recv(self.process, buffer, source, tag, context, next(self.matching.serials))
-        yield self._core.work(self._call_ps)
+        yield self._core.work(self.process.calls.recv)
         self.process.tell("call recv", recv)
         packet = self.matching.post(recv)
         if packet is None:
@@ -104,13 +103,16 @@ class Delivery:
         if packet.kind is Kind.RTS:
             yield from self._accept(recv, packet)
         else:
-            self.check(recv, packet.size)
-            if packet.size:
-                yield from self._copy(
-                    packet, self.process.heap.scratch(packet.size).address, buffer
-                )
-            self.fill(recv, packet)
+            yield from self._take_unexpected(recv, packet)
         return recv
+
+    def _take_unexpected(self, recv: Recv, packet: MpiPacket) -> Steps:
+        """Copy what has come of a message from where it was put aside; the rest comes later."""
+        self._begin(recv, packet)
+        for part in (packet, *packet.rest):
+            place = self.process.heap.scratch(part.size).address
+            yield from self._store(recv, part, place)
+        packet.rest.clear()
 
     def match(self, packet: MpiPacket, channel: Incoming) -> Steps:
         recv = self.matching.arrive(packet)
@@ -119,14 +121,42 @@ class Delivery:
             if recv is not None:
                 yield from self._accept(recv, packet)
             return
-        if recv is not None:
-            self.check(recv, packet.size)
+        assert packet.send is not None
+        packet.send.first = packet
+        if recv is None:
+            yield from self._put_aside(packet, channel)
+            return
+        self._begin(recv, packet)
+        yield from self._store(recv, packet, channel.place(packet), channel)
+
+    def _put_aside(self, packet: MpiPacket, channel: Incoming) -> Steps:
         if packet.size:
-            to = self.process.heap.scratch(packet.size) if recv is None else recv.buffer
+            to = self.process.heap.scratch(packet.size)
             yield from self._copy(packet, channel.place(packet), to)
         yield from channel.release(packet)
-        if recv is not None:
-            self.fill(recv, packet)
+
+    def _begin(self, recv: Recv, packet: MpiPacket) -> None:
+        """A receive takes a message, whose first packet has come."""
+        assert packet.send is not None
+        size = packet.send.buffer.size
+        self.check(recv, size)
+        recv.status = Status(packet.source, packet.tag, size)
+        recv.missing = size
+        packet.send.taken = recv
+
+    def _store(
+        self, recv: Recv, packet: MpiPacket, source: int, channel: Incoming | None = None
+    ) -> Steps:
+        """Copy a part of a message to where it is wanted, and free the place where it was."""
+        to = recv.buffer.part(packet.offset, packet.size)
+        if packet.size:
+            yield from self._copy(packet, source, to)
+        if channel is not None:
+            yield from channel.release(packet)
+        to.put(packet.data)
+        recv.missing -= packet.size
+        if not recv.missing:
+            recv.finish()
 
     def _copy(self, packet: MpiPacket, source: int, to: Buffer) -> Steps:
         yield self._core.copy(packet.size, source, to.address)
@@ -151,15 +181,15 @@ class Delivery:
             raise MPIError("MPI_ERR_TRUNCATE", f"rank {self.process.rank}: {found}")
 
     def take_data(self, packet: MpiPacket, channel: Incoming) -> Steps:
-        recv = packet.recv
-        assert recv is not None
-        to = recv.buffer.part(packet.offset, packet.size)
-        yield from self._copy(packet, channel.place(packet), to)
-        yield from channel.release(packet)
-        to.put(packet.data)
-        recv.missing -= packet.size
-        if not recv.missing:
-            recv.finish()
+        send = packet.send
+        assert send is not None
+        recv = packet.recv or send.taken
+        if recv is not None:
+            yield from self._store(recv, packet, channel.place(packet), channel)
+            return
+        assert send.first is not None
+        yield from self._put_aside(packet, channel)
+        send.first.rest.append(packet)
 
 
 class Itself:

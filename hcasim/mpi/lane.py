@@ -38,6 +38,7 @@ class Lane:
 
     Attributes:
         received: deals with a packet in its receive queue.
+        moderation: requests of which one asks for a completion.
         receives: packets that may wait there, as far as the adapter takes so many.
     """
 
@@ -55,6 +56,8 @@ class Lane:
         self._probe: Probe = process.context.probe
         self.receives = min(library.queue.receives, limits.max_wr - spare(library))
         self._depth = min(DEPTH, limits.max_wr)
+        self.moderation = library.eager.moderation
+        self.hold(self._depth)
         self.qp = QP(
             process.pd,
             cq,
@@ -64,15 +67,26 @@ class Lane:
             max_inline_data=self.max_inline,
             port_num=port + 1,
         )
-        self._posted: deque[tuple[Poster | None, Any, int, Mark | None]] = deque()
+        self._posted: deque[tuple[Poster | None, Any, int, Mark | None, bool]] = deque()
+        self._silent = 0
 
-    def post(self, wr: SendWR, poster: Poster | None, what: MpiPacket | str) -> Steps:
+    def hold(self, places: int) -> None:
+        """Ask for completions so often that never all of so many places wait for one."""
+        self.moderation = max(1, min(self.moderation, places // 2))
+
+    def post(
+        self, wr: SendWR, poster: Poster | None, what: MpiPacket | str, awaited: bool = False
+    ) -> Steps:
         while len(self._posted) >= self._depth:
             yield from self.way.process.drain()
         process = self.way.process
         mark = None if process.path is None else process.path.mark(process.context.sim.now)
+        self._silent += 1
+        wr.signaled = awaited or self._silent >= self.moderation
+        if wr.signaled:
+            self._silent = 0
         operation = yield from self.qp.post_send(wr)
-        self._posted.append((poster, what, operation, mark))
+        self._posted.append((poster, what, operation, mark, wr.signaled))
         if self._probe.listeners:
             tell_post(self._probe, operation, what)
 
@@ -81,9 +95,11 @@ class Lane:
         return self._posted[0][2]
 
     def completed(self) -> None:
-        poster, what, _, mark = self._posted.popleft()
-        path = self.way.process.path
-        if path is not None and mark is not None:
-            path.adopt(mark, OWN)
-        if poster is not None:
-            poster.completed(what)
+        """A completion is that of the requests without one before it, too."""
+        path, signaled = self.way.process.path, False
+        while not signaled:
+            poster, what, _, mark, signaled = self._posted.popleft()
+            if signaled and path is not None and mark is not None:
+                path.adopt(mark, OWN)
+            if poster is not None:
+                poster.completed(what)

@@ -13,6 +13,7 @@ from hcasim.engine import Event, Simulator
 from hcasim.mpi.memory import Buffer, Bytes, Heap, Registration, RegistrationCache
 from hcasim.mpi.path import Mark, Path
 from hcasim.verbs import PD, Context, SendWR
+from hcasim.verbs.context import Costs
 
 Steps = Generator[Event, object, None]
 
@@ -29,6 +30,20 @@ class MPIError(Exception):
 
     def __str__(self) -> str:
         return f"{self.args[0]}: {self.args[1]}"
+
+
+class Calls:
+    """What calls take one processor, in ps, beside copies, verbs and polling."""
+
+    def __init__(self, library: Mpi, costs: Costs) -> None:
+        self.send = self.recv = self.packet = 0
+        if library.calls is not None:
+            self.send, self.recv = library.calls.send, library.calls.recv
+            self.packet = library.calls.packet
+        if library.cycles is not None:
+            self.send += costs.cycles(library.cycles.send)
+            self.recv += costs.cycles(library.cycles.recv)
+            self.packet += costs.cycles(library.cycles.packet)
 
 
 class Kind(Enum):
@@ -49,6 +64,7 @@ Todo = Callable[[], Steps]
 class Worker(Protocol):
     """A `Process`, as its messages see it."""
 
+    calls: Calls
     collective: str
     context: Context
     heap: Heap
@@ -117,6 +133,7 @@ class Way(Announcer, Protocol):
     def post(self, lane: int, wr: SendWR, poster: Poster | None, what: str) -> Steps: ...
     def flush(self) -> Steps: ...
     def receive(self, packet: MpiPacket, channel: Incoming) -> Steps: ...
+    def awaited(self, packet: MpiPacket) -> bool: ...
     def sent(self, packet: MpiPacket) -> None: ...
 
 
@@ -126,7 +143,9 @@ class MpiPacket:
 
     Attributes:
         size: bytes of the message that it carries, ``data`` if contents matter, from ``offset`` on.
-        buffer: where the sender has them until they are copied.
+        buffer: where the sender has them until they are copied; a ``direct`` packet is sent from
+            there.
+        rest: packets with more of a message that no receive has asked for.
         send, recv: the requests that it belongs to at the sender and at the receiver of a message.
         target: where the peer may write or read, and with which key.
         credits: of each channel, given back with it.
@@ -143,6 +162,7 @@ class MpiPacket:
     context: int = 0
     size: int = 0
     buffer: Buffer | None = None
+    direct: bool = False
     send: Send | None = None
     recv: Recv | None = None
     data: Bytes | None = None
@@ -153,6 +173,7 @@ class MpiPacket:
     slot: int = 0
     mark: Mark | None = None
     operation: int = 0
+    rest: list[MpiPacket] = field(default_factory=list)
     way: Way = field(init=False)
 
     def __str__(self) -> str:
@@ -223,7 +244,8 @@ class Request:
 class Send(Request):
     """A message that is sent, and of which ``unfinished`` parts have not gone.
 
-    A ``rendezvous`` is how the receiver is asked for it, if it is not eager.
+    A ``rendezvous`` is how the receiver is asked for it, if it is not eager. There an eager one of
+    several packets is known by its ``first`` packet, and by the receive that has ``taken`` it.
     """
 
     what = "its send to"
@@ -236,6 +258,9 @@ class Send(Request):
         self.source = 0
         self.rendezvous: Acceptor | None = None
         self.unfinished = 1
+        self.waits = False
+        self.first: MpiPacket | None = None
+        self.taken: Recv | None = None
 
     def completed(self) -> None:
         self.unfinished -= 1

@@ -120,10 +120,10 @@ class Messages:
         return (yield from self.post(self.buffer(memory), dest, tag, 2 * self.context))
 
     def post(
-        self, buffer: Buffer, dest: int, tag: int, context: int
+        self, buffer: Buffer, dest: int, tag: int, context: int, waits: bool = False
     ) -> Generator[Event, object, Request]:
         rank = self.members[dest]
-        return (yield from self.process.isend(buffer, rank, self.rank, dest, tag, context))
+        return (yield from self.process.isend(buffer, rank, self.rank, dest, tag, context, waits))
 
     def irecv(
         self, memory: Memory, source: int = ANY_SOURCE, tag: int = ANY_TAG
@@ -136,7 +136,8 @@ class Messages:
 
     def send(self, memory: Memory, dest: int, tag: int = 0) -> Generator[Event, object, None]:
         """Send; return when the buffer may be used again."""
-        request = yield from self.isend(memory, dest, tag)
+        self._check("dest", dest, tag)
+        request = yield from self.post(self.buffer(memory), dest, tag, 2 * self.context, waits=True)
         yield from request.wait()
 
     def recv(

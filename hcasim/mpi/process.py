@@ -16,7 +16,7 @@ from hcasim.mpi.connection import Connection
 from hcasim.mpi.delivery import Delivery, Itself
 from hcasim.mpi.lane import Lane
 from hcasim.mpi.memory import Buffer, Heap, RegistrationCache
-from hcasim.mpi.message import AnyOf, MPIError, Request, Send, Steps, Todo, Way
+from hcasim.mpi.message import AnyOf, Calls, MPIError, Request, Send, Steps, Todo, Way
 from hcasim.mpi.path import Path
 from hcasim.verbs import CQ, PD, Context, WCStatus
 
@@ -46,6 +46,7 @@ class Process:
         self.context = Context(sim, node, core)
         assert self.context.stack.mpi is not None
         self.library = self.context.stack.mpi
+        self.calls = Calls(self.library, self.context.costs)
         self.probe = self.context.probe
         self.heap = Heap(node)
         self.pd = PD(self.context)
@@ -53,7 +54,7 @@ class Process:
         self.cq.on_entry = self.wake
         self.lanes: dict[int, Lane] = {}
         self.connections: dict[int, Connection] = {}
-        self.delivery = Delivery(self, self.library.calls.recv)
+        self.delivery = Delivery(self)
         self.itself = Itself(self.delivery, self.library.eager.limit)
         self.registrations = RegistrationCache(self.pd, self.library.registration)
         self.ready: deque[Todo] = deque()
@@ -174,17 +175,26 @@ class Process:
         return found if found is not None else self._connect(self, rank)
 
     def isend(
-        self, buffer: Buffer, rank: int, source: int, dest: int, tag: int, context: int
+        self,
+        buffer: Buffer,
+        rank: int,
+        source: int,
+        dest: int,
+        tag: int,
+        context: int,
+        waits: bool = False,
     ) -> Generator[Event, object, Send]:
         """Begin to send to a process.
 
         Parameters:
             rank: of the receiver in the whole program.
             source, dest: ranks of this process and of the receiver in the communicator.
+            waits: whether the call returns only when the buffer may be used again.
         """
         way = self.itself if rank == self.rank else self.connection(rank)
         send = Send(self, buffer, dest, tag, context, way)
-        yield self.context.core.work(self.library.calls.send)
+        send.waits = waits
+        yield self.context.core.work(self.calls.send)
         self.tell("call send", send)
         yield from way.start(send, source)
         return send

@@ -107,7 +107,7 @@ class Group:
     def nothing(self, *_: object) -> Steps:
         """Return at once, as MPICH and MVAPICH do with nothing to send; assumed to cost a send."""
         process = self._comm.process
-        yield process.context.core.work(process.library.calls.send)
+        yield process.context.core.work(process.calls.send)
         process.tell("call")
 
     def copy(self, source: Buffer, to: Buffer) -> Steps:

@@ -158,7 +158,10 @@ def test_neighbours_move_as_many_messages_as_their_bandwidth_says(name: str, mes
     "stack",
     [
         "mvapich2",
-        *(pytest.param(one, marks=pytest.mark.check) for one in ("mvapich2-pcix", "openmpi-ucx")),
+        *(
+            pytest.param(one, marks=pytest.mark.check)
+            for one in ("mvapich2-pcix", "mvapich2-2.3", "openmpi-openib", "openmpi-ucx")
+        ),
     ],
 )
 def test_libraries_for_machines_of_your_own_run_on_each_testbed(stack: str) -> None:
