@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hcasim.engine import Event, Simulator
 from hcasim.workloads.limits import limiting
+from hcasim.workloads.options import Options
 
 TELLING = 0.5
 """Share of the time from which on what is done for one of many is worth telling."""
@@ -14,6 +15,13 @@ KEPT = 64
 """Most operations of a run that are looked at in one."""
 LINE = ".qp"
 """What a unit does for one queue pair."""
+
+
+def explained(
+    sim: Simulator, options: Options, explain: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What explains a result: of each that nobody records, for which it may go on a little."""
+    return explain() if options.explain or not sim.listeners else {}
 
 
 def stages(marks: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""How far from its value what nobody has published may plausibly be."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from hcasim.catalog.section import CHOSEN, SET, UNPUBLISHED, Parameter, Value
+
+
+class Plausible(NamedTuple):
+    """The ends at 90 %, as multiples of the value.
+
+    Parameters:
+        paths: pattern of the paths that it is for, as of `Machine.parameters`.
+        low, high: the ends.
+        reason: why they are no nearer, and no farther.
+    """
+
+    paths: str
+    low: float
+    high: float
+    reason: str
+
+
+_TABLE = (
+    Plausible("*stack.cycles.*", 0.6, 1.7, "libraries lock, check and count more or less"),
+    Plausible("*host.core.frequency", 0.5, 1.25, "a core that is not pinned stays at its base"),
+    Plausible("*host.core.*", 0.6, 1.7, "rings, meshes and dies joined by links differ so"),
+    Plausible("*stack.mpi.calls.*", 0.7, 1.6, "matching and progress differ between versions"),
+    Plausible("*stack.*", 0.75, 1.35, "processors of one time differ in clock and memory"),
+    Plausible(
+        "*host.memory.read_latency",
+        0.75,
+        1.5,
+        "hosts of pcie-bench differ by 1.3, the near and the far socket by as much",
+    ),
+    Plausible("*host.memory.write_latency", 0.5, 2.5, "into a cache, or to memory"),
+    Plausible("*host.chipset.mmio_latency", 0.6, 1.7, "root ports and switches differ in depth"),
+    Plausible("*host.computing.*", 0.75, 1.3, "compilers differ"),
+    Plausible("*.bandwidth", 0.8, 1.15, "memory reaches 70 to 90 % of what modules say"),
+    Plausible("*host.*", 0.7, 1.4, "chipsets of one time differ so"),
+    Plausible("*adapter.doorbell.latency", 0.5, 1.6, "it is known in a sum with others only"),
+    Plausible("*switch.latency", 0.7, 1.4, "models of one time differ so"),
+    Plausible("link.*", 0.8, 1.2, "cables of one rack"),
+    Plausible("*", 0.65, 1.5, "chips of one time differ so"),
+)
+
+
+def plausible(parameter: Parameter[Value]) -> Plausible | None:
+    """Return the range of a value that nobody has published; none of one that is known."""
+    value = parameter.value
+    if parameter.evidence not in UNPUBLISHED or parameter.source in (SET, CHOSEN):
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not value:
+        return None
+    if parameter.interval is not None:
+        low, high = (end / value for end in parameter.interval)
+        return Plausible(parameter.path, max(0.5, low), min(2.0, high), "the interval of the fit")
+    return next(one for one in _TABLE if fnmatchcase(parameter.path, one.paths))
