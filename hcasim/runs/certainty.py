@@ -1,22 +1,25 @@
 """How far a result may be off because nobody has published what binds it.
 
-A rate is the least of what the resources could do. What each could do is known as exactly as the
-parameters that say how much of it there is, as far as they take part of its time; a latency as
-exactly as those of its stages. Links and buses follow from their specifications.
+A message takes as long as the resource that it keeps longest. How long each may keep it is known as
+exactly as the parameters that say how much of it there is, as far as they take part of its time; a
+latency as exactly as those of its stages. Links and buses follow from their specifications.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import cache
 from math import ceil, sqrt
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hcasim.catalog import Machine, Parameter, Value
-from hcasim.catalog.plausible import plausible
+from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
 from hcasim.workloads.limits import LIMITS, latency_bound, parameters_of
+from hcasim.workloads.result import Result
 
+GUESSED: Final = ("chosen", "assumed", "unknown")
+"""What is said of the evidence of what nobody has published or measured by itself."""
 
 
 class Off(NamedTuple):
@@ -26,23 +29,35 @@ class Off(NamedTuple):
     excess: float
 
 
-MODEL = 0.015
-"""Part by which a result may be off although all that binds it has been published."""
-UNTOLD = Off(0.4, 0.25)
-"""Of a rate that nothing limits but what an operation takes, and of a stage that nobody knows."""
-SEEN = 0.2
+MODEL: Final = 0.015
+"""Part by which a rate may be off although all that binds it has been published."""
+STAGES: Final = 0.05
+"""The same of a latency, which also holds what is too short to have a stage of its own."""
+UNTOLD: Final = Off(0.65, 0.17)
+"""Of a rate that nothing limits but what an operation takes, and of a stage that nobody knows:
+beside others an operation waits more often than one that is alone."""
+MOST: Final = Off(1.6, 0.4)
+"""More is not worth telling."""
+COMPUTING: Final = 0.6
+"""Share of a processor's time in which it computes; in the rest it waits for memory."""
+SEEN: Final = 0.2
 """Share of the time from which on a resource may come to bind."""
-_STAGES = {
-    "post_send": "stack.* host.core.*",
-    "poll CQ": "stack.* host.core.*",
-    "poll memory": "stack.* host.core.*",
+_WORK: Final = "stack.cycles.* stack.post_* stack.poll_* host.core.*"
+_STAGES: Final = {
+    "post": f"{_WORK} host.cache.*",
+    "poll": f"{_WORK} host.cache.*",
+    "repost": _WORK,
+    "call": "stack.mpi.calls.*",
+    "matching": "stack.mpi.calls.*",
+    "copy": "host.cache.*_bandwidth",
+    "registration": "stack.registration.*",
     "doorbell": "host.chipset.mmio_latency adapter.doorbell.latency",
     "WQE fetch": "host.memory.read_latency adapter.send.read_interval",
-    "receive WQE fetch": "host.memory.read_latency",
+    "receive WQE fetch": "host.memory.read_latency adapter.receive_queue.latency",
     "gather data": "host.memory.read_latency adapter.send.read_interval",
     "send QP context": "host.memory.read_latency",
     "receive QP context": "host.memory.read_latency",
-    "send engine": "adapter.send.*",
+    "send engine": "adapter.send.* adapter.responder.services.*",
     "send pipeline": "adapter.send.latency",
     "receive pipeline": "adapter.receive.*",
     "completion engine": "adapter.completion.*",
@@ -51,17 +66,18 @@ _STAGES = {
     "switch": "*switch.latency",
     "link": "",
 }
-"""Paths of the parameters that a stage of an operation takes its time from."""
+"""Of a stage of an operation, by its name or the first word of that: patterns of the paths of the
+parameters that it takes its time from."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The ends of a result at 90 %, and what it rests on.
+    """The ends of the time that something takes, at 90 %, and what they rest on.
 
     Parameters:
-        low, high: how many times the result they are.
+        low, high: how many times what was simulated they are.
         by: the resource that binds, or the stage that is known worst.
-        evidence: of the parameter of that which is known worst; "known" if all are published.
+        evidence: of the parameter of that which is known worst; "published" if all are.
     """
 
     low: float
@@ -69,14 +85,41 @@ class Bound:
     by: str
     evidence: str
 
-    @property
-    def upside_down(self) -> Bound:
-        """That of a time, whose rate this is of."""
-        return Bound(1 / self.high, 1 / self.low, self.by, self.evidence)
+    def ends(self, field: str, value: float, error: float = 0.0) -> tuple[float, float]:
+        """Return the ends of a quantity of which so large a part may be wrong anyway."""
+        low, high = self.low / (1 + error), self.high * (1 + error)
+        return (value * low, value * high) if is_time(field) else (value / high, value / low)
+
+
+UNKNOWN: Final = {BOUND_BY: "", EVIDENCE: "unknown"}
+"""What a row says if nothing tells what binds."""
+
+
+def with_ends(machine: Machine, fields: Iterable[str], result: Result) -> dict[str, Any]:
+    """Return the row of a result with the ends of what was measured, and what they rest on.
+
+    Parameters:
+        machine: whose parameters tell what is known of them.
+        fields: what was measured.
+    """
+    row, ends = result.row, {}
+    bound = bound_of(machine, row, result.breakdown)
+    if bound is None:
+        return row | UNKNOWN
+    error = row.get("error_percent", 0.0) / 100
+    for field in fields:
+        if field in row and (is_time(field) or is_rate(field)):
+            ends[field] = bound.ends(field, row[field], error)
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if name in ends:
+            found |= zip(band_fields(name), ends[name], strict=True)
+    return found | {BOUND_BY: bound.by, EVIDENCE: bound.evidence}
 
 
 def bound_of(machine: Machine, row: Mapping[str, Any], told: Mapping[str, Any]) -> Bound | None:
-    """Return how exactly a rate is known; of a row with a latency turn it upside down.
+    """Return how exactly it is known what a row takes, if that can be told.
 
     Parameters:
         row: of a result.
@@ -86,7 +129,9 @@ def bound_of(machine: Machine, row: Mapping[str, Any], told: Mapping[str, Any]) 
     if "latency_us" in row:
         return _of_stages(machine, steps) if steps else None
     busy = {
-        one["name"]: max(one.get("busy", 0.0), one.get("waited", 0.0) * (one["name"] == told["binds"]))
+        one["name"]: max(
+            one.get("busy", 0.0), one.get("waited", 0.0) * (one["name"] == told["binds"])
+        )
         for one in told.get("resources", ())
     }
     if "rate_Mps" not in row or not busy:
@@ -98,24 +143,20 @@ def bound_of(machine: Machine, row: Mapping[str, Any], told: Mapping[str, Any]) 
 def _steps(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield stages with what they take in us, those of steps instead of these."""
     for one in told.get("stages") or told.get("steps") or ():
-        if "stages" in one and one["stages"]:
+        if one.get("stages"):
             yield from _steps(one)
         else:
             yield one.get("stage") or one["step"], one["us"]
 
 
-def _known(machine: Machine, patterns: Iterable[str]) -> Iterator[tuple[Parameter[Value], Off]]:
+def _known(machine: Machine, patterns: str) -> Iterator[tuple[Parameter[Value], Off]]:
     """Yield what nobody has published of some parameters, with the parts of a time that may be
     missing, or too much, because of each."""
-    wanted = [*patterns]
-    for one in machine.parameters:
-        if not any(fnmatchcase(one.path, pattern) for pattern in wanted):
-            continue
-        if (ends := plausible(one)) is not None:
-            if one.unit in ("ps", "cycles"):
-                yield one, Off(ends.high - 1, 1 - ends.low)
-            else:
-                yield one, Off(1 / ends.low - 1, 1 - 1 / ends.high)
+    for one, ends in machine.doubts.of(patterns):
+        if one.unit in ("ps", "cycles"):
+            yield one, Off(ends.high - 1, 1 - ends.low)
+        else:
+            yield one, Off(1 / ends.low - 1, 1 - 1 / ends.high)
 
 
 def _us(machine: Machine, parameter: Parameter[Value]) -> float | None:
@@ -128,79 +169,113 @@ def _us(machine: Machine, parameter: Parameter[Value]) -> float | None:
     return None
 
 
-def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
-    """Return the bound of an operation whose stages follow each other."""
-    more: dict[str, float] = {}
-    less: dict[str, float] = {}
-    whose: dict[str, tuple[str, str]] = {}
-    total = 0.0
+class _Time:
+    """What a time may be off: values of one section together, those of several by themselves.
 
-    def note(path: str, us: float, off: Off, stage: str, evidence: str) -> None:
-        more[path] = more.get(path, 0.0) + us * off.missing
-        less[path] = less.get(path, 0.0) + us * off.excess
-        whose.setdefault(path, (stage, evidence))
+    Parameters:
+        model: part by which it may be off anyway.
+    """
 
-    for stage, us in steps:
-        total += us
-        patterns = _STAGES.get(stage)
-        if patterns is None:
-            note(stage, us, UNTOLD, stage, "assumed")
-            continue
-        for one, off in _known(machine, patterns.split()):
-            if (value := _us(machine, one)) is not None:
-                note(one.path, min(us, value), off, stage, one.evidence)
-    if not total:
-        return Bound(1 - MODEL, 1 + MODEL, "", "known")
-    missing, excess = (_root(part.values()) / total + MODEL for part in (more, less))
-    by, evidence = whose.get(max(more, key=lambda path: more[path], default=""), ("", "known"))
-    return Bound(1 / (1 + missing), 1 / (1 - excess), by, evidence)
+    def __init__(self, model: float) -> None:
+        self._model = model
+        self._missing: dict[str, float] = {}
+        self._excess: dict[str, float] = {}
+        self._worst: dict[str, tuple[float, str, str]] = {}
+
+    def add(self, section: str, us: float, off: Off, name: str, evidence: str) -> None:
+        """Add so much of the time that is off by a part, with the name and evidence of why."""
+        missing = us * off.missing
+        self._missing[section] = self._missing.get(section, 0.0) + missing
+        self._excess[section] = self._excess.get(section, 0.0) + us * off.excess
+        worst = self._worst.get(section)
+        if worst is None or missing > worst[0]:
+            self._worst[section] = (missing, name, evidence)
+
+    def off(self, us: float) -> Off:
+        """Return what is off of the whole time."""
+        return Off(
+            min(MOST.missing, _root(self._missing.values()) / us) + self._model,
+            min(MOST.excess, _root(self._excess.values()) / us) + self._model,
+        )
+
+    @property
+    def known_worst(self) -> tuple[str, str]:
+        """The name and the evidence of what is known worst."""
+        if not self._missing:
+            return "", "published"
+        _, name, evidence = self._worst[max(self._missing, key=self._missing.__getitem__)]
+        return name, evidence
 
 
 def _root(parts: Iterable[float]) -> float:
-    """Add up what is off by itself."""
     return sqrt(sum(one * one for one in parts))
+
+
+def _section(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
+    """Return the bound of an operation whose stages follow each other."""
+    found, total = _Time(STAGES), 0.0
+    for stage, us in steps:
+        total += us
+        patterns = _STAGES.get(stage, _STAGES.get(stage.partition(" ")[0]))
+        if patterns is None:
+            found.add(stage, us, UNTOLD, stage, "assumed")
+            continue
+        for one, off in _known(machine, patterns):
+            value = us if one.unit == "B/s" else _us(machine, one)
+            if value is not None:
+                found.add(_section(one.path), min(us, value), off, stage, one.evidence)
+    off = found.off(total or 1.0)
+    return Bound(1 - off.excess, 1 + off.missing, *found.known_worst)
 
 
 def _of_resources(
     machine: Machine, busy: Mapping[str, float], each_us: float, packets: int, binds: str
 ) -> Bound:
-    """Return the bound of a rate of which each resource could do some multiple."""
-    low, high, by, evidence = 1.0, float("inf"), binds, "known"
-    for name, share in busy.items():
+    """Return the bound of what each resource takes some part of the time for."""
+    low, high, by, evidence = 0.0, 1.0, binds, "published"
+    for name, part in busy.items():
+        # What binds does so all the time, also if that is not how busy it is.
+        share = 1.0 if name == binds else part
         if share < SEEN:
             continue
         off, known = _of_resource(machine, name, share * each_us, packets)
-        low = min(low, 1 / share / (1 + off.missing))
-        high = min(high, 1 / share / (1 - off.excess))
+        low = max(low, share * (1 - off.excess))
+        high = max(high, share * (1 + off.missing))
         if name == binds:
             evidence = known
     if max(busy.values()) < LIMITS or latency_bound(binds):
         # An operation takes its time, whatever is busy.
-        low, high = min(low, 1 / (1 + UNTOLD.missing)), min(high, 1 / (1 - UNTOLD.excess))
+        low, high = max(low, 1 - UNTOLD.excess), max(high, 1 + UNTOLD.missing)
         by, evidence = binds or "latency", "assumed"
-    return Bound(low, max(1.0, high), by, evidence)
+    return Bound(min(low, 1.0), high, by, evidence)
 
 
-def _of_resource(
-    machine: Machine, name: str, each_us: float, packets: int
-) -> tuple[Off, str]:
+@cache
+def _paths_of(name: str) -> str:
+    return " ".join(parameters_of(name))
+
+
+def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> tuple[Off, str]:
     """Return how exactly a resource's time is known, and the evidence of what is known worst.
 
     Parameters:
         each_us: its time for a message.
         packets: of a message.
     """
-    missing, excess, worst, evidence = MODEL, MODEL, 0.0, "known"
+    found = _Time(MODEL)
     processor = ".cpu" in name
-    for one, off in _known(machine, parameters_of(name)):
+    for one, off in _known(machine, _paths_of(name)):
         value = _us(machine, one)
         if value is not None:
-            share = min(1.0, value * (1 if processor else packets) / each_us)
+            value = min(each_us, value * (1 if processor else packets))
+        elif processor:
+            # A clock tells of the part that is computing.
+            value = COMPUTING * each_us if one.unit == "Hz" else 0.0
         else:
-            # A clock tells of the part that is computing; other counts and rates of all.
-            share = (0.6 if one.unit == "Hz" else 0.0) if processor else 1.0
-        if share * off.missing > worst:
-            worst, evidence = share * off.missing, one.evidence
-        missing += share * off.missing
-        excess += share * off.excess
-    return Off(min(missing, 1.5), min(excess, 0.4)), evidence
+            value = each_us
+        found.add(_section(one.path), value, off, name, one.evidence)
+    return found.off(each_us), found.known_worst[1]

@@ -30,7 +30,8 @@ what is behind it."""
 
 _PARAMETERS: Final = """
 *.cpu*: stack.cycles.post_send,post_wr,blueflame,post_recv,poll_entry
-    stack.post_send,post_recv,poll_cq,poll_memory host.core.frequency,fence,line host.cache.hit_bandwidth,miss_bandwidth
+    stack.post_send,post_recv,poll_cq,poll_memory host.core.frequency,fence,line
+    host.cache.hit_bandwidth,miss_bandwidth
 *.hca.memory: adapter.memory.bandwidth
 *.memory*: host.memory.bandwidth
 *.interconnect*: host.interconnect.bandwidth
