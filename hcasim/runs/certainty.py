@@ -7,7 +7,7 @@ latency as exactly as those of its stages. Links and buses follow from their spe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, sqrt
@@ -17,6 +17,7 @@ from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
 from hcasim.workloads.limits import LIMITS, latency_bound, parameters_of
 from hcasim.workloads.result import Result
+from hcasim.workloads.workload import Workload
 
 GUESSED: Final = ("chosen", "assumed", "unknown")
 """What is said of the evidence of what nobody has published or measured by itself."""
@@ -31,6 +32,8 @@ class Off(NamedTuple):
 
 MODEL: Final = 0.015
 """Part by which a rate may be off although all that binds it has been published."""
+BUS: Final = 0.04
+"""The same of what a bus binds: how often acknowledgements and credits are returned is free."""
 STAGES: Final = 0.05
 """The same of a latency, which also holds what is too short to have a stage of its own."""
 UNTOLD: Final = Off(0.65, 0.17)
@@ -51,6 +54,7 @@ _STAGES: Final = {
     "matching": "stack.mpi.calls.*",
     "copy": "host.cache.*_bandwidth",
     "registration": "stack.registration.*",
+    "DMA read": "host.memory.read_latency adapter.dma.*latency",
     "doorbell": "host.chipset.mmio_latency adapter.doorbell.latency",
     "WQE fetch": "host.memory.read_latency adapter.send.read_interval",
     "receive WQE fetch": "host.memory.read_latency adapter.receive_queue.latency",
@@ -68,6 +72,9 @@ _STAGES: Final = {
 }
 """Of a stage of an operation, by its name or the first word of that: patterns of the paths of the
 parameters that it takes its time from."""
+
+
+_TIMES: Final = ("ps", "cycles")
 
 
 @dataclass(frozen=True)
@@ -95,19 +102,19 @@ UNKNOWN: Final = {BOUND_BY: "", EVIDENCE: "unknown"}
 """What a row says if nothing tells what binds."""
 
 
-def with_ends(machine: Machine, fields: Iterable[str], result: Result) -> dict[str, Any]:
+def with_ends(machine: Machine, workload: Workload, result: Result) -> dict[str, Any]:
     """Return the row of a result with the ends of what was measured, and what they rest on.
 
     Parameters:
         machine: whose parameters tell what is known of them.
-        fields: what was measured.
+        workload: what was measured.
     """
     row, ends = result.row, {}
-    bound = bound_of(machine, row, result.breakdown)
+    bound = bound_of(machine, row, result.breakdown, rdma=workload.rdma)
     if bound is None:
         return row | UNKNOWN
     error = row.get("error_percent", 0.0) / 100
-    for field in fields:
+    for field in workload.fields:
         if field in row and (is_time(field) or is_rate(field)):
             ends[field] = bound.ends(field, row[field], error)
     found: dict[str, Any] = {}
@@ -118,26 +125,32 @@ def with_ends(machine: Machine, fields: Iterable[str], result: Result) -> dict[s
     return found | {BOUND_BY: bound.by, EVIDENCE: bound.evidence}
 
 
-def bound_of(machine: Machine, row: Mapping[str, Any], told: Mapping[str, Any]) -> Bound | None:
+def bound_of(
+    machine: Machine, row: Mapping[str, Any], told: Mapping[str, Any], *, rdma: bool = True
+) -> Bound | None:
     """Return how exactly it is known what a row takes, if that can be told.
 
     Parameters:
         row: of a result.
         told: its breakdown.
+        rdma: whether it is of RDMA, not of the bus alone.
     """
     steps = [*_steps(told)]
-    if "latency_us" in row:
-        return _of_stages(machine, steps) if steps else None
+    if not steps and not told and not rdma and "latency_us" in row:
+        steps = [("DMA read", row["latency_us"])]
+    if steps:
+        return _of_stages(machine, steps)
+    each_us = 1 / row["rate_Mps"] if row.get("rate_Mps") else row.get("latency_us")
     busy = {
         one["name"]: max(
             one.get("busy", 0.0), one.get("waited", 0.0) * (one["name"] == told["binds"])
         )
         for one in told.get("resources", ())
     }
-    if "rate_Mps" not in row or not busy:
+    if not each_us or not busy:
         return None
     packets = ceil(row.get("size", 1) / machine.mtu)
-    return _of_resources(machine, busy, 1 / row["rate_Mps"], packets, told["binds"])
+    return _of_resources(machine, busy, each_us, packets, told["binds"])
 
 
 def _steps(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -153,7 +166,7 @@ def _known(machine: Machine, patterns: str) -> Iterator[tuple[Parameter[Value], 
     """Yield what nobody has published of some parameters, with the parts of a time that may be
     missing, or too much, because of each."""
     for one, ends in machine.doubts.of(patterns):
-        if one.unit in ("ps", "cycles"):
+        if one.unit in _TIMES:
             yield one, Off(ends.high - 1, 1 - ends.low)
         else:
             yield one, Off(1 / ends.low - 1, 1 - 1 / ends.high)
@@ -224,10 +237,10 @@ def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
         if patterns is None:
             found.add(stage, us, UNTOLD, stage, "assumed")
             continue
-        for one, off in _known(machine, patterns):
-            value = us if one.unit == "B/s" else _us(machine, one)
-            if value is not None:
-                found.add(_section(one.path), min(us, value), off, stage, one.evidence)
+        known = [*_known(machine, patterns)]
+        times = [us if one.unit == "B/s" else _us(machine, one) or 0.0 for one, _ in known]
+        for (one, off), own in zip(known, _within(us, times), strict=True):
+            found.add(_section(one.path), own, off, stage, one.evidence)
     off = found.off(total or 1.0)
     return Bound(1 - off.excess, 1 + off.missing, *found.known_worst)
 
@@ -266,16 +279,21 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
         each_us: its time for a message.
         packets: of a message.
     """
-    found = _Time(MODEL)
+    found = _Time(BUS if ".bus." in f".{name}" else MODEL)
     processor = ".cpu" in name
-    for one, off in _known(machine, _paths_of(name)):
-        value = _us(machine, one)
-        if value is not None:
-            value = min(each_us, value * (1 if processor else packets))
-        elif processor:
-            # A clock tells of the part that is computing.
-            value = COMPUTING * each_us if one.unit == "Hz" else 0.0
+    known = [*_known(machine, _paths_of(name))]
+    times = [(_us(machine, one) or 0.0) * (1 if processor else packets) for one, _ in known]
+    for (one, off), own in zip(known, _within(each_us, times), strict=True):
+        if one.unit not in _TIMES:
+            # A clock tells of the part that is computing, other counts and rates of all.
+            part = (COMPUTING if one.unit == "Hz" else 0.0) if processor else 1.0
+            found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
-            value = each_us
-        found.add(_section(one.path), value, off, name, one.evidence)
+            found.add(_section(one.path), own, off, name, one.evidence)
     return found.off(each_us), found.known_worst[1]
+
+
+def _within(us: float, times: Sequence[float]) -> list[float]:
+    """Return what times take of one that they are all a part of, if nothing else is."""
+    most = sum(times)
+    return [one * us / most for one in times] if most > us else [*times]

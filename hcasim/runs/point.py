@@ -128,7 +128,7 @@ class Point:
 
     def with_ends(self, result: Result) -> dict[str, Any]:
         """Return the row of a result with the ends of what was measured, and what they rest on."""
-        return with_ends(self.machine, WORKLOADS[self.workload].fields, result)
+        return with_ends(self.machine, WORKLOADS[self.workload], result)
 
     def row(self, result: Result, varied: Iterable[str]) -> Mapping[str, Any]:
         """Return the row of a result, with the options that vary if it does not say them itself."""
