@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase, translate
 from functools import cache
 from typing import NamedTuple
@@ -59,10 +59,20 @@ Doubtful = tuple[Parameter[Value], Plausible]
 
 
 class Doubts:
-    """The values among some parameters that nobody has published."""
+    """The values among some parameters that nobody has published.
 
-    def __init__(self, parameters: Iterable[Parameter[Value]]) -> None:
-        ranges = ((one, plausible(one)) for one in parameters)
+    Parameters:
+        parameters: of a machine.
+        range_of: says how far from a value what nobody has published may be.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter[Value]],
+        range_of: Callable[[Parameter[Value]], Plausible | None] | None = None,
+    ) -> None:
+        find = range_of or plausible
+        ranges = ((one, find(one)) for one in parameters)
         self._every = [(one, ends) for one, ends in ranges if ends is not None]
         self._known: dict[str, list[Doubtful]] = {}
 

@@ -40,4 +40,4 @@ def test_ends_are_as_far_apart_as_what_binds_is_unknown(found: Coverage) -> None
     assert median(own["bandwidth"].widths) < NARROW
     assert median(own["bus"].widths) < NARROW
     assert NARROW < median(own["latency"].widths) < WIDE
-    assert WIDE < median(own["rate of one thread"].widths)
+    assert median(own["rate of one thread"].widths) > WIDE

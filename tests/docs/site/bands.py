@@ -1,6 +1,6 @@
 """How many published numbers lie between the printed ends, and how far these lie apart.
 
-As a program, `python -m tests.docs.site.bands out/reproduce.json`, it prints that of a reproduction.
+`python -m tests.docs.site.bands out/reproduce.json` prints that of a reproduction.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_each_result_has_its_own_band(banded: Banded) -> None:
     assert row["bandwidth_MBps_high"] == pytest.approx(1000, rel=1e-12)
     assert row["rate_Mps_low"] == pytest.approx(2000 / 19, rel=1e-12)
     assert row["rate_Mps_high"] == pytest.approx(2000, rel=1e-12)
-    assert {"bandwidth_MBps", "bandwidth_MBps_low", "rate_Mps_high"} <= {*result.fields}
+    assert {"bandwidth_MBps", "bandwidth_MBps_low", "rate_Mps_high"} <= {*result.shown}
 
 
 def test_equal_samples_are_simulated_once(banded: Banded) -> None:

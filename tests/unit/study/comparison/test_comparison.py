@@ -162,7 +162,7 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
         "liu2004",
         "liu2004",
         "write_lat",
-        with_b={"link.cable_length": "60 m"},
+        with_b={"link.cable_length": "40 m"},
         uncertainty=8,
         **SMALL,
     )
