@@ -66,7 +66,7 @@ def print_text(result: Benchmark) -> None:
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
     title = f"{result.workload} on {machine.id}, {' and '.join(adapters)}{what_if}"
     print_table(title, columns, lines, right=[one for one in columns if one not in _TOLD])
-    if len(rows) == 1:
+    if len(rows) == 1 or result.shown == result.fields:
         click.echo(in_words(rows[0], result.fields))
     points = [_named(point) for point in result.points]
     _print_error([row.get("error_percent", 0.0) for row in rows], points, result.options.exact)
@@ -84,7 +84,7 @@ def in_words(row: Mapping[str, Any], fields: Iterable[str]) -> str:
     if not known:
         return "How far off this may be is not known."
     # Of what is rare the rate says little.
-    name = known[-1] if row[known[-1]] >= RARE else known[0]
+    name = "rate_Mps" if "rate_Mps" in known and row["rate_Mps"] >= RARE else known[0]
     value, low, high = (written(row[key], name) for key in (name, *band_fields(name)))
     unit = "" if name.endswith("_Mps") else title(name).partition("(")[2].rstrip(")")
     why = f"bound by {row[BOUND_BY]}, {row[EVIDENCE]}"

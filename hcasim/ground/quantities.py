@@ -116,9 +116,10 @@ def quantity_of(key: str) -> str:
 
 def with_ends(fields: Iterable[str], names: Container[str]) -> tuple[str, ...]:
     """Return keys of what was measured, with those of the ends and of what these rest on that rows
-    have behind them."""
-    every = [key for field in fields for key in (field, *band_fields(field))]
-    return tuple(key for key in (*every, *RESTS_ON) if key in names)
+    have behind them, if they have ends."""
+    every = [key for field in fields for key in (field, *band_fields(field)) if key in names]
+    rests = RESTS_ON if any(quantity_of(key) != key for key in every) else ()
+    return tuple(key for key in (*every, *rests) if key in names)
 
 
 def derivable(fields: Iterable[str]) -> tuple[str, ...]:

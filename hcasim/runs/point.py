@@ -124,7 +124,13 @@ class Point:
             )
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
-        return replace(result, cost=meter.cost()) if meter else result
+        if meter is not None:
+            return replace(result, cost=meter.cost())
+        if listen is not None and not result.breakdown:
+            # What explains a result comes after it, and is not recorded.
+            told = workloads.run_point(self.workload, self.machine, self.options).breakdown
+            return replace(result, breakdown=told)
+        return result
 
     def with_ends(self, result: Result) -> dict[str, Any]:
         """Return the row of a result with the ends of what was measured, and what they rest on."""

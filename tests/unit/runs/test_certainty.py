@@ -13,6 +13,7 @@ from hcasim.catalog.plausible import Doubts, Plausible, plausible
 from hcasim.ground.quantities import band_fields, quantity_of
 from hcasim.runs.certainty import MODEL, Bound, bound_of
 from hcasim.runs.point import Point
+from hcasim.workloads.result import Result
 
 PAIR: Mapping[str, Any] = {"adapter": "connectx5", "jobs": 1, "cache": False}
 QUICK: Mapping[str, Any] = {**PAIR, "iters": 200}
@@ -161,8 +162,9 @@ def test_what_nothing_tells_of_is_said_to_be_unknown() -> None:
     assert not [name for name in row if quantity_of(name) != name]
     (point,) = hc.Experiment("write_lat", "pair", {"size": 8, "iters": 10}).benchmark()
     assert isinstance(point, Point)
+    assert point.with_ends(Result({"size": 8, "latency_us": 1.0}))["evidence"] == "unknown"
     recorded = point.run(lambda sim: sim.listeners.append(lambda *_: None))
-    assert point.with_ends(recorded)["evidence"] == "unknown"
+    assert point.with_ends(recorded) == point.with_ends(point.run())
 
 
 @pytest.mark.parametrize("field", ["latency_us", "rate_Mps"])
