@@ -17,6 +17,7 @@ from hcasim.ground.quantities import (
     RESTS_ON,
     band_fields,
     heading,
+    quantity_of,
     title,
     written,
 )
@@ -51,7 +52,8 @@ def print_text(result: Benchmark) -> None:
     from hcasim.workloads import WORKLOADS
 
     machine, rows = result.machine, result.curve.rows
-    ends = [name for name in rows[-1] if "_min_" in name or "_max_" in name]
+    quantities = (name for name in rows[-1] if quantity_of(name) == name)
+    ends = [name for name in quantities if "_min_" in name or "_max_" in name]
     fields = dict.fromkeys((*result.shown, *ends))
     columns = (*(AXES[name].title for name in result.axes), *map(heading, fields))
     names = (*result.axes, *fields)

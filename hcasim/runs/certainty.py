@@ -7,6 +7,7 @@ latency as exactly as those of its stages. Links and buses follow from their spe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -83,7 +84,7 @@ class Bound:
 
     Parameters:
         low, high: how many times what was simulated they are.
-        by: the resource that binds, or the stage that is known worst.
+        by: the resource that binds, or the longest stage.
         evidence: of the parameter of that which is known worst; "published" if all are.
     """
 
@@ -187,22 +188,25 @@ class _Time:
 
     Parameters:
         model: part by which it may be off anyway.
+
+    Attributes:
+        evidence: of what is known worst of each of its parts by name, "published" if all is known.
     """
 
     def __init__(self, model: float) -> None:
         self._model = model
         self._missing: dict[str, float] = {}
         self._excess: dict[str, float] = {}
-        self._worst: dict[str, tuple[float, str, str]] = {}
+        self._worst: dict[str, float] = {}
+        self.evidence: dict[str, str] = defaultdict(lambda: "published")
 
     def add(self, section: str, us: float, off: Off, name: str, evidence: str) -> None:
-        """Add so much of the time that is off by a part, with the name and evidence of why."""
+        """Add so much of the time of a part by its name that is off, for a reason of a section."""
         missing = us * off.missing
         self._missing[section] = self._missing.get(section, 0.0) + missing
         self._excess[section] = self._excess.get(section, 0.0) + us * off.excess
-        worst = self._worst.get(section)
-        if worst is None or missing > worst[0]:
-            self._worst[section] = (missing, name, evidence)
+        if missing > self._worst.get(name, 0.0):
+            self._worst[name], self.evidence[name] = missing, evidence
 
     def off(self, us: float) -> Off:
         """Return what is off of the whole time."""
@@ -210,14 +214,6 @@ class _Time:
             min(MOST.missing, _root(self._missing.values()) / us) + self._model,
             min(MOST.excess, _root(self._excess.values()) / us) + self._model,
         )
-
-    @property
-    def known_worst(self) -> tuple[str, str]:
-        """The name and the evidence of what is known worst."""
-        if not self._missing:
-            return "", "published"
-        _, name, evidence = self._worst[max(self._missing, key=self._missing.__getitem__)]
-        return name, evidence
 
 
 def _root(parts: Iterable[float]) -> float:
@@ -230,9 +226,9 @@ def _section(path: str) -> str:
 
 def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
     """Return the bound of an operation whose stages follow each other."""
-    found, total = _Time(STAGES), 0.0
+    found, took = _Time(STAGES), dict[str, float]()
     for stage, us in steps:
-        total += us
+        took[stage] = took.get(stage, 0.0) + us
         patterns = _STAGES.get(stage, _STAGES.get(stage.partition(" ")[0]))
         if patterns is None:
             found.add(stage, us, UNTOLD, stage, "assumed")
@@ -241,8 +237,9 @@ def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
         times = [us if one.unit == "B/s" else _us(machine, one) or 0.0 for one, _ in known]
         for (one, off), own in zip(known, _within(us, times), strict=True):
             found.add(_section(one.path), own, off, stage, one.evidence)
-    off = found.off(total or 1.0)
-    return Bound(1 - off.excess, 1 + off.missing, *found.known_worst)
+    off = found.off(sum(took.values()) or 1.0)
+    longest = max(took, key=took.__getitem__)
+    return Bound(1 - off.excess, 1 + off.missing, longest, found.evidence[longest])
 
 
 def _of_resources(
@@ -290,7 +287,7 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
             found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
             found.add(_section(one.path), own, off, name, one.evidence)
-    return found.off(each_us), found.known_worst[1]
+    return found.off(each_us), found.evidence[name]
 
 
 def _within(us: float, times: Sequence[float]) -> list[float]:

@@ -60,8 +60,8 @@ class Pair(Form):
         description="5 and 95 % quantiles of the ratio over samples that both sides have alike"
     )
     beyond: dict[str, bool] = Field(
-        description="whether the sides differ by more than bands allow, if there are any; without "
-        "common samples not said where the same binds both"
+        description="whether the sides differ by more than bands allow, if there are any; not "
+        "said where bands of their own overlap and the same binds both"
     )
     rests_on: dict[Literal["a", "b"], Binding] = Field(
         default={}, description="what binds each side, if that was looked at"
@@ -82,17 +82,17 @@ def _is_beyond(
 ) -> bool | None:
     """Whether the sides differ by more than bands allow; None without bands.
 
-    On the same samples the ratio is 1 outside its band; otherwise both bands lie apart. Where the
-    same binds both, what is not known of it moves both, and bands of each say nothing.
+    On the same samples the ratio is 1 outside its band; otherwise both bands lie apart. If they
+    do not and the same binds both, they say nothing: what is not known of it moves both.
     """
     if name in bands:
         return not bands[name][0] <= 1 <= bands[name][1]
     low, high = band_fields(name)
     if not all(end in side for end in (low, high) for side in (a, b)):
         return None
-    if a.get(BOUND_BY, "") == b.get(BOUND_BY) != "":
-        return None
-    return bool(a[high] < b[low] or b[high] < a[low])
+    if a[high] < b[low] or b[high] < a[low]:
+        return True
+    return None if a.get(BOUND_BY, "") == b.get(BOUND_BY) != "" else False
 
 
 class CompareDocument(Head):

@@ -50,7 +50,7 @@ def test_a_result_says_how_far_off_it_may_be_and_why(hcasim_: Hcasim) -> None:
     assert titles.split("  ")[-5:] == ["Latency (us)", " Low", "High", "Bound by", " Evidence"]
     _, value, low, high, *_ = row.split()
     assert float(low) < float(value) < float(high)
-    assert told == f"{value} us ({low} to {high} at 90 %: bound by WQE fetch, chosen)"
+    assert told == f"{value} us ({low} to {high} at 90 %: bound by receive pipeline, fitted)"
     several = hcasim_(*words, "8,64").output.splitlines()
     assert len(several) == 4
     assert several[2].split() == row.split()

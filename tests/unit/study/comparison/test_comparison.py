@@ -189,8 +189,24 @@ def test_bands_without_common_samples_have_to_lie_apart(
     ]
     ours, theirs = (Side(None, "write_lat", (row,)) for row in rows)
     assert Comparison(ours, theirs).pairs[0].beyond == {"latency_us": beyond}
+    same = (replace(one, rows=({**one.rows[0], "bound_by": "link"},)) for one in (ours, theirs))
+    assert Comparison(*same).pairs[0].beyond == ({"latency_us": True} if beyond else {})
     alone = Side(None, "write_lat", ({"size": 8, "latency_us": 1},))
     assert Comparison(ours, alone).pairs[0].beyond == {}
+
+
+def test_sides_may_differ_in_evidence() -> None:
+    sides = (
+        Side(None, "write_lat", ({"size": 8, "latency_us": 1, "bound_by": by, "evidence": why},))
+        for by, why in (("link", "published"), ("node0.cpu0", "assumed"))
+    )
+    found = Comparison(*sides)
+    (one,) = found.pairs
+    assert one.differ
+    assert one.to_dict()["rests_on"]["b"] == {"bound_by": "node0.cpu0", "evidence": "assumed"}
+    assert {"bound_by_a": "link", "evidence_b": "assumed"}.items() <= found.rows[0].items()
+    assert not Comparison(found.b, found.b).pairs[0].differ
+    assert not Comparison(found.a, Side(None, "write_lat", ({"size": 8},))).pairs[0].differ
 
 
 @pytest.mark.parametrize(
