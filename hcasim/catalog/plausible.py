@@ -77,9 +77,11 @@ class Doubts:
         self._known: dict[str, list[Doubtful]] = {}
 
     def of(self, patterns: str) -> list[Doubtful]:
-        """Return those whose path is like one of some patterns, between which are spaces."""
+        """Return those whose path, with or without the group of nodes before it, is like one of
+        some patterns, between which are spaces."""
         if patterns not in self._known:
-            like = re.compile("|".join(map(translate, patterns.split())) or "(?!)")
+            every = "|".join(map(translate, patterns.split())) or "(?!)"
+            like = re.compile(f"(?:[^.]+\\.)?(?:{every})")
             self._known[patterns] = [one for one in self._every if like.match(one[0].path)]
         return self._known[patterns]
 

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
+from hcasim.workloads.explain import NEAR
 from hcasim.workloads.limits import LIMITS, latency_bound, parameters_of
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Workload
@@ -44,8 +45,6 @@ MOST: Final = Off(1.6, 0.4)
 """More is not worth telling."""
 COMPUTING: Final = 0.6
 """Share of a processor's time in which it computes; in the rest it waits for memory."""
-SEEN: Final = 0.2
-"""Share of the time from which on a resource may come to bind."""
 _WORK: Final = "stack.cycles.* stack.post_* stack.poll_* host.core.*"
 _STAGES: Final = {
     "post": f"{_WORK} host.cache.*",
@@ -148,7 +147,7 @@ def bound_of(
         )
         for one in told.get("resources", ())
     }
-    if not each_us or not busy:
+    if not each_us or "binds" not in told:
         return None
     packets = ceil(row.get("size", 1) / machine.mtu)
     return _of_resources(machine, busy, each_us, packets, told["binds"])
@@ -250,14 +249,14 @@ def _of_resources(
     for name, part in busy.items():
         # What binds does so all the time, also if that is not how busy it is.
         share = 1.0 if name == binds else part
-        if share < SEEN:
+        if share < NEAR:
             continue
         off, known = _of_resource(machine, name, share * each_us, packets)
         low = max(low, share * (1 - off.excess))
         high = max(high, share * (1 + off.missing))
         if name == binds:
             evidence = known
-    if max(busy.values()) < LIMITS or latency_bound(binds):
+    if max(busy.values(), default=0.0) < LIMITS or latency_bound(binds):
         # An operation takes its time, whatever is busy.
         low, high = max(low, 1 - UNTOLD.excess), max(high, 1 + UNTOLD.missing)
         by, evidence = binds or "latency", "assumed"
