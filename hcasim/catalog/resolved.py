@@ -11,6 +11,7 @@ from pydantic import SerializeAsAny
 from hcasim.catalog.adapter import Adapter, Device, FirmwareMode
 from hcasim.catalog.host import Host
 from hcasim.catalog.link import Link
+from hcasim.catalog.plausible import Doubts
 from hcasim.catalog.section import Parameter, Section, Value
 from hcasim.catalog.stack import Stack
 from hcasim.catalog.testbed import Network, Switch
@@ -160,10 +161,15 @@ class Machine(Section):
         }
         return hashlib.sha256(self.model_dump_json(exclude=exclude).encode()).hexdigest()
 
+    @cached_property
+    def doubts(self) -> Doubts:
+        """The values that nobody has published."""
+        return Doubts(self.parameters)
+
     def __copy__(self) -> Machine:
         """Leave out what is derived: a copy may be changed."""
         copy = super().__copy__()
-        for name in ("wiring", "digest"):
+        for name in ("wiring", "digest", "doubts"):
             copy.__dict__.pop(name, None)
         return copy
 

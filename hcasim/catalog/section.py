@@ -96,6 +96,9 @@ source gives it."""
 
 EVIDENCE: tuple[str, ...] = get_args(Evidence)
 
+UNPUBLISHED: tuple[Evidence, ...] = ("fitted", "chosen", "assumed")
+"""Kinds of evidence of values that nobody has published."""
+
 Value = int | str | bool
 T_co = TypeVar("T_co", bound=Value, covariant=True)
 T = TypeVar("T", bound=Value)

@@ -106,6 +106,8 @@ def _print(found: Comparison, sources: bool) -> None:
         what = f"{found.a.workload}: {title(name)}"
         print_table(what, columns, lines, right=columns, below=below)
         below = True
+    for line in _bindings(found):
+        print_line(line)
 
 
 def _measured(side: Mapping[str, float], name: str) -> Iterator[str]:
@@ -113,6 +115,21 @@ def _measured(side: Mapping[str, float], name: str) -> Iterator[str]:
 
     ends = [written(side[end], name) for end in band_fields(name) if end in side]
     yield written(side[name], name) + _ends(ends) if name in side else ""
+
+
+def _bindings(found: Comparison) -> Iterator[str]:
+    """Say where what binds the sides is known differently well, once of points that follow."""
+    from hcasim.workloads.options import AXES
+
+    said: dict[str, list[str]] = {}
+    for one in found.pairs:
+        if one.differ:
+            a, b = (f"{own.bound_by} ({own.evidence})" for own in one.rests_on.values())
+            at = [AXES[axis].label(value) for axis, value in one.at.items()]
+            said.setdefault(f"A is bound by {a}, B by {b}.", []).append(" ".join(at))
+    for text, places in said.items():
+        where = " to ".join(dict.fromkeys((places[0], places[-1])))
+        yield f"They differ in evidence{where and f' at {where}'}: {text}"
 
 
 def _ends(ends: Iterable[str]) -> str:

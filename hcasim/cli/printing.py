@@ -11,7 +11,16 @@ import click
 from hcasim.cli.command import WORDS
 from hcasim.cli.output import print_notes, print_table, word
 from hcasim.cli.results import told
-from hcasim.ground.quantities import heading
+from hcasim.ground.quantities import (
+    BOUND_BY,
+    EVIDENCE,
+    RESTS_ON,
+    band_fields,
+    heading,
+    quantity_of,
+    title,
+    written,
+)
 from hcasim.workloads.options import AXES
 
 if TYPE_CHECKING:
@@ -24,6 +33,9 @@ _OWN = ("--explain", "--exact", "--json", "--profile", "--timing")
 """Flags of bench that ask nothing of a machine."""
 TELLING = 0.5
 """Share of a message's time from which on a resource is said to limit it."""
+RARE = 0.1
+"""Rate below which the bandwidth says more."""
+_TOLD = [*map(title, RESTS_ON)]
 _BUS_TITLES = {
     "bus_mmio_writes": "writes of the processor to the adapter",
     "bus_writes": "writes of the adapter to memory",
@@ -40,8 +52,9 @@ def print_text(result: Benchmark) -> None:
     from hcasim.workloads import WORKLOADS
 
     machine, rows = result.machine, result.curve.rows
-    ends = [name for name in rows[-1] if "_min_" in name or "_max_" in name]
-    fields = dict.fromkeys((*result.fields, *ends))
+    quantities = (name for name in rows[-1] if quantity_of(name) == name)
+    ends = [name for name in quantities if "_min_" in name or "_max_" in name]
+    fields = dict.fromkeys((*result.shown, *ends))
     columns = (*(AXES[name].title for name in result.axes), *map(heading, fields))
     names = (*result.axes, *fields)
     lines = [[cell(row.get(name), name) for name in names] for row in rows]
@@ -54,7 +67,9 @@ def print_text(result: Benchmark) -> None:
         adapters[one.adapter.id + mode] = None
     what_if = "".join(f", {path}={value}" for path, value in machine.overrides.items())
     title = f"{result.workload} on {machine.id}, {' and '.join(adapters)}{what_if}"
-    print_table(title, columns, lines, right=columns)
+    print_table(title, columns, lines, right=[one for one in columns if one not in _TOLD])
+    if len(rows) == 1 or result.shown == result.fields:
+        click.echo(in_words(rows[0], result.fields))
     points = [_named(point) for point in result.points]
     _print_error([row.get("error_percent", 0.0) for row in rows], points, result.options.exact)
     print_notes(result.notes)
@@ -62,6 +77,20 @@ def print_text(result: Benchmark) -> None:
         click.echo()
         print_breakdown(point, breakdown)
     print_profile(result.costs, points, timing=result.wall_seconds is not None)
+
+
+def in_words(row: Mapping[str, Any], fields: Iterable[str]) -> str:
+    """Say what was measured, between which ends it lies and why: "5.91 M/s (2.40 to 8.51 at 90 %:
+    bound by node0.cpu0, assumed)"."""
+    known = [name for name in fields if band_fields(name)[0] in row]
+    if not known:
+        return "How far off this may be is not known."
+    # Of what is rare the rate says little.
+    name = "rate_Mps" if "rate_Mps" in known and row["rate_Mps"] >= RARE else known[0]
+    value, low, high = (written(row[key], name) for key in (name, *band_fields(name)))
+    unit = "" if name.endswith("_Mps") else title(name).partition("(")[2].rstrip(")")
+    why = f"bound by {row[BOUND_BY]}, {row[EVIDENCE]}"
+    return f"{value} {unit}".strip() + f" ({low} to {high} at 90 %: {why})"
 
 
 def _print_error(errors: Sequence[float], names: Sequence[str], exact: bool) -> None:

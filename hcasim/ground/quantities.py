@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,25 @@ _UNITS = {one.field.rpartition("_")[2]: one.unit for one in QUANTITIES.values()}
 """By the last word of a key, its unit."""
 
 
+BOUND_BY, EVIDENCE = RESTS_ON = ("bound_by", "evidence")
+"""Keys of a row that say what a result rests on: what binds, and what is known of that."""
+_ENDS = ("_low", "_high")
+_WORDS = {BOUND_BY: "Bound by", EVIDENCE: "Evidence"}
+
+
 def measured(names: Iterable[str]) -> tuple[str, ...]:
     """Return those keys of a row that are results; the others say how it was measured."""
     return tuple(name for name in names if name.rpartition("_")[2] in _UNITS)
+
+
+def is_time(key: str) -> bool:
+    """Whether a key holds how long something takes."""
+    return key.endswith(("_us", "_s"))
+
+
+def is_rate(key: str) -> bool:
+    """Whether a key holds how much is done in a time."""
+    return key.endswith(("_Mps", "_MBps", "_Mbps"))
 
 
 def traced(key: str) -> tuple[str, str] | None:
@@ -71,7 +87,7 @@ def traced(key: str) -> tuple[str, str] | None:
 def written(value: float, field: str = "") -> str:
     """Write a result with two decimals, or four digits below 1; a rate with a unit of its own."""
     unit = ""
-    if field.endswith("_Mps"):
+    if quantity_of(field).endswith("_Mps"):
         unit, value = (" M/s", value) if value >= 0.1 else (" k/s", 1e3 * value)
     return (f"{value:.2f}" if value >= 1 else f"{value:#.4g}" if value else "0") + unit
 
@@ -88,9 +104,24 @@ def heading(field: str) -> str:
 
 
 def band_fields(field: str) -> tuple[str, str]:
-    """Return the keys of a row that hold the quantiles of 5 and 95 % of another."""
-    words, _, unit = field.rpartition("_")
-    return f"{words}_p5_{unit}", f"{words}_p95_{unit}"
+    """Return the keys of a row that hold the ends between which another lies at 90 %."""
+    low, high = (field + end for end in _ENDS)
+    return low, high
+
+
+def quantity_of(key: str) -> str:
+    """Return the key of what a key holds an end of, or else the key."""
+    return next((key.removesuffix(end) for end in _ENDS if key.endswith(end)), key)
+
+
+def with_ends(fields: Iterable[str], names: Container[str]) -> tuple[str, ...]:
+    """Return keys of what was measured, with those of the ends of quantities and of what these rest
+    on that rows have behind them, if they have ends."""
+    main = {one.field for one in QUANTITIES.values()}
+    named = ((field, *(band_fields(field) if field in main else ())) for field in fields)
+    every = [key for keys in named for key in keys if key in names]
+    rests = RESTS_ON if any(quantity_of(key) != key for key in every) else ()
+    return tuple(key for key in (*every, *rests) if key in names)
 
 
 def derivable(fields: Iterable[str]) -> tuple[str, ...]:
@@ -108,10 +139,21 @@ def result(row: Mapping[str, Any], field: str) -> float:
     return value
 
 
+def ends(row: Mapping[str, Any], field: str) -> tuple[float, float] | None:
+    """Return the ends of what `result` returns, if a row has them."""
+    derived = field == "bandwidth_MBps" and field not in row
+    low, high = (row.get(key) for key in band_fields("latency_us" if derived else field))
+    if low is None or high is None:
+        return None
+    return (row["size"] / high, row["size"] / low) if derived else (low, high)
+
+
 def title(field: str) -> str:
-    """Write a key of a row as a title: "Latency (us)", "Total (KiB)"."""
+    """Write a key of a row as a title: "Latency (us)", "Total (KiB)", "Low" of an end behind it."""
+    if (of := quantity_of(field)) != field:
+        return field.removeprefix(f"{of}_").capitalize()
     words, _, unit = field.rpartition("_")
     if unit not in _UNITS:
-        return field
+        return _WORDS.get(field, field)
     text = words.replace("_", " ") if words else field
     return f"{text[:1].upper()}{text[1:]}" + (f" ({_UNITS[unit]})" if _UNITS[unit] else "")

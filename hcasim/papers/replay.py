@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hcasim.catalog import Machine
 from hcasim.ground.errors import flag_fault, name_fault, refuse, settings_fault
-from hcasim.ground.quantities import result
+from hcasim.ground.quantities import band_fields, ends, result
 from hcasim.ground.text import brief
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.plan import Line, Plan, plan
@@ -289,10 +289,12 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     field = line.series.result or line.field
     for number, job in enumerate(line.jobs):
         row = job.row(points[job], [line.axis])
-        value = result(row, field)
+        value, known = result(row, field), ends(row, field)
         if line.over:
             value = 100 * (value / result(points[line.over[number]].row, field) - 1)
-        rows.append({**row, line.field: value})
+            known = None
+        told = zip(band_fields(line.field), known, strict=True) if known else ()
+        rows.append({**row, line.field: value, **dict(told)})
     return Curve(
         name=line.name,
         label=line.series.label,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
-from typing import Literal
+from operator import itemgetter
+from typing import Any, Literal
 
-from hcasim.ground.quantities import QUANTITIES
+from hcasim.ground.quantities import QUANTITIES, RESTS_ON, ends
 from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
@@ -35,6 +36,8 @@ class Verdict(Statement):
             it is tightest; of several numbers, the worst.
         error: relative and signed; None where only an order or a limit is stated.
         tolerance: largest absolute error that passes, or None.
+        low, high: ends of a simulated number at 90 %, if they are known; none of two numbers.
+        bound_by, evidence: what binds there, and what is known of that.
         role: "fitted", "derived", "predicted" or "context".
         first: the first claim about the same numbers, which may be itself.
         status: "pass", "fail", "deviation" (a documented miss) or "context".
@@ -47,6 +50,10 @@ class Verdict(Statement):
     simulated: float | None = None
     error: float | None = None
     tolerance: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bound_by: str = ""
+    evidence: str = ""
     role: Role | Literal["context"] = "context"
     first: str
     status: Status = "context"
@@ -77,7 +84,7 @@ class _Finding:
     """What one number, or pair of numbers, gave, in the unit of the claim.
 
     The severity orders findings of one claim, the worst last; the text is empty where the report
-    says as much.
+    says as much. The row is that of a single number.
     """
 
     simulated: float
@@ -85,6 +92,7 @@ class _Finding:
     severity: float
     error: float | None
     text: str = ""
+    row: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -130,9 +138,15 @@ def judge(
     if claim.deviation is not None:
         status = "pass" if passed else "deviation"
         notes += [STALE] if passed else [claim.deviation.reason, claim.deviation.mechanism]
+    quantity = QUANTITIES[claim.quantity]
+    known = ends(worst.row, quantity.field) or (None, None)
+    low, high = (one if one is None else quantity.factor(claim.unit) * one for one in known)
     return Verdict(
         **claim.stated,
         scenario=scenario.id,
+        low=low,
+        high=high,
+        **{name: worst.row[name] for name in RESTS_ON if name in worst.row},
         quantity=claim.quantity,
         kind=claim.kind,
         simulated=worst.simulated,
@@ -168,7 +182,9 @@ def _find(
     names = _name(measure)
     axis = AXES[curves[scenario.qualified(measure.series[0])].axis]
     for here, there in scenario.readings(measure, curves):
-        one = _judge(claim, measure, _best(claim, *here), _best(claim, *there))
+        row = {} if measure.against else _best(claim, *here)
+        sides = (_value(claim, _best(claim, *side)) for side in (here, there))
+        one = replace(_judge(claim, measure, *sides), row=row)
         where = f" at {axis.label(here[1][0])}" if measure.select == "all" else ""
         if measure.against_at is not None:
             where = f" at {axis.label(here[1][0])} / {axis.label(there[1][0])}"
@@ -190,11 +206,18 @@ def _find(
     return worst
 
 
-def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> float:
-    """Return the best result at some points, in the unit of the claim; NaN without curves."""
+def _best(claim: Claim, curves: Iterable[Curve], points: Points) -> Mapping[str, Any]:
+    """Return the row of the best result at some points; an empty one without curves."""
     quantity = QUANTITIES[claim.quantity]
-    found = (row[quantity.field] for one in curves for row in one.rows if row[one.axis] in points)
-    return float(quantity.factor(claim.unit) * quantity.best(found, default=nan))
+    found = [row for one in curves for row in one.rows if row[one.axis] in points]
+    row: Mapping[str, Any] = quantity.best(found, key=itemgetter(quantity.field), default={})
+    return row
+
+
+def _value(claim: Claim, row: Mapping[str, Any]) -> float:
+    """Return what a claim is about in its unit; NaN of an empty row."""
+    quantity = QUANTITIES[claim.quantity]
+    return float(quantity.factor(claim.unit) * row.get(quantity.field, nan))
 
 
 def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Finding:

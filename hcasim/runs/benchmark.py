@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from hcasim.catalog import Adapter, Machine
 from hcasim.ground.errors import flag_fault, refuse
-from hcasim.ground.quantities import band_fields
 from hcasim.ground.text import brief
 from hcasim.runs.curve import Curve, measured_with, side_by_side
 from hcasim.runs.executor import Progress, on_scheduler, run_points
@@ -92,8 +91,7 @@ class Benchmark(Table):
     @property
     def fields(self) -> tuple[str, ...]:
         """What the benchmark is about; rows may hold details beside it."""
-        known = [part for name in self._known.fields for part in (name, *band_fields(name))]
-        return tuple(name for name in known if self.rows and name in self.rows[0])
+        return tuple(name for name in self._known.fields if self.rows and name in self.rows[0])
 
     @property
     def changed(self) -> tuple[dict[str, Any], ...]:

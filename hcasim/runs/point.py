@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
+from hcasim.runs.certainty import with_ends
 from hcasim.runs.machine import notes_on
 from hcasim.verbs import VerbsError
 from hcasim.workloads.options import AXES, Options
@@ -123,11 +124,21 @@ class Point:
             )
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
-        return replace(result, cost=meter.cost()) if meter else result
+        if meter is not None:
+            return replace(result, cost=meter.cost())
+        if listen is not None and not result.breakdown:
+            # What explains a result comes after it, and is not recorded.
+            told = workloads.run_point(self.workload, self.machine, self.options).breakdown
+            return replace(result, breakdown=told)
+        return result
+
+    def with_ends(self, result: Result) -> dict[str, Any]:
+        """Return the row of a result with the ends of what was measured, and what they rest on."""
+        return with_ends(self.machine, WORKLOADS[self.workload], result)
 
     def row(self, result: Result, varied: Iterable[str]) -> Mapping[str, Any]:
         """Return the row of a result, with the options that vary if it does not say them itself."""
-        row = result.row
+        row = self.with_ends(result)
         missing = {name: getattr(self.options, name) for name in varied if name not in row}
         if not missing:
             return row

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hcasim.ground.quantities import measured, title, written
+from hcasim.ground.quantities import measured, title, with_ends, written
 from hcasim.ground.text import STEERING, html_table, plain_table, printable
 from hcasim.ground.writing import write_atomically
 from hcasim.workloads.options import AXES
@@ -67,9 +67,14 @@ class Table:
         """Keys of what was measured."""
         return measured(name for name in self.columns if "." not in name)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Keys of what was measured, each with its ends behind it, and of what these rest on."""
+        return with_ends(self.fields, self.columns)
+
     def lines(self) -> list[tuple[str, ...]]:
         """Return the titles of the columns, and the cells of each row as text."""
-        names = (*self.axes, *self.fields)
+        names = (*self.axes, *self.shown)
         titles = tuple(AXES[name].title if name in AXES else title(name) for name in names)
         return [titles, *(tuple(cell(row.get(n), n) for n in names) for row in self.rows)]
 
@@ -118,7 +123,7 @@ class Table:
         if not self.axes:
             raise ValueError("nothing varies; to_pandas() has the only row")
         table = frame(self.rows).set_index(list(self.axes))
-        return xr.Dataset.from_dataframe(table[list(self.fields)])
+        return xr.Dataset.from_dataframe(table[list(self.shown)])
 
     def to_text(self) -> str:
         """Return it as aligned text."""

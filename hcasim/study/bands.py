@@ -137,11 +137,11 @@ def band(values: Sequence[float], base: float) -> tuple[float, float]:
 
 
 def banded(row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a row with the 5 and 95 % quantiles over samples behind each number."""
+    """Return a row with the 5 and 95 % quantiles over samples as the ends of each number."""
     fields = {*measured(row)} - {*_CERTAIN}
     found: dict[str, Any] = {}
     for name, value in row.items():
-        found[name] = value
+        found.setdefault(name, value)
         values = [one[name] for one in samples if isinstance(one.get(name), int | float)]
         if name in fields and isinstance(value, int | float) and len(values) > 1:
             found |= zip(band_fields(name), band(values, value), strict=True)
@@ -162,5 +162,5 @@ def with_bands(
     for number, row in enumerate(result.curve.rows):
         own = {name: row[name] for name in result.fields}
         others = [found[one[number]].row for one in samples]
-        rows.append({**row, **{n: v for n, v in banded(own, others).items() if n not in row}})
+        rows.append({**row, **{n: v for n, v in banded(own, others).items() if n not in own}})
     return replace(result, curve=replace(result.curve, rows=tuple(rows)))

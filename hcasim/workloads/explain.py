@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hcasim.engine import Event, Simulator
 from hcasim.workloads.limits import limiting
+from hcasim.workloads.options import Options
 
+NEAR = 0.2
+"""Share of the time from which on a resource may come to bind, if it is slower than is known."""
 TELLING = 0.5
 """Share of the time from which on what is done for one of many is worth telling."""
 KEPT = 64
 """Most operations of a run that are looked at in one."""
 LINE = ".qp"
 """What a unit does for one queue pair."""
+
+
+def explained(
+    sim: Simulator, options: Options, explain: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What explains a result: of each that nobody records, for which it may go on a little.
+
+    Unless that is asked for, resources are left out that do not come near to binding.
+    """
+    if options.explain:
+        return explain()
+    found = {} if sim.listeners else explain()
+    if "resources" in found:
+        every = found["resources"]
+        near = [one for one in every if max(one.get("busy", 0), one.get("waited", 0)) >= NEAR]
+        found["resources"] = near
+    return found
 
 
 def stages(marks: list[tuple[int, str]], start_ps: int, *, typical: bool = True) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Result:
     Attributes:
         row: the numbers, by column.
         counters: what the adapters and buses counted, by name.
-        breakdown: where the time went, if that was asked for.
+        breakdown: where the time went, or what was busy, as far as that is known.
         cost: what simulating it cost, if that was asked for.
     """
 

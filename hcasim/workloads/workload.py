@@ -13,7 +13,7 @@ from typing import Any
 from hcasim.catalog import Machine, NodeGroup
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.explain import Utilisation, explained
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options
 from hcasim.workloads.result import Result
@@ -74,13 +74,13 @@ class Run:
     ) -> Result:
         """Return what was measured, with what the cluster has counted, unless that is given.
 
-        A breakdown says where the time went, or else what was busy, if that is asked for. Columns
+        A breakdown says where the time went, or else what was busy. Columns
         of the options that sized the run stand before the others.
         """
         row = {name: getattr(self.options, name) for name in sized} | row
         counters = self.cluster.counters() if counters is None else counters
         explain = breakdown or self.usage.report
-        return Result(row, counters, explain() if self.options.explain else {})
+        return Result(row, counters, explained(self.sim, self.options, explain))
 
 
 @dataclass(frozen=True)

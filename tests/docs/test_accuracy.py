@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from hcasim.papers.verdict import Verdict
 from tests.docs.site import accuracy
+from tests.docs.site.bands import Coverage
 
 CLAIM = {
     "id": "N144",
@@ -24,6 +26,10 @@ CLAIM = {
     "first": "N144",
     "status": "pass",
     "note": "",
+    "low": 1.7,
+    "high": 2.21,
+    "bound_by": "switch",
+    "evidence": "assumed",
 }
 LEFT_OUT = {
     "source": "one/two",
@@ -53,8 +59,29 @@ def test_beside_a_report_it_shows_errors(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv(accuracy.REPORT, str(tmp_path / "reproduce.json"))
     (tmp_path / "reproduce.json").write_text(json.dumps({"claims": [CLAIM]}))
     assert "| latency | 5.0 % of 1 |  |  |" in page()
+    assert "| fitted | 1 | 1 | 100 % | 1.30 | 1.30 to 1.30 |" in page()
     assert "Each source without" not in page()
     (tmp_path / accuracy.LEFT_OUT).write_text(json.dumps([LEFT_OUT]))
     text = page()
     assert "| one/two | 8 | 1.0 % | 3.0 % | 3.0 | 1 of 1 |" in text
     assert "| latency | 5.0 % of 1 |  |  | 20.0 % of 1 |" in text
+
+
+def test_it_counts_what_lies_between_the_ends_each_number_once() -> None:
+    def verdict(**more: object) -> Verdict:
+        return Verdict.model_validate({**CLAIM, **more}, strict=False)
+
+    found = Coverage.of(
+        [
+            verdict(),
+            verdict(id="N145"),
+            verdict(id="N146", first="N146", published=2.3),
+            verdict(id="N147", first="N147", published=[2.2, 2.4], low=1.0, high=4.0),
+            verdict(id="N148", first="N148", low=None, high=None),
+            verdict(id="N149", first="N149", kind="ordering"),
+        ]
+    )
+    assert (len(found.verdicts), len(found.known)) == (4, 3)
+    assert found.inside == 2 / 3
+    assert found.widths == pytest.approx([1.3, 1.3, 4.0])
+    assert {*found.by(lambda one: one.evidence)} == {"assumed"}

@@ -12,8 +12,9 @@ from pydantic import Field
 
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, refuse, settings_fault
-from hcasim.ground.quantities import band_fields
+from hcasim.ground.quantities import BOUND_BY, RESTS_ON, band_fields
 from hcasim.ground.text import brief, html_table
+from hcasim.runs.certainty import GUESSED
 from hcasim.runs.document import Form, Head
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import Experiment
@@ -41,6 +42,13 @@ class ComparedPart(Form):
     b: str
 
 
+class Binding(Form):
+    """What binds a side at a point."""
+
+    bound_by: str = Field(description="resource or stage; empty if that is not known")
+    evidence: str = Field(description="of what is known worst of it")
+
+
 class Pair(Form):
     """What both sides give at a point, by quantity; empty where a side has no such point."""
 
@@ -52,26 +60,39 @@ class Pair(Form):
         description="5 and 95 % quantiles of the ratio over samples that both sides have alike"
     )
     beyond: dict[str, bool] = Field(
-        description="whether the sides differ by more than bands allow, if there are any"
+        description="whether the sides differ by more than bands allow, if there are any; not "
+        "said where bands of their own overlap and the same binds both"
     )
+    rests_on: dict[Literal["a", "b"], Binding] = Field(
+        default={}, description="what binds each side, if that was looked at"
+    )
+
+    @property
+    def differ(self) -> bool:
+        """Whether what binds one side has been measured or published, and of the other not."""
+        known = {one.evidence not in GUESSED for one in self.rests_on.values()}
+        return len(known) > 1
 
 
 def _is_beyond(
     name: str,
-    a: Mapping[str, float],
-    b: Mapping[str, float],
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
     bands: Mapping[str, tuple[float, float]],
 ) -> bool | None:
     """Whether the sides differ by more than bands allow; None without bands.
 
-    On the same samples the ratio is 1 outside its band; otherwise both bands lie apart.
+    On the same samples the ratio is 1 outside its band; otherwise both bands lie apart. If they
+    do not and the same binds both, they say nothing: what is not known of it moves both.
     """
     if name in bands:
         return not bands[name][0] <= 1 <= bands[name][1]
     low, high = band_fields(name)
     if not all(end in side for end in (low, high) for side in (a, b)):
         return None
-    return a[high] < b[low] or b[high] < a[low]
+    if a[high] < b[low] or b[high] < a[low]:
+        return True
+    return None if a.get(BOUND_BY, "") == b.get(BOUND_BY) != "" else False
 
 
 class CompareDocument(Head):
@@ -166,13 +187,20 @@ class Comparison(Table):
         found = []
         for key in {**sides[0], **sides[1]}:
             at = {name: value for name, value in key if name in self.axes}
-            rows = (side.get(key, {}) for side in sides)
+            ours, theirs = (side.get(key, {}) for side in sides)
+            rows = (ours, theirs)
             a, b = ({n: float(row[n]) for n in names if n in row} for row in rows)
             ratio = {n: b[n] / a[n] if a.get(n) and n in b else None for n in self.measured}
             bands = self.bands.get(key, {})
-            told = {n: _is_beyond(n, a, b, bands) for n in self.measured}
+            told = {n: _is_beyond(n, ours, theirs, bands) for n in self.measured}
             beyond = {n: one for n, one in told.items() if one is not None}
-            found.append(Pair(at=at, a=a, b=b, ratio=ratio, bands=bands, beyond=beyond))
+            pair = Pair(at=at, a=a, b=b, ratio=ratio, bands=bands, beyond=beyond)
+            rests = {
+                side: Binding(**{name: str(row[name]) for name in RESTS_ON})
+                for side, row in (("a", ours), ("b", theirs))
+                if all(name in row for name in RESTS_ON)
+            }
+            found.append(pair.model_copy(update={"rests_on": rests}) if rests else pair)
         return found
 
     @property
@@ -183,14 +211,16 @@ class Comparison(Table):
             row: dict[str, Any] = dict(one.at)
             for name, ratio in one.ratio.items():
                 told = {name: ratio}
-                if name in one.beyond:
-                    ends = one.bands.get(name, (None, None))
-                    told |= zip(band_fields(name), ends, strict=True)
+                ends = band_fields(name)
+                if any(end in side for end in ends for side in (one.a, one.b)):
+                    told |= zip(ends, one.bands.get(name, (None, None)), strict=True)
                 for part, of in told.items():
                     row |= {f"{part}_a": one.a.get(part), f"{part}_b": one.b.get(part)}
                     row[f"{part}_ratio"] = of
                 if name in one.beyond:
                     row[f"{name}_beyond"] = one.beyond[name]
+            for side, binding in one.rests_on.items():
+                row |= {f"{n}_{side}": told for n, told in binding.to_dict().items()}
             rows.append(row)
         return rows
 

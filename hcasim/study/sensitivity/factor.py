@@ -17,13 +17,13 @@ from hcasim.catalog import Machine, Parameter, Value, list_ids
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
-from hcasim.catalog.section import UNSAID, Evidence
+from hcasim.catalog.section import UNPUBLISHED, UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form
 
 Origin = Literal["interval", "spread", "range"]
-VARIED = ("fitted", "chosen", "assumed")
+VARIED = UNPUBLISHED
 """Kinds of evidence of values that nobody has published; the others stay as they are."""
 SPREAD = 1.5
 """By what a value without an interval is divided and multiplied, unless the user says otherwise."""

@@ -126,7 +126,7 @@ class Sweep(Table):
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the names of the columns, and the cells of each point as text."""
-        names = (*self.axes, *self.fields, *([ERROR] if self.refused else []))
+        names = (*self.axes, *self.shown, *([ERROR] if self.refused else []))
         return [names, *(tuple(cell(row.get(n), n) for n in names) for row in self.rows)]
 
 
@@ -146,7 +146,8 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
             every[column_of(path, unit)] = value
         columns = (column_of(axis, units.get(axis, "")) for axis in axes)
         first = {name: every[name] for name in columns if name in every}
-        rows.append({**first, **every, **result.row})
+        row = point.with_ends(result) if isinstance(point, Point) else result.row
+        rows.append({**first, **every, **row})
     # Some benchmarks measure many sizes by themselves.
     every_axis = [*axes, "size"] if len(points) > len(planned) else axes
     named = dict.fromkeys(column_of(axis, units.get(axis, "")) for axis in every_axis)

@@ -157,7 +157,8 @@ class Collective:
         sized: tuple[str, ...] = ("size", "nodes", "processes")
         if self._run.name.endswith("barrier"):
             sized = sized[1:]
-        return self._run.result(row, self._explained, sized=sized)
+        told = self._explained if self.options.explain else None
+        return self._run.result(row, told, sized=sized)
 
     def _ends(self) -> dict[str, float]:
         """The means of the fastest and of the slowest process, in parts of the mean of all."""

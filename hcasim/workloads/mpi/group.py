@@ -11,7 +11,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Event
 from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
-from hcasim.workloads.explain import Utilisation
+from hcasim.workloads.explain import Utilisation, explained
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
@@ -124,7 +124,7 @@ def found(
     options, error = groups[0].options, max(group.laps.error_percent for group in groups)
     whole = {"size": options.size, **row, "error_percent": error}
     counters = groups[0].job.cluster.counters()
-    return Result(whole, counters, explain() if options.explain else {})
+    return Result(whole, counters, explained(groups[0].sim, options, explain))
 
 
 def explain_message(group: Group) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from hcasim.ground.writing import write_atomically
 from hcasim.papers.plan import Plan, plan_papers
 from hcasim.papers.roles import Role
 from hcasim.papers.verdict import Verdict, errors_of
+from tests.docs.site import bands
 from tests.docs.site.free import FreeValue, free_values
 from tests.docs.site.kinds import Kind, kinds_of
 from tests.docs.site.left_out import LeftOut, leave_out
@@ -39,6 +40,7 @@ def pages() -> Iterator[tuple[str, str]]:
     left_out = _read(report.with_name(LEFT_OUT))
     parts = [
         _medians(found, plans, left_out) if found else "",
+        _ends(found, plans) if found else "",
         _left_out(left_out) if left_out else "",
         _free(values),
         _parts(values),
@@ -78,6 +80,15 @@ def _medians(
     told = "Median absolute error, and of how many numbers: each once, however often it is stated."
     columns = ("kind", *get_args(Role), *["all, without the source's own values"] * bool(left_out))
     return page("## By kind", told, table(columns, rows))
+
+
+def _ends(found: Sequence[Verdict], plans: Sequence[Plan]) -> str:
+    told = (
+        "How many published numbers lie between the ends that are printed with each result, which "
+        "is to be nine of ten, and how far these lie apart: the upper over the lower one."
+    )
+    rows = bands.rows_of(bands.Coverage.of(found), kinds_of(plans))
+    return page("## Between the ends", told, table(bands.COLUMNS, rows))
 
 
 def _numbers(found: Sequence[Verdict], plans: Sequence[Plan]) -> str:

@@ -20,6 +20,7 @@ from tests.unit.cli.conftest import Hcasim
 
 LIU = ("--testbed", "liu2004")
 SUR = ("--testbed", "sur2005")
+UNKNOWN = {"bound_by": "", "evidence": "unknown"}
 invented = pytest.mark.usefixtures("invented")
 
 
@@ -38,7 +39,21 @@ def test_text_is_aligned_when_it_is_not_for_a_terminal(hcasim_: Hcasim) -> None:
         "Size  Bandwidth (MB/s)        Rate",
         "  4K           1048.58  0.5000 M/s",
         "  1M           1048.58  0.5000 M/s",
+        "How far off this may be is not known.",
     ]
+
+
+def test_a_result_says_how_far_off_it_may_be_and_why(hcasim_: Hcasim) -> None:
+    words = ("bench", "write_lat", *LIU, "--size")
+    head, titles, row, told = hcasim_(*words, "8").output.splitlines()
+    assert head == "write_lat on liu2004, mt25208"
+    assert titles.split("  ")[-5:] == ["Latency (us)", " Low", "High", "Bound by", " Evidence"]
+    _, value, low, high, *_ = row.split()
+    assert float(low) < float(value) < float(high)
+    assert told == f"{value} us ({low} to {high} at 90 %: bound by receive pipeline, fitted)"
+    several = hcasim_(*words, "8,64").output.splitlines()
+    assert len(several) == 4
+    assert several[2].split() == row.split()
 
 
 def test_a_table_says_how_well_rates_are_known_that_were_averaged(hcasim_: Hcasim) -> None:
@@ -70,7 +85,7 @@ def test_json_has_the_fields_of_the_design(hcasim_: Hcasim, words: tuple[str, ..
         "adapter": "mt25208",
         "firmware_mode": "tavor",
         "overrides": {"adapter.bus.lanes": "4", "link.width": "1"},
-        "rows": [{"size": 8, "qps": 1, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5}],
+        "rows": [{"size": 8, "qps": 1, "bandwidth_MBps": 1048.576, "rate_Mps": 0.5, **UNKNOWN}],
         "counters": {"sqpc_access_cnt": 4, "sqpc_miss_cnt": 1, "sqpc_wait_ps": 2_500_000},
         "breakdown": {},
     }
@@ -232,6 +247,7 @@ def test_columns_appear_when_they_vary(hcasim_: Hcasim) -> None:
         "  4K    1          0           1048.58  0.5000 M/s",
         "  4K  128        100           1048.58  0.5000 M/s",
         "  4K  128          0           1048.58  0.5000 M/s",
+        "How far off this may be is not known.",
     ]
 
 

@@ -44,6 +44,13 @@ def test_bands_stand_behind_each_number(hcasim_: Hcasim) -> None:
     assert "Bands: 5 to 95 % over 4 samples" in found.messages
 
 
+def test_it_says_where_what_binds_is_known_differently_well(hcasim_: Hcasim) -> None:
+    words = ("compare", "liu2004", "pair", "write_bw", "--size", "2K", "--iters", "100", "-j", "1")
+    last = hcasim_(*words).output.splitlines()[-1]
+    link, cpu = "node0.hca.port1.link (published)", "node0.cpu0 (assumed)"
+    assert last == f"They differ in evidence at 2K: A is bound by {link}, B by {cpu}."
+
+
 def test_equal_machines_are_said_to_be_equal(hcasim_: Hcasim) -> None:
     assert "are the same." in hcasim_("compare", "liu2004", "liu2004").output
 

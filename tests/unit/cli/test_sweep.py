@@ -27,7 +27,8 @@ def test_a_table_is_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None
     csv_file = tmp_path / "table.csv"
     done = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "-o", str(csv_file))
     assert done.code == 0
-    head = ["size", "adapter.bus.lanes", "latency_us", "error_percent"]
+    told = ["latency_us", "latency_us_low", "latency_us_high", "error_percent"]
+    head = ["size", "adapter.bus.lanes", *told, "bound_by", "evidence"]
     assert done.output.splitlines()[1].split() == head
     printed = hcasim_(*words, "--set", "adapter.bus.lanes=4,8", "--csv").output
     assert csv_file.read_text() == printed

@@ -99,7 +99,8 @@ def test_a_series_may_be_the_overhead_over_another_benchmark() -> None:
     (line,) = plan(load_scenario("rashti2007/fig6"), x=[16384]).lines
     us = {"osu_latency": 3.0, "write_lat": 2.0}
     found = {one: Result({"size": 16384, "latency_us": us[one.workload]}) for one in line.needed}
-    row = {"size": 16384, "latency_us": 3.0, "overhead_percent": 50.0}
+    told = {"bound_by": "", "evidence": "unknown"}
+    row = {"size": 16384, "latency_us": 3.0, "overhead_percent": 50.0, **told}
     assert measured(line, found).rows == (row,)
 
 

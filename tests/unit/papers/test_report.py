@@ -78,6 +78,7 @@ def test_a_paper_brings_all_its_statements_in_order_and_each_counts_once() -> No
     assert all(set(one) == counts for one in data["summary"]["roles"].values())
     shown = {"id", "section", "system", "statement", "published", "unit", "relation", "scenario"}
     shown |= {"quantity", "kind", "simulated", "error", "tolerance", "role", "first", "status"}
+    shown |= {"low", "high", "bound_by", "evidence"}
     assert all(shown | {"note"} == set(claim) for claim in data["claims"])
 
 

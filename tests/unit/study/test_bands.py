@@ -82,11 +82,11 @@ def test_bands_lie_beside_their_number_around_it() -> None:
     assert found == {
         "size": 8,
         "latency_us": 5.0,
-        "latency_p5_us": 4.0,
-        "latency_p95_us": 5.0,
+        "latency_us_low": 4.0,
+        "latency_us_high": 5.0,
         "error_percent": 0.1,
     }
-    assert [*found][1:4] == ["latency_us", "latency_p5_us", "latency_p95_us"]
+    assert [*found][1:4] == ["latency_us", "latency_us_low", "latency_us_high"]
 
 
 @pytest.mark.check
@@ -102,8 +102,8 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
     )
     widths = []
     for row in found.rows:
-        assert row["bandwidth_p5_MBps"] <= row["bandwidth_MBps"] <= row["bandwidth_p95_MBps"]
-        widths.append(row["bandwidth_p95_MBps"] / row["bandwidth_p5_MBps"])
+        assert row["bandwidth_MBps_low"] <= row["bandwidth_MBps"] <= row["bandwidth_MBps_high"]
+        widths.append(row["bandwidth_MBps_high"] / row["bandwidth_MBps_low"])
     # Nobody says what the MTU was, or how many split transactions the adapter on PCI-X may have.
     assert 1.05 < widths[0] < 1.2 < 1.5 < widths[1]
     assert found.samples == found.to_dict()["samples"] == 8
@@ -111,7 +111,7 @@ def test_a_sweep_has_bands_that_are_wide_where_much_is_unknown() -> None:
     given = hc.sweep("write_bw", "liu2004", size=65536, mtu=1024, uncertainty=8, jobs=1)
     (row,) = given.rows
     assert "testbeds.liu2004.mtu" not in given.drawn
-    assert row["bandwidth_p95_MBps"] < 1.01 * row["bandwidth_p5_MBps"]
+    assert row["bandwidth_MBps_high"] < 1.01 * row["bandwidth_MBps_low"]
 
 
 def test_a_figure_shows_bands() -> None:
@@ -119,7 +119,7 @@ def test_a_figure_shows_bands() -> None:
     (band,) = found.plot().axes[0].collections
     ends = {round(y, 6) for _, y in band.get_paths()[0].vertices}
     for row in found.rows:
-        assert {round(row["latency_p5_us"], 6), round(row["latency_p95_us"], 6)} <= ends
+        assert {round(row["latency_us_low"], 6), round(row["latency_us_high"], 6)} <= ends
 
 
 @pytest.mark.parametrize("count", [1, 0, -3, 2.5, True, "many"])

@@ -145,7 +145,7 @@ SMALL = {"size": "8,1K", "jobs": 1}
 def test_equal_machines_have_the_bands_of_a_sweep_and_a_ratio_of_one_in_every_sample() -> None:
     found = hc.compare("liu2004", "liu2004", "write_lat", uncertainty=6, **SMALL)
     alone = hc.sweep("write_lat", testbed="liu2004", uncertainty=6, **SMALL)
-    names = ("latency_us", "latency_p5_us", "latency_p95_us")
+    names = ("latency_us", "latency_us_low", "latency_us_high")
     assert [[row[name] for name in names] for row in found.a.rows] == [
         [row[name] for name in names] for row in alone.rows
     ]
@@ -153,7 +153,7 @@ def test_equal_machines_have_the_bands_of_a_sweep_and_a_ratio_of_one_in_every_sa
     for one in found.pairs:
         assert one.bands == {"latency_us": (1, 1)}
         assert one.beyond["latency_us"] is False
-        assert one.a["latency_p5_us"] < one.a["latency_us"] < one.a["latency_p95_us"]
+        assert one.a["latency_us_low"] < one.a["latency_us"] < one.a["latency_us_high"]
 
 
 def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
@@ -162,7 +162,7 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
         "liu2004",
         "liu2004",
         "write_lat",
-        with_b={"link.cable_length": "60 m"},
+        with_b={"link.cable_length": "40 m"},
         uncertainty=8,
         **SMALL,
     )
@@ -170,12 +170,12 @@ def test_what_both_have_alike_is_no_reason_to_doubt_a_difference() -> None:
     low, high = one.bands["latency_us"]
     assert 1 < low <= one.ratio["latency_us"] <= high
     assert one.beyond["latency_us"] is True
-    assert one.a["latency_p95_us"] > one.b["latency_p5_us"]
+    assert one.a["latency_us_high"] > one.b["latency_us_low"]
     document = found.to_dict()["points"][0]
     assert document["beyond"] == {"latency_us": True}
     assert document["bands"] == {"latency_us": [low, high]}
     row = found.rows[0]
-    assert (row["latency_p5_us_ratio"], row["latency_us_beyond"]) == (low, True)
+    assert (row["latency_us_low_ratio"], row["latency_us_beyond"]) == (low, True)
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,28 @@ def test_bands_without_common_samples_have_to_lie_apart(
     a: tuple[int, int], b: tuple[int, int], beyond: bool
 ) -> None:
     rows = [
-        {"size": 8, "latency_us": x, "latency_p5_us": x, "latency_p95_us": y} for x, y in (a, b)
+        {"size": 8, "latency_us": x, "latency_us_low": x, "latency_us_high": y} for x, y in (a, b)
     ]
     ours, theirs = (Side(None, "write_lat", (row,)) for row in rows)
     assert Comparison(ours, theirs).pairs[0].beyond == {"latency_us": beyond}
+    same = (replace(one, rows=({**one.rows[0], "bound_by": "link"},)) for one in (ours, theirs))
+    assert Comparison(*same).pairs[0].beyond == ({"latency_us": True} if beyond else {})
     alone = Side(None, "write_lat", ({"size": 8, "latency_us": 1},))
     assert Comparison(ours, alone).pairs[0].beyond == {}
+
+
+def test_sides_may_differ_in_evidence() -> None:
+    sides = (
+        Side(None, "write_lat", ({"size": 8, "latency_us": 1, "bound_by": by, "evidence": why},))
+        for by, why in (("link", "published"), ("node0.cpu0", "assumed"))
+    )
+    found = Comparison(*sides)
+    (one,) = found.pairs
+    assert one.differ
+    assert one.to_dict()["rests_on"]["b"] == {"bound_by": "node0.cpu0", "evidence": "assumed"}
+    assert {"bound_by_a": "link", "evidence_b": "assumed"}.items() <= found.rows[0].items()
+    assert not Comparison(found.b, found.b).pairs[0].differ
+    assert not Comparison(found.a, Side(None, "write_lat", ({"size": 8},))).pairs[0].differ
 
 
 @pytest.mark.parametrize(
