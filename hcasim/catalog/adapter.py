@@ -314,6 +314,9 @@ class Adapter(Device):
     sqpc: Cache = key("contexts of send queues")
     rqpc: Cache = key("contexts of receive queues")
     cqc: Cache = key("contexts of completion queues")
+    rdb: Cache | None = optional(
+        "what responders keep of accepted reads and atomics, if in a table of its own"
+    )
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
     queues: Literal["mpt", "mtt"] = key(
@@ -336,7 +339,8 @@ class Adapter(Device):
 
     @property
     def caches(self) -> dict[str, Cache]:
-        return {name: getattr(self, name) for name in ("sqpc", "rqpc", "cqc", "mpt", "mtt")}
+        names = ("sqpc", "rqpc", "cqc", "mpt", "mtt", "rdb")
+        return {name: table for name in names if (table := getattr(self, name)) is not None}
 
     @property
     def local_memory_size(self) -> int:

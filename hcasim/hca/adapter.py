@@ -37,7 +37,8 @@ class HostChannelAdapter(Parts):
     @property
     def caches(self) -> tuple[ContextCache, ...]:
         tables = self.tables
-        return (self.sqpc, self.rqpc, self.completions.cqc, tables.mpt, tables.mtt)
+        caches = (self.sqpc, self.rqpc, self.completions.cqc, tables.mpt, tables.mtt)
+        return caches if self.rdb is None else (*caches, self.rdb)
 
     @property
     def queue_pairs(self) -> int:

@@ -84,6 +84,7 @@ class Parts(Dispatcher):
         self.completions = CompletionEngine(sim, name, adapter, self.icm, self.dma)
         self.sqpc = self._context_cache("sqpc", adapter.sqpc)
         self.rqpc = self._context_cache("rqpc", adapter.rqpc)
+        self.rdb = self._context_cache("rdb", reads) if (reads := adapter.rdb) else None
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
         self.response_units = self.pipeline.response_units(self.units)
         self.packet_service = PacketService(adapter.send)

@@ -67,6 +67,7 @@ _PARAMETERS: Final = """
 *.sqpc: adapter.sqpc.entries,outstanding
 *.rqpc: adapter.rqpc.entries,outstanding
 *.cqc: adapter.cqc.entries,outstanding
+*.rdb: adapter.rdb.entries,outstanding
 *.mpt: adapter.mpt.entries,outstanding
 *.mtt: adapter.mtt.entries,outstanding
 *.registrations: adapter.umr.service

@@ -67,6 +67,7 @@ class ReliableResponder(Responder):
         self._responses = self._egress.responses
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
+        self._rdb = parts.rdb
 
     def begins_at(self, packet: Packet) -> bool:
         """After a negative acknowledgement the requester starts again at the refused PSN."""
@@ -203,14 +204,20 @@ class ReliableResponder(Responder):
         while self.answers:
             answer = self.answers[0]
             if not isinstance(answer, Packet):
-                latency = self._latency
-                if self._units is not None:
-                    latency = max(0, latency - (self._sim.now - answer.accepted_ps))
-                self.busy_ps += latency
-                self._sim.call_after(latency, self._execute, answer)
+                if self._rdb is None:
+                    self._begin_answer(answer)
+                else:
+                    self._rdb.access(self.end.qpn, self._begin_answer, answer)
                 return
             self._egress.acknowledge(answer)
             self.answers.popleft()
+
+    def _begin_answer(self, answer: Read | Atomic) -> None:
+        latency = self._latency
+        if self._units is not None:
+            latency = max(0, latency - (self._sim.now - answer.accepted_ps))
+        self.busy_ps += latency
+        self._sim.call_after(latency, self._execute, answer)
 
     def _answered(self) -> None:
         self.answers.popleft()

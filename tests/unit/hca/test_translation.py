@@ -7,7 +7,8 @@ from hcasim.hca import Access, Region
 from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.translation import TranslationTables
-from tests.rig import WRITE, Rig, extended, joined, machine, succeeded
+from hcasim.verbs import WROpcode
+from tests.rig import FETCH_ADD, READ, WRITE, Rig, extended, joined, machine, succeeded
 
 PAGE = 4096
 MISS = 500_000
@@ -92,6 +93,20 @@ def test_contexts_of_queues_may_point_to_translations_without_a_protection_entry
     protected, missed, translated, fetched = looked_up("mpt")
     # The request and its completion.
     assert looked_up("mtt") == (protected - 2, missed - 2, translated, fetched)
+
+
+@pytest.mark.parametrize(("opcode", "looked_up"), [(WRITE, 0), (READ, 1), (FETCH_ADD, 1)])
+def test_a_read_needs_what_its_responder_keeps_of_it_beside_the_context(
+    opcode: WROpcode, looked_up: int
+) -> None:
+    base = machine()
+    took = []
+    for table in (None, base.adapter.rqpc):
+        rig, a, b, qp, _ = joined(extended(base, adapter={"rdb": table}))
+        assert succeeded(rig.exchange(qp, a, a.request(opcode, b, 8)))
+        took.append(rig.sim.now)
+    assert rig.counter("rdb_access_cnt") == rig.counter("rdb_miss_cnt") == looked_up
+    assert (took[1] > took[0]) == (looked_up > 0)
 
 
 def test_a_long_message_misses_once_for_each_page() -> None:
