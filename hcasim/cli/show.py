@@ -195,6 +195,7 @@ _CELLS: Mapping[str, Callable[[str, Parameter[Value]], str]] = {
 
 
 def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
+    from hcasim.catalog.plausible import plausible
     from hcasim.ground.units import UNITS
 
     names = ("value", "text", "unit", "evidence", "source", "interval", "claims", "meaning")
@@ -203,6 +204,8 @@ def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
         ends = parameter.interval and [unit.number(end) for end in parameter.interval]
         value = unit.number(int(parameter.value))
         found |= {"value": value, "unit": unit.zero, "interval": ends}
+    if ends := plausible(parameter):
+        found["plausible"] = {"low": ends.low, "high": ends.high, "reason": ends.reason}
     return {"path": path, **found, "inherited_from": parameter.inherited_from or None}
 
 

@@ -225,7 +225,10 @@ Rows = Annotated[
     Field(
         description="what was measured, and some of how, point by point; the last word of a key "
         "is its unit: us, MBps (10^6 bytes per second), Mps (10^6 per second), Mbps (2^20 bits per "
-        "second), KiB, or percent: error_percent is how far an averaged rate may be off"
+        "second), KiB, or percent: error_percent is how far an averaged rate may be off; a key "
+        "with _low or _high behind it is an end between which it lies at 90 %, bound_by what binds "
+        "(a resource as --explain names it, or the longest stage; empty if that is not known), and "
+        "evidence what is known of that: published, fitted, chosen, assumed or unknown"
     ),
 ]
 

@@ -61,6 +61,14 @@ class ShowHead(Head):
     schema_: Literal["hcasim-show"] = Field(alias="schema")
 
 
+class ShownRange(Form):
+    """How far from its value what nobody has published may plausibly be, at 90 %."""
+
+    low: float = Field(description="as a multiple of the value")
+    high: float = Field(description="as a multiple of the value")
+    reason: str
+
+
 class ShownParameter(Form):
     """A value with where it comes from."""
 
@@ -74,6 +82,9 @@ class ShownParameter(Form):
     claims: tuple[str, ...] = Field(description="what determined it, or what it was chosen from")
     inherited_from: str | None = Field(description="id of the description that says it, if another")
     meaning: str = ""
+    plausible: ShownRange | None = Field(
+        default=None, description="of a number that nobody has published"
+    )
 
 
 class ShownModel(ShowHead):

@@ -47,7 +47,8 @@ def test_a_result_says_how_far_off_it_may_be_and_why(hcasim_: Hcasim) -> None:
     words = ("bench", "write_lat", *LIU, "--size")
     head, titles, row, told = hcasim_(*words, "8").output.splitlines()
     assert head == "write_lat on liu2004, mt25208"
-    assert titles.split("  ")[-5:] == ["Latency (us)", " Low", "High", "Bound by", " Evidence"]
+    names = ["Size", "Latency (us)", "Low", "High", "Bound by", "Evidence"]
+    assert re.split(r"\s{2,}", titles) == names
     _, value, low, high, *_ = row.split()
     assert float(low) < float(value) < float(high)
     assert told == f"{value} us ({low} to {high} at 90 %: bound by receive pipeline, fitted)"
