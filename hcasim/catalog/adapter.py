@@ -272,6 +272,7 @@ class Ack(Section):
 
     interval: int = key("packets between two acknowledgement requests inside a message", 1, 65536)
     latency: Latency = key("request accepted to acknowledgement sent")
+    service: Latency = key("of a receiving unit by a packet that asks for it", default=0)
 
 
 FirmwareMode = Literal["tavor", "mem", "memfree"]

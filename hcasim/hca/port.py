@@ -238,6 +238,7 @@ class Port(EndPort):
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
+        self._ack_service = adapter.ack.service
         self._read_interval = adapter.responder.read_interval
         self.pipeline = servers(sim, f"{egress.name}.receive_pipeline", adapter.receive.units)
         self._probe = Probe(sim, egress.name)
@@ -273,15 +274,17 @@ class Port(EndPort):
             self.sim.call_at(at, self._serve_next, line)
 
     def _serve(self, arrival: Arrival) -> None:
-        rest = 0
-        if self._services and arrival.packet.first:
-            rest = self._services.get(arrival.packet.opcode, 0)
+        rest, packet = 0, arrival.packet
+        if self._services and packet.first:
+            rest = self._services.get(packet.opcode, 0)
+        if packet.ack_request:
+            rest += self._ack_service
         tail_at, now = arrival.tail_at, self.sim.now
         service = self._service + rest
         served = self.pipeline.reserve_from(tail_at if tail_at > now else now, service)
         if self._parallel:
             interval = self._read_interval
-            if interval > service and arrival.packet.opcode is _READ:
+            if interval > service and packet.opcode is _READ:
                 # The unit goes on with other queue pairs.
                 arrival.line.occupy(interval, served - service + interval)
             else:

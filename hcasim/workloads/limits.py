@@ -57,7 +57,7 @@ _PARAMETERS: Final = """
 *.responder: adapter.responder.latency adapter.send.packet_service,unit_bandwidth
 *.receive_pipeline: adapter.receive.packet_service
     adapter.responder.services.read,write,send,atomic adapter.responder.read_interval
-    adapter.wqe.cache.service
+    adapter.ack.service adapter.wqe.cache.service
 *.arrivals: adapter.receive_queue.latency,ahead
 *.completion_engine: adapter.completion.service
 *.atomic_unit: adapter.responder.atomics.service

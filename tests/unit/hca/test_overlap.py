@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog.adapter import Atomics, IcmCache, Services, WqeCache
-from hcasim.verbs import SendWR, WROpcode
+from hcasim.verbs import QPType, SendWR, WROpcode
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -97,9 +97,26 @@ def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() ->
     late = took({}, (READ, 64, 4), adapter=responder) - took({}, (READ, 64, 4))
     assert late > 6_000 * NS
     assert took({}, (WRITE, 64, 4), adapter=responder) == took({}, (WRITE, 64, 4))
-    slow = Services(write=3000 * NS, send=0, read=0, atomic=0)
-    writes = took({}, (WRITE, 64, 4), adapter={"responder": {"services": slow}})
-    assert writes - took({}, (WRITE, 64, 4)) > 6_000 * NS
+
+
+def test_a_packet_that_asks_for_an_acknowledgement_takes_a_unit_longer() -> None:
+    service = "adapter.ack.service", "3 us"
+    assert more(*service, (WRITE, 64, 1)) == more(*service, (READ, 64, 4)) == 0
+    assert more(*service, (WRITE, 64, 4)) > 6_000
+    # Those of a queue pair follow each other; of a message only the last packet asks.
+    assert more(*service, (WRITE, 4096, 4)) < 9_500
+
+
+def test_unreliable_writes_take_no_time_for_acknowledgements() -> None:
+    times = set()
+    for service in ("0 ns", "3 us"):
+        rig, a, b, qp, _ = joined(
+            machine(OVERLAPS | {"adapter.ack.service": service}), qp_type=QPType.UC
+        )
+        assert succeeded(rig.exchange(qp, a, *[a.request(WRITE, b, 64)] * 4))
+        rig.sim.run()
+        times.add(rig.sim.now)
+    assert len(times) == 1
 
 
 def test_reads_of_a_queue_pair_begin_an_interval_apart_and_those_of_several_overlap() -> None:
