@@ -15,14 +15,17 @@ from hcasim.host.upstream import Upstream
 def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int = 0) -> Bus:
     """The bus that a device is on, with all bridges and buses between it and a socket of a host."""
     sim, offers, bridge = host.sim, host.description, device.bridge
+    upstream: Upstream
     if bridge is not None:
         bus = connect(host, bridge.bus, f"{name}.bridge.bus", socket)
         behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
-        upstream: Upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
+        upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
     else:
-        port = offers.root_port if isinstance(device, PcieDevice) else None
-        relaxed = isinstance(device, PcieDevice) and device.relaxed_ordering
-        upstream = host.attach(socket, port, relaxed=relaxed)
+        if isinstance(device, PcieDevice):
+            port, lanes, relaxed = offers.root_port, device.lanes, device.relaxed_ordering
+            upstream = host.attach(socket, port, lanes=lanes, relaxed=relaxed)
+        else:
+            upstream = host.attach(socket)
         if offers.io_bridge is not None:
             upstream = Bridge(sim, f"{name}.io_bridge", offers.io_bridge, upstream)
     if isinstance(device, PcieDevice):

@@ -68,6 +68,9 @@ class RootPort(Section):
     completion_boundary: Annotated[Literal[64, 128] | None, SIZE] = optional(
         "where a completion may end (RCB), beside its payload's multiples"
     )
+    outstanding_lines: int | None = optional(
+        "lines of 64 B, read and written, under way for each four lanes of the link", 4, 65536
+    )
     outstanding_reads: int | None = optional("reads that memory answers at a time", 1, 65536)
     reads_wait: bool = key("a read waits until the writes before it are visible", default=False)
     ordered_writes: int | None = optional(

@@ -52,7 +52,12 @@ class Host:
         self.cores = Cores(sim, description, name, self.memory)
 
     def attach(
-        self, socket: int = 0, port: RootPort | None = None, *, relaxed: bool = False
+        self,
+        socket: int = 0,
+        port: RootPort | None = None,
+        *,
+        lanes: int = 4,
+        relaxed: bool = False,
     ) -> Chipset:
         """What a bus at this socket leads to; that of PCI Express has a root port."""
         if port is None or not (self.iommu or says_more(self.description, port)):
@@ -64,6 +69,7 @@ class Host:
             self.memory,
             port,
             self.iommu,
+            lanes,
             relaxed,
             f"{self.name}.root_port",
         )

@@ -19,12 +19,14 @@ LINE: Final = 64
 """Bytes of a cache line."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
+READ: Final = 512
+"""Bytes of a read that is taken as a whole, the longest request of most devices."""
 
 
 def says_more(description: Description, port: RootPort) -> bool:
     """Whether a host says of its root complex what only :class:`RootComplex` does."""
     memory = description.memory
-    bounds = port.outstanding_reads, port.ordered_writes
+    bounds = port.outstanding_lines, port.outstanding_reads, port.ordered_writes
     more = port.reads_wait, memory.dram_latency, memory.partial_write
     return any((*bounds, *more))
 
@@ -88,9 +90,11 @@ class RootComplex(Chipset):
     devices write and holds what is read. Writes are translated and stored in order, and leave the
     buffer of the root port when they are visible. PCI Express lets no read pass a posted write
     (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore begins when the
-    writes before it are visible.
+    writes before it are visible. Each line holds a place in the root port, from its request until
+    it is here or visible; reads and writes take turns at them.
 
     Args:
+        lanes: of the link, among which the root complex shares out its places.
         relaxed: whether the device's writes may become visible in any order, so that any number of
             them can be on their way.
     """
@@ -105,6 +109,7 @@ class RootComplex(Chipset):
         memory: Memory,
         port: RootPort,
         iommu: Iommu | None,
+        lanes: int,
         relaxed: bool,
         name: str,
     ) -> None:
@@ -119,11 +124,16 @@ class RootComplex(Chipset):
         self._slots = None if slots is None else CreditPool(sim, f"{name}.ordered_writes", slots)
         few = port.outstanding_reads
         self._reads = None if few is None else CreditPool(sim, f"{name}.reads", few)
+        self._lines: CreditPool | None = None
+        if port.outstanding_lines is not None:
+            places = port.outstanding_lines * max(4, lanes) // 4
+            self._lines = CreditPool(sim, f"{name}.lines", places)
+        self._bounded = self._reads is not None or self._lines is not None
         self._stored_from = 0
         resources = sim.resources
         if iommu is not None:
             resources.serves(iommu.walks.name, iommu.walks)
-        for pool in (self._slots, self._reads):
+        for pool in (self._slots, self._reads, self._lines):
             if pool is not None:
                 resources.keeps_waiting(pool.name, pool)
 
@@ -146,42 +156,78 @@ class RootComplex(Chipset):
 
     def _behind_stores(self, address: int, size: int, transfer: Transfer) -> None:
         if self._reads_wait and self._stored_from > self.sim.now:
-            self.sim.call_at(self._stored_from, self._answer, address, size, transfer)
+            self.sim.call_at(self._stored_from, self._behind_lines, address, size, transfer)
         else:
-            self._answer(address, size, transfer)
+            self._behind_lines(address, size, transfer)
 
-    def _answer(self, address: int, size: int, transfer: Transfer) -> None:
+    def _behind_lines(self, address: int, size: int, transfer: Transfer) -> None:
+        if self._reads_wait and self._lines is not None and self._lines.waiting:
+            self._lines.acquire(0, self._behind_visible, address, size, transfer)
+        else:
+            self._behind_visible(address, size, transfer)
+
+    def _behind_visible(self, address: int, size: int, transfer: Transfer) -> None:
+        visible_at = self._visible_at
+        if not (self._reads_wait and visible_at > self.sim.now):
+            self._ask(self.sim.now, address, size, transfer)
+        elif self._bounded:
+            # It holds no place of the root port while it waits.
+            self.sim.call_at(visible_at, self._ask, visible_at, address, size, transfer)
+        else:
+            self._ask(visible_at, address, size, transfer)
+
+    def _ask(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
+        cached = self._ddio is not None and self._ddio.holds(address, size)
+        if self._lines is None:
+            self._take(at_ps, address, size, cached, transfer)
+            return
+        end = address + size
+        while address < end:
+            piece = min(end, address - address % READ + READ) - address
+            most = min(_lines(address, piece), self._lines.capacity)
+            self._lines.acquire(most, self._take, at_ps, address, piece, cached, transfer)
+            address += piece
+
+    def _take(self, at_ps: int, address: int, size: int, cached: bool, transfer: Transfer) -> None:
         if self._reads is None:
-            self._fetch(address, size, transfer)
+            self._fetch(at_ps, address, size, cached, transfer)
         else:
-            self._reads.acquire(1, self._fetch, address, size, transfer)
+            self._reads.acquire(1, self._fetch, at_ps, address, size, cached, transfer)
 
-    def _fetch(self, address: int, size: int, transfer: Transfer) -> None:
-        at_ps = self.sim.now
-        if self._reads_wait and self._visible_at > at_ps:
-            at_ps = self._visible_at
-        if self._ddio is not None and self._ddio.holds(address, size):
+    def _fetch(self, at_ps: int, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+        at_ps = max(at_ps, self.sim.now)
+        if cached:
             there = at_ps + self._cached_latency
             self.sim.call_at(there, transfer.fetched, there, address, size)
         else:
             there = self.fetch(at_ps, address, size, transfer)
         if self._reads is not None:
             self._reads.release_at(there, 1)
+        if self._lines is not None:
+            self._lines.release_at(there, min(_lines(address, size), self._lines.capacity))
 
     def write(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
     ) -> None:
-        if self._slots is None:
+        slots = self._slots
+        if slots is None and self._lines is None:
             self._translate(at_ps, address, size, visible, transfer)
             return
         # What the bus hands over as one are several packets, each of which has its turn.
-        most = min(self._slots.capacity, PACKET)
+        most = PACKET if slots is None else min(slots.capacity, PACKET)
         while (first := (address // LINE + most) * LINE - address) < size:
-            self._slots.acquire(most, self._translate, at_ps, address, first, None, _PART)
+            self._in_order(at_ps, address, first, None, _PART)
             address, size = address + first, size - first
-        self._slots.acquire(
-            _lines(address, size), self._translate, at_ps, address, size, visible, transfer
-        )
+        self._in_order(at_ps, address, size, visible, transfer)
+
+    def _in_order(
+        self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
+    ) -> None:
+        if self._slots is None:
+            self._translate(at_ps, address, size, visible, transfer)
+        else:
+            lines = _lines(address, size)
+            self._slots.acquire(lines, self._translate, at_ps, address, size, visible, transfer)
 
     def _translate(
         self, at_ps: int, address: int, size: int, visible: Action | None, transfer: Transfer
@@ -191,9 +237,16 @@ class RootComplex(Chipset):
             begin = max(begin, self._iommu.translate(address, size))
         if begin > self.sim.now:
             self._stored_from = begin
-            self.sim.call_at(begin, self._keep, address, size, visible, transfer)
+            self.sim.call_at(begin, self._own, address, size, visible, transfer)
         else:
+            self._own(address, size, visible, transfer)
+
+    def _own(self, address: int, size: int, visible: Action | None, transfer: Transfer) -> None:
+        if self._lines is None:
             self._keep(address, size, visible, transfer)
+        else:
+            lines = _lines(address, size)
+            self._lines.acquire(lines, self._keep, address, size, visible, transfer)
 
     def _keep(self, address: int, size: int, visible: Action | None, transfer: Transfer) -> None:
         part = bool(address % LINE or (address + size) % LINE)
@@ -204,6 +257,8 @@ class RootComplex(Chipset):
         self._store(address, size, visible, transfer, later)
         if self._slots is not None:
             self._slots.release_at(self._visible_at, _lines(address, size))
+        if self._lines is not None:
+            self._lines.release_at(self._visible_at, _lines(address, size))
 
     def counters(self) -> dict[str, int]:
         unit = self._iommu

@@ -48,6 +48,8 @@ _PARAMETERS: Final = """
 *.posted: host.root_port.posted_header_credits host.memory.write_latency
 *.posted_data: host.root_port.posted_data_credits host.memory.write_latency
 *.root_port.reads: host.root_port.outstanding_reads host.memory.read_latency
+*.root_port.lines: host.root_port.outstanding_lines
+    host.memory.read_latency,write_latency
 *.ordered_writes: host.root_port.ordered_writes
 *.iommu_walks: host.iommu.walks host.memory.read_latency
 *.requests.rest: adapter.send.rest,gap link

@@ -68,6 +68,7 @@ MORE: dict[str, tuple[int, ...]] = {
     "host.root_port.posted_header_credits": (1, 2, 4, 8, 16, 32, 64),
     "host.root_port.posted_data_credits": (16, 32, 64, 128, 256, 512, 1024),
     "host.root_port.nonposted_header_credits": (1, 2, 4, 8, 16, 32, 64),
+    "host.root_port.outstanding_lines": (4, 8, 16, 32, 64, 128),
     "host.root_port.outstanding_reads": (1, 2, 4, 8, 16, 32, 64),
     "host.iommu.entries": (1, 4, 16, 64, 256, 1024, 4096),
     "host.iommu.walks": (1, 2, 4, 8, 16, 32, 64),
@@ -84,6 +85,7 @@ MORE: dict[str, tuple[int, ...]] = {
             "host.root_port.posted_data_credits", "bw_rdwr", 1024, marks=pytest.mark.check
         ),
         ("host.root_port.nonposted_header_credits", "bw_rd", 512),
+        ("host.root_port.outstanding_lines", "bw_rdwr", 512),
         ("host.root_port.outstanding_reads", "bw_rd", 64),
         ("host.iommu.entries", "bw_wr", 512),
         ("host.iommu.walks", "bw_wr", 64),

@@ -25,6 +25,7 @@ class Rig:
     def __init__(
         self,
         *,
+        lanes: int = 4,
         relaxed: bool = False,
         iommu: dict[str, int] | None = None,
         ddio: int = 0,
@@ -36,7 +37,7 @@ class Rig:
         description = round_host(cache=cache, memory=answers, root_port=port, **units)
         self.sim = Simulator()
         self.host = Host(self.sim, description, "host")
-        self.complex = self.host.attach(0, description.root_port, relaxed=relaxed)
+        self.complex = self.host.attach(0, description.root_port, lanes=lanes, relaxed=relaxed)
         self.read_at: list[int] = []
         self.visible_at: list[int] = []
         self.freed_at: list[int] = []
@@ -89,6 +90,35 @@ def test_memory_answers_only_so_many_reads_at_a_time() -> None:
     for _ in range(5):
         rig.read()
     assert rig.run().read_at == [READ, READ, 2 * READ, 2 * READ, 3 * READ]
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_lines_share_as_many_places_as_the_link_has_lanes_for(lanes: int) -> None:
+    rig = Rig(outstanding_lines=4, lanes=lanes)
+    for place in range(lanes):
+        rig.read(64 * place)
+    rig.read(size=128)
+    assert rig.run().read_at == [READ] * lanes + [2 * READ]
+
+
+def test_reads_and_writes_take_turns_and_hold_their_places_until_they_end() -> None:
+    rig = Rig(outstanding_lines=4)
+    rig.write(size=256)
+    rig.read()
+    assert rig.run().read_at == [WRITE + READ]
+    # A read that waits for the write before it leaves its places to others meanwhile.
+    held = Rig(outstanding_lines=5, reads_wait=True)
+    held.write()
+    held.read(size=256)
+    held.sim.call_at(1, held.write, 0, 256)
+    assert held.run().read_at == [1 + WRITE + READ]
+    assert held.visible_at == [WRITE, 1 + WRITE]
+
+
+def test_a_read_of_more_lines_than_there_are_places_comes_part_by_part() -> None:
+    rig = Rig(outstanding_lines=8)
+    rig.read(0, 1024)
+    assert rig.run().read_at == [READ, 2 * READ]
 
 
 def test_a_read_of_the_cache_gives_its_place_to_the_next_sooner() -> None:
