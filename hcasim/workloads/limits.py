@@ -21,7 +21,7 @@ SERIAL: Final = ("*.send_queue", "*.arrivals")
 """Names of what deals with requests or packets one after the other, with what they wait for."""
 READS: Final = "*.reads_in_flight"
 WINDOWS: Final = (
-    ("*.requests", "*.responses", "*.prefetch"),
+    ("*.requests", "*.responses", "*.prefetch", "*.window"),
     ("*.wqe_fetch", "*.receive_wqe_fetch", READS),
     ("*.send_queues", IN_FLIGHT),
 )
@@ -30,7 +30,8 @@ what is behind it."""
 
 _PARAMETERS: Final = """
 *.cpu*: stack.cycles.post_send,post_wr,blueflame,post_recv,poll_entry
-    stack.post_send,post_recv,poll_cq,poll_memory host.core.frequency,fence,line host.cache.hit_bandwidth,miss_bandwidth
+    stack.post_send,post_recv,poll_cq,poll_memory host.core.frequency,fence,line
+    host.cache.hit_bandwidth,miss_bandwidth
 *.hca.memory: adapter.memory.bandwidth
 *.memory*: host.memory.bandwidth
 *.interconnect*: host.interconnect.bandwidth
@@ -49,11 +50,11 @@ _PARAMETERS: Final = """
 *.root_port.reads: host.root_port.read_interval
 *.ordered_writes: host.root_port.ordered_writes
 *.iommu_walks: host.iommu.walk_interval
-*.requests.rest: adapter.send.rest,gap link
-*.responses.rest: adapter.responder.rest adapter.send.gap link
+*.requests.rest: adapter.send.wqe_service,flow_control link
+*.responses.rest: adapter.send.packet_service,flow_control link
 *.send_engine: adapter.send.wqe_service adapter.send.services.read,write,send,atomic
-    adapter.send.packet_service,unit_bandwidth
-*.responder: adapter.responder.latency adapter.send.packet_service,unit_bandwidth
+    adapter.send.packet_service
+*.responder: adapter.responder.latency adapter.send.packet_service
 *.receive_pipeline: adapter.receive.packet_service
     adapter.responder.services.read,write,send,atomic adapter.wqe.cache.service
 *.arrivals: adapter.receive_queue.latency,ahead
@@ -69,6 +70,8 @@ _PARAMETERS: Final = """
 *.mtt: adapter.mtt.entries,outstanding
 *.registrations: adapter.umr.service
 *.link.credits: adapter.receive.buffer
+*.requests.window: adapter.send.window host.memory.read_latency
+*.responses.window: adapter.send.window host.memory.read_latency
 *.requests.prefetch: adapter.send.prefetch
 *.responses.prefetch: adapter.send.prefetch
 *.requests: adapter.send.port_buffer
@@ -79,7 +82,7 @@ _PARAMETERS: Final = """
     adapter.send.services.read,write,send,atomic adapter.send.packet_service
     adapter.requester.outstanding adapter.responder.outstanding
 *.reads_in_flight: adapter.requester.outstanding adapter.responder.outstanding
-*.link: link adapter.send.gap
+*.link: link adapter.send.flow_control
 *.loopback: link
 *.port*: link
 """
