@@ -209,12 +209,20 @@ class Send(Section):
     units: _Units = key("processing units, each at work on another queue pair", default=1)
     wqe_service: Latency = key("occupancy of a unit per work request")
     services: Services | None = optional("likewise by operation, instead of wqe_service")
-    packet_service: Latency = key("occupancy of a unit per packet")
-    unit_bandwidth: Bandwidth | None = optional("data through one unit while a packet occupies it")
+    packet_service: Latency = key(
+        "occupancy of a unit per packet; if order is queue_pair, per first packet of a message"
+    )
     latency: Latency = key("delay of a packet through the pipeline")
-    read_interval: Latency = key("between two read requests for the data of one packet", default=0)
-    rest: Latency = key("end of a message to the next of its queue pair", default=0)
-    gap: Latency = key("time that a port rests between two packets", default=0)
+    window: Size | None = optional("data of a queue pair that are read at once")
+    store_bandwidth: Bandwidth | None = optional(
+        "of the data of a packet into the port's buffer once all are here, if that is a step"
+    )
+    flow_control: Bytes = key(
+        "flow-control packets behind a packet that is as long as link.credit_update",
+        0,
+        4096,
+        default=0,
+    )
     prefetch: int = key("packets that a port translates before earlier ones are read", 0, 4096)
     port_buffer: Size = key("data staged for each port, in slots of a packet if order is port")
 
@@ -223,7 +231,9 @@ class Receive(Section):
     """The receive pipeline."""
 
     units: _Units = key("processing units that share the packets", default=1)
-    packet_service: Latency = key("occupancy of a unit per packet")
+    packet_service: Latency = key(
+        "occupancy of a unit per packet; of several units, per first packet of a message"
+    )
     latency: Latency = key("delay of a packet through the pipeline")
     buffer: Size = key("link receive buffer of each port")
 
@@ -257,7 +267,6 @@ class Responder(Section):
     services: Services | None = optional("of a receiving unit per request, beside its packets")
     read_interval: Latency = key("between two reads of a queue pair that begin", default=0)
     outstanding: int = key("requests accepted at once per queue pair", 1, 128)
-    rest: Latency = key("end of a response to the next of its queue pair", default=0)
     atomics: Atomics | None = optional("without it one atomic is executed at a time")
 
 

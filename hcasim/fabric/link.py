@@ -46,7 +46,10 @@ class _Waiting(Action):
 
 
 class Transmitter(Action):
-    """Sends packets of several sources over one direction of a link, in turn, ``gap_ps`` apart.
+    """Sends packets of several sources over one direction of a link, in turn.
+
+    Behind each go up to ``between`` bytes of flow-control packets: less behind one that is shorter
+    than what the link is updated for.
 
     Each source has a queue. A packet waits until the receive buffer at the far end has room for it.
     Meanwhile those of other sources that need less room pass it: an arbiter picks only what may be
@@ -65,7 +68,7 @@ class Transmitter(Action):
         name: str,
         link: Link,
         arbitration: RoundRobin | None = None,
-        gap_ps: int = 0,
+        between: int = 0,
     ) -> None:
         self.sim = sim
         self.name = name
@@ -73,8 +76,11 @@ class Transmitter(Action):
         self._rate = Rate(physics.ps_per_byte)
         self._around = physics.around
         self._propagation = link.cable_length * link.propagation // 1000 + physics.correction
-        self._gap = gap_ps
-        self._tail = self._propagation - self._rate.time(physics.gap) - gap_ps
+        self._tail = self._propagation - self._rate.time(physics.gap)
+        self._between = between
+        self._update = max(1, physics.update)
+        # Behind the last packet, in ps.
+        self._gap = 0
         self._fcp_time = self._notice = 0
         self.credit_block = physics.block
         # Side by side: the sources that have packets, in order, and those packets.
@@ -237,20 +243,25 @@ class Transmitter(Action):
         if self._free_at + debt > start:
             start = self._free_at + debt
         size = packet.size
-        duration = (self._times.get(size) or self._time(size)) + self._gap
-        self.busy_ps += duration
-        self._free_at = end = start + duration
+        left = start + (self._times.get(size) or self._time(size))
+        gap = 0
+        if self._between:
+            self._gap = gap = self._rate.time(
+                self._between * min(size, self._update) // self._update
+            )
+        self._free_at = end = left + gap
+        self.busy_ps += end - start
         self.packets += 1
         self.payload_bytes += packet.payload
         self.wire_bytes += size + self._around
         if self._watchers:
-            self._tell(packet, start, end)
+            self._tell(packet, start, left)
         if self._announced is not None:
-            self._announced.postpone(start + self._notice, end - self._gap + self._notice)
+            self._announced.postpone(start + self._notice, left + self._notice)
         packet.holder.free(packet, end)
         receiver = self.receiver
         assert receiver is not None
-        receiver.receive(packet, start + self._propagation, end + self._tail)
+        receiver.receive(packet, start + self._propagation, left + self._tail)
         queues = self._queues
         if queues:
             ready = queues[0][0].ready_at
@@ -261,12 +272,12 @@ class Transmitter(Action):
                 self._wake_at = at
                 self.sim.schedule(at, self)
 
-    def _tell(self, packet: Packet, start: int, end: int) -> None:
+    def _tell(self, packet: Packet, start: int, left: int) -> None:
         queued = 0
         for queue in self._queues:
             queued += len(queue)
         for watcher in self._watchers:
-            watcher.work(self.name, PACKET, start, end - self._gap, packet)
+            watcher.work(self.name, PACKET, start, left, packet)
             if queued != self._queued:
                 watcher.level(f"{self.name} queue", self.sim.now, queued)
         self._queued = queued

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hcasim.bus import Bus, Storage
 from hcasim.catalog import Adapter
-from hcasim.engine import Action, Args, Call, Probe, Simulator, Waits
+from hcasim.engine import Action, Args, Call, Probe, Rate, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
@@ -140,8 +140,6 @@ class DmaEngine:
     ) -> None:
         self._sim = sim
         self._fetch = fetch
-        self._request = description.bus.longest_read
-        self._interval = description.send.read_interval
         self.prefetch = description.send.prefetch
         self._probe = Probe(sim, f"{name}.dma")
         self._host = host
@@ -241,14 +239,112 @@ class DmaEngine:
         self.storage(region).start_write(address, size, None, written)
 
 
+class ReadWindow:
+    """The reads for one queue pair's packets in a staging buffer: up to ``size`` bytes at once.
+
+    A packet whose data are more waits, with those behind it, for data of those before it; one alone
+    need not fit.
+    """
+
+    changes: ClassVar[Changes] = Changes(addresses="_waiting")
+
+    def __init__(
+        self, buffer: StagingBuffer, engine: OverlappingDmaEngine, size: int, waits: Waits
+    ) -> None:
+        self._buffer = buffer
+        self._engine = engine
+        self._size = size
+        self._waits = waits
+        self._waiting: deque[tuple[Packet, Region, int]] = deque()
+        self._reading = 0
+
+    def add(self, packet: Packet, region: Region, address: int) -> None:
+        if self._waiting or not self._fits(packet.payload):
+            self._waiting.append((packet, region, address))
+            self._waits.begin()
+        else:
+            self._read(packet, region, address)
+
+    def _fits(self, size: int) -> bool:
+        return not self._reading or self._reading + size <= self._size
+
+    def _read(self, packet: Packet, region: Region, address: int) -> None:
+        self._reading += packet.payload
+        self._engine.read(WindowData(self, packet), region, address, packet.payload)
+
+    def arrived(self, packet: Packet) -> None:
+        self._reading -= packet.payload
+        waiting = self._waiting
+        while waiting and self._fits(waiting[0][0].payload):
+            following, region, address = waiting.popleft()
+            self._waits.end()
+            self._read(following, region, address)
+        self._engine.data(self._buffer, packet).act()
+
+
+class WindowData(Action):
+    """The data of a packet on its way into a staging buffer, which are counted in a window."""
+
+    __slots__ = ("_packet", "_window")
+
+    block: ClassVar[str] = "DmaEngine"
+
+    def __init__(self, window: ReadWindow, packet: Packet) -> None:
+        self._window = window
+        self._packet = packet
+
+    def act(self) -> None:
+        self._window.arrived(self._packet)
+
+
 class OverlappingDmaEngine(DmaEngine):
-    """One in which packets need not wait for the reads before them."""
+    """One in which packets wait for reads of their own queue pair only.
+
+    Some move the data of a packet into the staging buffer once all of it is here.
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        name: str,
+        description: Adapter,
+        host: Storage,
+        local: Storage,
+        tables: TranslationTables,
+        fetch: Fetch,
+    ) -> None:
+        super().__init__(sim, name, description, host, local, tables, fetch)
+        self._window = description.send.window
+        moved = description.send.store_bandwidth
+        self._store = Rate.from_bandwidth(moved) if moved else None
+        self._windows: dict[StagingBuffer, dict[int, ReadWindow]] = {}
+        self._waits: dict[StagingBuffer, Waits] = {}
 
     def gather(self, buffer: StagingBuffer, packet: Packet, region: Region, address: int) -> None:
-        """Read the data of a packet at once, which takes longer if it needs several requests."""
-        size = packet.payload
-        self.gathered += size
-        data = Data(buffer, packet, (size - 1) // self._request * self._interval)
+        self.gathered += packet.payload
+        if self._window is None:
+            self.read(self.data(buffer, packet), region, address, packet.payload)
+            return
+        line = buffer.line(packet)
+        windows = self._windows.get(buffer)
+        window = windows.get(line) if windows is not None else None
+        if window is None:
+            window = self._add_window(buffer, line, self._window)
+        window.add(packet, region, address)
+
+    def _add_window(self, buffer: StagingBuffer, line: int, size: int) -> ReadWindow:
+        waits = self._waits.get(buffer)
+        if waits is None:
+            waits = self._waits[buffer] = Waits(buffer.sim, f"{buffer.room.name}.window")
+            buffer.sim.resources.keeps_waiting(waits.name, waits)
+            self._windows[buffer] = {}
+        window = self._windows[buffer][line] = ReadWindow(buffer, self, size, waits)
+        return window
+
+    def data(self, buffer: StagingBuffer, packet: Packet) -> Data:
+        return Data(buffer, packet, self._store.time(packet.payload) if self._store else 0)
+
+    def read(self, data: Action, region: Region, address: int, size: int) -> None:
         storage = self.storage(region)
         if self.tables.held(region, address, size):
             storage.start_read(address, size, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from hcasim.catalog import Adapter, Link
+from hcasim.catalog import Adapter, InfinibandLink, Link
 from hcasim.catalog.adapter import Send
 from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
@@ -70,6 +70,9 @@ class StagingBuffer(Holder):
 
     def when_sent(self, packet: Packet, action: Action) -> None:
         self._told[packet] = action
+
+    def line(self, packet: Packet) -> int:
+        return self._pipeline.line(packet)
 
     def _line(self, packet: Packet) -> PacketLine:
         key = self._pipeline.line(packet)
@@ -162,13 +165,15 @@ class Egress:
         self.sim = sim
         self.name = name
         self.lid = lid
-        gap = adapter.send.gap
-        self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), gap)
+        between = adapter.send.flow_control if isinstance(link, InfinibandLink) else 0
+        self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
         inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))
-        rests, shared = adapter.responder.rest, (self, adapter.send, payload, pipeline)
-        self.requests = StagingBuffer(sim, f"{name}.requests", REQUESTS, adapter.send.rest, *shared)
-        self.responses = StagingBuffer(sim, f"{name}.responses", RESPONSES, rests, *shared)
+        send = adapter.send
+        shared, rest = (self, send, payload, pipeline), pipeline.rest
+        requests, responses = rest(send.wqe_service), rest(send.packet_service)
+        self.requests = StagingBuffer(sim, f"{name}.requests", REQUESTS, requests, *shared)
+        self.responses = StagingBuffer(sim, f"{name}.responses", RESPONSES, responses, *shared)
         self._ack_latency = adapter.ack.latency
 
     @property

@@ -87,7 +87,7 @@ class Parts(Dispatcher):
         self.rdb = self._context_cache("rdb", reads) if (reads := adapter.rdb) else None
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
         self.response_units = self.pipeline.response_units(self.units)
-        self.packet_service = PacketService(adapter.send)
+        self.packet_service = PacketService(adapter.send, self.pipeline)
         self.wqe_cache = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
         self.atomics = AtomicUnit(sim, f"{name}.atomic_unit", adapter.responder.atomics, self.dma)
         self.entries = Waits(sim, f"{name}.wqe_fetch")

@@ -7,7 +7,7 @@ from typing import Final
 
 from hcasim.bus import Bus
 from hcasim.catalog.adapter import Send, Services
-from hcasim.engine import Action, Rate, Server
+from hcasim.engine import Action, Server
 from hcasim.fabric.packet import Opcode, Packet
 
 LEAST: Final = 64
@@ -44,9 +44,25 @@ class InOrder:
     def response_units(self, units: Server) -> Server | None:
         return None
 
+    def further(self, service_ps: int) -> int:
+        """Occupancy of a unit by a packet of a message behind its first, of one of that occupancy.
+
+        Here each is served as the first is.
+        """
+        return service_ps
+
+    def rest(self, service_ps: int) -> int:
+        """Time from the end of a message to the next of its line, whose service takes so long."""
+        return 0
+
 
 class PerQueuePair(InOrder):
-    """Packets of other queue pairs go on while one has to wait; buffers are shared by bytes."""
+    """Packets of other queue pairs go on while one has to wait; buffers are shared by bytes.
+
+    A processing unit deals with the first packet of a message. Those behind it differ by a sequence
+    number and an address: they follow as fast as data and link allow. The next message of a queue
+    pair is dealt with when the last packet of the one before has left; its data are read meanwhile.
+    """
 
     def line(self, packet: Packet) -> int:
         return packet.route.lid << 24 | packet.qpn
@@ -64,6 +80,12 @@ class PerQueuePair(InOrder):
     def response_units(self, units: Server) -> Server | None:
         return units
 
+    def further(self, service_ps: int) -> int:
+        return 0
+
+    def rest(self, service_ps: int) -> int:
+        return service_ps
+
 
 def name_of(line: int) -> str:
     """What the name of a line ends with; nothing if there is only one."""
@@ -80,16 +102,11 @@ def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode
 class PacketService:
     """Occupancy of a processing unit by a packet that leaves, in ps.
 
-    One without data takes ``least``, others as long as their data at ``rate``, if that is longer,
-    and the first of a request what ``requests`` says of its opcode beside.
+    The first of a message takes ``first`` and what ``requests`` says of its opcode beside, those
+    behind it ``further``.
     """
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, pipeline: InOrder) -> None:
         self.requests = services_of(send.services, send.wqe_service)
-        self.least = send.packet_service
-        self.rate = Rate.from_bandwidth(send.unit_bandwidth) if send.unit_bandwidth else None
-
-    def time(self, payload: int) -> int:
-        if self.rate is None:
-            return self.least
-        return max(self.least, self.rate.time(payload))
+        self.first = send.packet_service
+        self.further = pipeline.further(self.first)

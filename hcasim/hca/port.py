@@ -258,7 +258,12 @@ class Port(EndPort):
             self._probe.event("link", packet.operation, packet, tail_at)
         line = self._line(arrival.packet)
         arrival.line, arrival.tail_at = line, tail_at
-        if line.unserved or (self._parallel and line.served_at > tail_at):
+        if self._parallel and not arrival.packet.first and not line.unserved:
+            # It follows the first of its message, with which a unit deals.
+            through = tail_at + self._service
+            at = through if through > line.served_at else line.served_at
+            self.sim.schedule(at + self._latency, arrival)
+        elif line.unserved or (self._parallel and line.served_at > tail_at):
             # A unit is not held for a packet that may not begin yet.
             line.unserved.append(arrival)
             if len(line.unserved) == 1:

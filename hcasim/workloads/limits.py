@@ -21,7 +21,7 @@ SERIAL: Final = ("*.send_queue", "*.arrivals")
 """Names of what deals with requests or packets one after the other, with what they wait for."""
 READS: Final = "*.reads_in_flight"
 WINDOWS: Final = (
-    ("*.requests", "*.responses", "*.prefetch"),
+    ("*.requests", "*.responses", "*.prefetch", "*.window"),
     ("*.wqe_fetch", "*.receive_wqe_fetch", READS),
     ("*.send_queues", IN_FLIGHT),
 )
@@ -52,11 +52,11 @@ _PARAMETERS: Final = """
     host.memory.read_latency,write_latency
 *.ordered_writes: host.root_port.ordered_writes
 *.iommu_walks: host.iommu.walks host.memory.read_latency
-*.requests.rest: adapter.send.rest,gap link
-*.responses.rest: adapter.responder.rest adapter.send.gap link
+*.requests.rest: adapter.send.wqe_service,flow_control link
+*.responses.rest: adapter.send.packet_service,flow_control link
 *.send_engine: adapter.send.wqe_service adapter.send.services.read,write,send,atomic
-    adapter.send.packet_service,unit_bandwidth
-*.responder: adapter.responder.latency adapter.send.packet_service,unit_bandwidth
+    adapter.send.packet_service
+*.responder: adapter.responder.latency adapter.send.packet_service
 *.receive_pipeline: adapter.receive.packet_service
     adapter.responder.services.read,write,send,atomic adapter.responder.read_interval
     adapter.ack.service adapter.wqe.cache.service
@@ -74,6 +74,8 @@ _PARAMETERS: Final = """
 *.mtt: adapter.mtt.entries,outstanding
 *.registrations: adapter.umr.service
 *.link.credits: adapter.receive.buffer
+*.requests.window: adapter.send.window host.memory.read_latency
+*.responses.window: adapter.send.window host.memory.read_latency
 *.requests.prefetch: adapter.send.prefetch
 *.responses.prefetch: adapter.send.prefetch
 *.requests: adapter.send.port_buffer
@@ -84,7 +86,7 @@ _PARAMETERS: Final = """
     adapter.send.services.read,write,send,atomic adapter.send.packet_service
     adapter.requester.outstanding adapter.responder.outstanding
 *.reads_in_flight: adapter.requester.outstanding adapter.responder.outstanding
-*.link: link adapter.send.gap
+*.link: link adapter.send.flow_control
 *.loopback: link
 *.port*: link
 """

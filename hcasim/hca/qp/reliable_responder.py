@@ -55,8 +55,8 @@ class ReliableResponder(Responder):
 
     Acknowledgements keep their place behind read responses, which need none, and the requester may
     ask a receiver again that is not ready (volume 1, 9.7). Where queue pairs overlap, a processing
-    unit is at work on each packet of a response, and the time to begin an answer runs while those
-    before it, in `answers`, are given.
+    unit is at work on the first packet of a response, and the time to begin an answer runs while
+    those before it, in `answers`, are given.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ReliableResponder(Responder):
 
     def _respond(self, read: Read) -> None:
         responses = self._responses
-        if self._units is not None:
+        if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return
         while responses.room.take(responses.full):
@@ -128,8 +128,7 @@ class ReliableResponder(Responder):
 
     def _take_unit(self, read: Read) -> None:
         assert self._units is not None
-        payload = min(read.segment, read.header.length - read.sent * read.segment)
-        service = self._parts.packet_service.time(payload)
+        service = self._parts.packet_service.first
         self.busy_ps += service
         done = self._units.reserve(service)
         self._sim.call_at(done, self._go_on, read)

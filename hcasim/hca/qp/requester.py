@@ -207,11 +207,11 @@ class Requester(Half):
 
     def service(self) -> int:
         wqe, packets = self.current, self._packet_service
-        service = packets.least
-        if wqe is not None:
-            if packets.rate is not None and not wqe.awaits_response:
-                service = packets.time(min(wqe.segment, wqe.length - wqe.sent * wqe.segment))
-            if packets.requests and wqe.sent == 0:
+        if wqe is not None and wqe.sent:
+            service = packets.further
+        else:
+            service = packets.first
+            if wqe is not None and packets.requests:
                 service += packets.requests.get(wqe.opcode, 0)
         self.busy_ps += service
         return service

@@ -1,6 +1,6 @@
 """An adapter whose queue pairs overlap: what waits holds up its own queue pair; what limits all.
 
-Gaps, rests, intervals, services and the completion writer.
+Services, what follows what, windows and the completion writer.
 """
 
 from typing import Any
@@ -56,38 +56,64 @@ def more(name: str, value: str, *lists: tuple[WROpcode, int, int]) -> int:
     return round((took({name: value}, *lists) - took({}, *lists)) / NS)
 
 
-def test_a_port_rests_between_packets_whatever_they_belong_to() -> None:
+def test_flow_control_packets_go_behind_each_packet_whatever_it_belongs_to() -> None:
+    # 15 times 500 B at 1 GB/s.
     for lists in ([(WRITE, 16 * 1024, 1)], [(WRITE, 1024, 8)] * 2):
-        assert more("adapter.send.gap", "500 ns", *lists) == pytest.approx(7500, abs=1100)
+        assert more("adapter.send.flow_control", "500 B", *lists) == pytest.approx(7500, abs=1100)
 
 
-def test_a_queue_pair_rests_between_messages_but_not_inside_one() -> None:
-    rest = "adapter.send.rest", "5 us"
-    assert more(*rest, (WRITE, 16 * 1024, 1)) == 0
-    assert more(*rest, (WRITE, 1024, 11)) > 45_000
-    # The rests of two queue pairs run at the same time.
-    assert more(*rest, (WRITE, 1024, 11), (WRITE, 1024, 11)) < 60_000
+def test_a_request_is_taken_up_when_the_one_before_of_its_queue_pair_has_left() -> None:
+    service = "adapter.send.wqe_service", "5 us"
+    long = (WRITE, 16 * 1024, 11)
+    assert more(*service, long) == pytest.approx(11 * 5_000, rel=0.1)
+    # Another queue pair has the link meanwhile.
+    assert more(*service, long, long) < 20_000
 
 
-def test_the_pipeline_goes_on_while_a_queue_pair_rests() -> None:
+def test_the_pipeline_goes_on_while_a_request_is_taken_up() -> None:
     deep = {"adapter.send.latency": "2 us"}
-    lists = (WRITE, 1024, 21)
-    rests = took(deep | {"adapter.send.rest": "1 ns"}, lists) - took(deep, lists)
-    assert 0 < rests < 100 * NS
+    assert took(deep, (WRITE, 1024, 21)) - took({}, (WRITE, 1024, 21)) < 3_000 * NS
 
 
-def test_a_queue_pair_rests_between_responses() -> None:
-    rest = "adapter.responder.rest", "5 us"
-    assert more(*rest, (READ, 16 * 1024, 1)) == 0
-    assert more(*rest, (READ, 1024, 4)) > 12_000
+def test_a_response_is_taken_up_when_the_one_before_of_its_queue_pair_has_left() -> None:
+    service = "adapter.send.packet_service", "5 us"
+    one, four = ((READ, 16 * 1024, count) for count in (1, 4))
+    assert more(*service, four) - more(*service, one) == pytest.approx(15_000, rel=0.1)
 
 
-def test_requests_for_the_data_of_a_packet_are_issued_apart_without_slowing_a_stream() -> None:
-    interval = "adapter.send.read_interval", "300 ns"
-    # Packets are of 1024 B, requests of 512 B.
-    assert more(*interval, (WRITE, 512, 1)) == 0
-    assert more(*interval, (WRITE, 1024, 1)) == 300
-    assert more(*interval, (WRITE, 64 * 1024, 1)) <= 300
+def test_units_are_at_work_on_the_first_packet_of_a_message_only() -> None:
+    """Unless all packets of a port keep their order, those behind it follow at the link's pace."""
+    for name in ("send", "receive"):
+        slow = {f"adapter.{name}.packet_service": "4 us", f"adapter.{name}.units": "2"}
+        assert took(slow, (WRITE, 64 * 1024, 1)) - took({}, (WRITE, 64 * 1024, 1)) < 10_000 * NS
+    ordered = {"adapter.order": "port"}
+    each = took(ordered | {"adapter.send.packet_service": "4 us"}, (WRITE, 64 * 1024, 1))
+    assert each > 64 * 4_000 * NS
+
+
+def test_a_queue_pair_reads_no_more_than_its_window_at_once() -> None:
+    def streamed(window: int | None, *lists: tuple[WROpcode, int, int]) -> int:
+        far = {"host.memory.read_latency": "20 us"}
+        return took(far, *lists, adapter={"send": {"window": window}})
+
+    long = (WRITE, 64 * 1024, 1)
+    one = streamed(4096, long)
+    assert one > 16 * 20_000 * NS
+    # Each has its own.
+    assert streamed(4096, long, long) < 1.1 * one
+    assert streamed(16 * 1024, long) < 0.35 * one
+    # A packet that is longer than the window is read alone.
+    assert streamed(512, (WRITE, 1024, 4)) > 4 * 20_000 * NS
+    assert streamed(None, long) < streamed(64 * 1024, long) + 1_000 * NS
+
+
+def test_the_data_of_a_packet_are_moved_on_whole_without_slowing_a_stream() -> None:
+    def further(size: int) -> int:
+        moved = {"send": {"store_bandwidth": 10**9}}
+        return (took({}, (WRITE, size, 1), adapter=moved) - took({}, (WRITE, size, 1))) // NS
+
+    assert further(512) == 512
+    assert further(64 * 1024) <= 1024
 
 
 def test_what_a_request_takes_beside_its_packet_delays_those_behind_it_only() -> None:
@@ -322,7 +348,7 @@ def test_descriptors_and_contexts_do_not_queue_for_the_bus_behind_data(cold: str
         changes |= {"adapter.send.port_buffer": "256 KiB", "adapter.send.units": "4"}
         if cold == "adapter.sqpc.location":
             changes |= {cold: "host", "adapter.sqpc.entries": "1", "adapter.sqpc.ways": "1"}
-        rig = Rig(machine(OVERLAPS | changes))
+        rig = Rig(extended(machine(OVERLAPS | changes), adapter={"send": {"window": 4096}}))
         a, b = rig.peers
         long, short = (rig.connect(a, b)[0] for _ in range(2))
         for qp in (long, short):
