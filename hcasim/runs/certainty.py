@@ -37,7 +37,7 @@ MODEL: Final = 0.015
 """Part by which a rate may be off although all that binds it has been published."""
 BUS: Final = 0.04
 """The same of what a bus binds: how often acknowledgements and credits are returned is free."""
-STAGES: Final = 0.05
+STAGES: Final = 0.04
 """The same of a latency, which also holds what is too short to have a stage of its own."""
 UNTOLD: Final = Off(0.65, 0.17)
 """Of a rate that nothing limits but what an operation takes, and of a stage that nobody knows:
