@@ -51,7 +51,7 @@ _TABLE = (
     Plausible("*adapter.doorbell.latency", 0.5, 1.6, "it is known in a sum with others only"),
     Plausible("*switch.latency", 0.7, 1.4, "models of one time differ so"),
     Plausible("link.*", 0.8, 1.2, "cables of one rack"),
-    Plausible("*", 0.65, 1.5, "chips of one time differ so"),
+    Plausible("*", 0.7, 1.45, "chips of one time differ so"),
 )
 
 

@@ -204,8 +204,8 @@ def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
         ends = parameter.interval and [unit.number(end) for end in parameter.interval]
         value = unit.number(int(parameter.value))
         found |= {"value": value, "unit": unit.zero, "interval": ends}
-    if ends := plausible(parameter):
-        found["plausible"] = {"low": ends.low, "high": ends.high, "reason": ends.reason}
+    if (likely := plausible(parameter)) is not None:
+        found["plausible"] = {"low": likely.low, "high": likely.high, "reason": likely.reason}
     return {"path": path, **found, "inherited_from": parameter.inherited_from or None}
 
 

@@ -117,7 +117,8 @@ def quantity_of(key: str) -> str:
 def with_ends(fields: Iterable[str], names: Container[str]) -> tuple[str, ...]:
     """Return keys of what was measured, with those of the ends of quantities and of what these rest
     on that rows have behind them, if they have ends."""
-    main = {one.field for one in QUANTITIES.values()}
+    fields = [*fields]
+    main = {one.field for one in QUANTITIES.values()} & {*fields} or fields
     named = ((field, *(band_fields(field) if field in main else ())) for field in fields)
     every = [key for keys in named for key in keys if key in names]
     rests = RESTS_ON if any(quantity_of(key) != key for key in every) else ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from math import ceil, sqrt
 from typing import Any, Final, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
 from hcasim.workloads.explain import NEAR
-from hcasim.workloads.limits import LIMITS, latency_bound, parameters_of
+from hcasim.workloads.limits import LIMITS, READS, latency_bound, parameters_of, whole
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Workload
 
@@ -36,7 +37,7 @@ MODEL: Final = 0.015
 """Part by which a rate may be off although all that binds it has been published."""
 BUS: Final = 0.04
 """The same of what a bus binds: how often acknowledgements and credits are returned is free."""
-STAGES: Final = 0.05
+STAGES: Final = 0.04
 """The same of a latency, which also holds what is too short to have a stage of its own."""
 UNTOLD: Final = Off(0.65, 0.17)
 """Of a rate that nothing limits but what an operation takes, and of a stage that nobody knows:
@@ -256,8 +257,12 @@ def _of_resources(
         high = max(high, share * (1 + off.missing))
         if name == binds:
             evidence = known
-    if max(busy.values(), default=0.0) < LIMITS or latency_bound(binds):
-        # An operation takes its time, whatever is busy.
+    if (
+        max(busy.values(), default=0.0) < LIMITS
+        or latency_bound(binds)
+        or fnmatchcase(whole(binds), READS)
+    ):
+        # An operation takes its time, whatever is busy: so many are under way, each so long.
         low, high = max(low, 1 - UNTOLD.excess), max(high, 1 + UNTOLD.missing)
         by, evidence = binds or "latency", "assumed"
     return Bound(min(low, 1.0), high, by, evidence)

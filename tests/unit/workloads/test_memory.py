@@ -36,7 +36,6 @@ def test_stages_of_registration_add_up() -> None:
     point = run_point("reg_mr", machine(), Options(size=4096, explain=True))
     assert [one["stage"] for one in point.breakdown["stages"]] == ["register", "deregister"]
     assert point.breakdown["total_us"] == 7.75 + 5.125
-    assert run_point("reg_mr", machine(), Options(size=4096)).breakdown == {}
 
 
 def test_the_row_of_host_memory_holds_each_component() -> None:
@@ -56,7 +55,6 @@ def test_host_memory_explains_itself() -> None:
     assert point.breakdown["total_KiB"] == sum(one["KiB"] for one in components)
     assert sum(one["KiB"] for one in components if one["pinned"]) == point.row["pinned_KiB"]
     assert sum(one["KiB"] for one in components if one["mapped"]) == point.row["mapped_KiB"]
-    assert run_point("host_memory", machine(), Options()).breakdown == {}
 
 
 @pytest.mark.parametrize("page_size", [0, 2048, 12288, 2**31])
