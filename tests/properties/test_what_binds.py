@@ -29,9 +29,14 @@ QUICK = {
 Case = tuple[str, str, Mapping[str, str], Mapping[str, Any]]
 CASES: Mapping[str, Case] = {
     "cpu0": ("connectx5", "write_bw", {}, {"size": 8}),
-    "receive_pipeline": ("connectx3", "read_bw", QUICK, {"size": 8, "qps": 16}),
+    "receive_pipeline": (
+        "connectx3",
+        "read_bw",
+        {**QUICK, "adapter.responder.services.read": "150 ns"},
+        {"size": 8, "qps": 16},
+    ),
     "receive_pipeline.qp1": ("connectx3", "read_bw", QUICK, {"size": 8}),
-    "send_engine.qp1": ("connectx5", "write_bw", QUICK, {"size": 8, "cq_mod": 50}),
+    "send_engine.qp1": ("connect_ib", "write_bw", QUICK, {"size": 8, "cq_mod": 50}),
     "completion_engine": (
         "connectx5",
         "write_bw",
