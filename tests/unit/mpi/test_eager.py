@@ -149,8 +149,26 @@ def test_the_work_of_a_call_follows_from_the_clock() -> None:
     )
     calls = [job(on=one).processes[0].calls for one in (slow, fast)]
     assert [one.send for one in calls] == [73333, 36666]
-    assert [one.packet for one in calls] == [300000, 150000]
+    assert [one.packet for one in calls] == [373333, 186666]
     assert job().processes[0].calls.send == 100_000
+
+
+def test_a_message_alone_waits_for_two_lines_that_the_adapter_has_written() -> None:
+    """The completion and the header; those of a message behind others are fetched ahead."""
+
+    def ends(count: int) -> list[int]:
+        made = [
+            job(on=resolve("pair", stack="openmpi-ucx", overrides={"host.core.line": line}))
+            for line in ("0 ns", "100 ns")
+        ]
+        for one in made:
+            one.run(one_way(8, count))
+        return [one.sim.now for one in made]
+
+    without, with_lines = ends(1)
+    assert with_lines - without == 200_000
+    without, with_lines = ends(40)
+    assert with_lines - without < 40 * 200_000 / 4
 
 
 @pytest.mark.parametrize(
