@@ -308,7 +308,7 @@ class OverlappingDmaEngine(DmaEngine):
         sim: Simulator,
         name: str,
         description: Adapter,
-        host: Storage,
+        host: Bus,
         local: Storage,
         tables: TranslationTables,
         fetch: Fetch,
