@@ -58,6 +58,8 @@ FIXED = {
     "adapter.limits.max_inline": "400 B",
     "adapter.limits.max_wr": "65535",
     "adapter.limits.max_mtu": "4096 B",
+    "host.core.fence": "0 ns",
+    "host.core.line": "0 ns",
     "host.cache.size": "1 MiB",
     "host.cache.hit_bandwidth": "6 GB/s",
     "host.cache.miss_bandwidth": "1.5 GB/s",
