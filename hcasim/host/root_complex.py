@@ -19,8 +19,6 @@ LINE: Final = 64
 """Bytes of a cache line."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
-READ: Final = 512
-"""Bytes of a read that is taken as a whole, the longest request of most devices."""
 
 
 def says_more(description: Description, port: RootPort) -> bool:
@@ -90,8 +88,8 @@ class RootComplex(Chipset):
     devices write and holds what is read. Writes are translated and stored in order, and leave the
     buffer of the root port when they are visible. PCI Express lets no read pass a posted write
     (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore begins when the
-    writes before it are visible. Each line holds a place in the root port, from its request until
-    it is here or visible; reads and writes take turns at them.
+    writes before it are visible. Each line holds a place in the root port until it is here or
+    visible; reads and writes take turns at them.
 
     Args:
         lanes: of the link, among which the root complex shares out its places.
@@ -128,7 +126,6 @@ class RootComplex(Chipset):
         if port.outstanding_lines is not None:
             places = port.outstanding_lines * max(4, lanes) // 4
             self._lines = CreditPool(sim, f"{name}.lines", places)
-        self._bounded = self._reads is not None or self._lines is not None
         self._stored_from = 0
         resources = sim.resources
         if iommu is not None:
@@ -156,46 +153,32 @@ class RootComplex(Chipset):
 
     def _behind_stores(self, address: int, size: int, transfer: Transfer) -> None:
         if self._reads_wait and self._stored_from > self.sim.now:
-            self.sim.call_at(self._stored_from, self._behind_lines, address, size, transfer)
+            self.sim.call_at(self._stored_from, self._ask, address, size, transfer)
         else:
-            self._behind_lines(address, size, transfer)
+            self._ask(address, size, transfer)
 
-    def _behind_lines(self, address: int, size: int, transfer: Transfer) -> None:
-        if self._reads_wait and self._lines is not None and self._lines.waiting:
-            self._lines.acquire(0, self._behind_visible, address, size, transfer)
-        else:
-            self._behind_visible(address, size, transfer)
-
-    def _behind_visible(self, address: int, size: int, transfer: Transfer) -> None:
-        visible_at = self._visible_at
-        if not (self._reads_wait and visible_at > self.sim.now):
-            self._ask(self.sim.now, address, size, transfer)
-        elif self._bounded:
-            # It holds no place of the root port while it waits.
-            self.sim.call_at(visible_at, self._ask, visible_at, address, size, transfer)
-        else:
-            self._ask(visible_at, address, size, transfer)
-
-    def _ask(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
+    def _ask(self, address: int, size: int, transfer: Transfer) -> None:
         cached = self._ddio is not None and self._ddio.holds(address, size)
         if self._lines is None:
-            self._take(at_ps, address, size, cached, transfer)
+            self._take(address, size, cached, transfer)
             return
-        end = address + size
+        end, whole = address + size, PACKET * LINE
         while address < end:
-            piece = min(end, address - address % READ + READ) - address
+            piece = min(end, address - address % whole + whole) - address
             most = min(_lines(address, piece), self._lines.capacity)
-            self._lines.acquire(most, self._take, at_ps, address, piece, cached, transfer)
+            self._lines.acquire(most, self._take, address, piece, cached, transfer)
             address += piece
 
-    def _take(self, at_ps: int, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+    def _take(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
         if self._reads is None:
-            self._fetch(at_ps, address, size, cached, transfer)
+            self._fetch(address, size, cached, transfer)
         else:
-            self._reads.acquire(1, self._fetch, at_ps, address, size, cached, transfer)
+            self._reads.acquire(1, self._fetch, address, size, cached, transfer)
 
-    def _fetch(self, at_ps: int, address: int, size: int, cached: bool, transfer: Transfer) -> None:
-        at_ps = max(at_ps, self.sim.now)
+    def _fetch(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+        at_ps = self.sim.now
+        if self._reads_wait and self._visible_at > at_ps:
+            at_ps = self._visible_at
         if cached:
             there = at_ps + self._cached_latency
             self.sim.call_at(there, transfer.fetched, there, address, size)

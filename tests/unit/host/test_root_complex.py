@@ -106,19 +106,19 @@ def test_reads_and_writes_take_turns_and_hold_their_places_until_they_end() -> N
     rig.write(size=256)
     rig.read()
     assert rig.run().read_at == [WRITE + READ]
-    # A read that waits for the write before it leaves its places to others meanwhile.
+    # A read keeps its places while it waits for the write before it.
     held = Rig(outstanding_lines=5, reads_wait=True)
     held.write()
     held.read(size=256)
     held.sim.call_at(1, held.write, 0, 256)
-    assert held.run().read_at == [1 + WRITE + READ]
-    assert held.visible_at == [WRITE, 1 + WRITE]
+    assert held.run().read_at == [WRITE + READ]
+    assert held.visible_at == [WRITE, WRITE + READ + WRITE]
 
 
-def test_a_read_of_more_lines_than_there_are_places_comes_part_by_part() -> None:
+def test_a_read_of_more_lines_than_there_are_places_comes_packet_by_packet() -> None:
     rig = Rig(outstanding_lines=8)
     rig.read(0, 1024)
-    assert rig.run().read_at == [READ, 2 * READ]
+    assert rig.run().read_at == [READ, READ, 2 * READ, 2 * READ]
 
 
 def test_a_read_of_the_cache_gives_its_place_to_the_next_sooner() -> None:

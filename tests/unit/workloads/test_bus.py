@@ -163,7 +163,8 @@ def test_a_trace_of_a_device_tells_no_transport() -> None:
     ("workload", "machine", "options", "binds"),
     [
         ("bw_rdwr", HASWELL, {}, "dma.writes"),
-        ("bw_rd", HASWELL, {"size": 2 * K}, "bus.downstream"),
+        ("bw_rd", HASWELL, {"size": 2 * K, "cache": "host-warm"}, "bus.downstream"),
+        ("bw_rdwr", HASWELL, {"size": 512, "cache": "host-warm"}, "host.root_port.lines"),
         ("bw_wr", resolve("liu2004"), {"size": 64 * K}, "bus.upstream"),
         ("bw_rd", BROADWELL, {"window_bytes": 64 * M, "iommu": "on"}, "host.iommu_walks"),
         ("bw_rd", haswell("bus.read_tags", 4), {"size": 2 * K}, "bus.read_tags"),
