@@ -12,7 +12,7 @@ from hcasim.engine import FastForward, Simulator, collect_seldom
 from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
 from hcasim.host import Host
-from hcasim.host.memory import SOCKET_BITS
+from hcasim.host.memory import SOCKET_BITS, WRITTEN
 
 PAGE: Final = 4096
 
@@ -41,19 +41,25 @@ class Node:
         )
         self._next_address = {0: PAGE}
 
-    def allocate(self, length: int, page_size: int = PAGE, socket: int = 0) -> int:
+    def allocate(
+        self, length: int, page_size: int = PAGE, socket: int = 0, *, written: bool = False
+    ) -> int:
         """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes.
 
-        The adapter is attached to socket 0. The memory of a GPU is that of one socket more.
+        The adapter is attached to socket 0. The memory of a GPU is that of one socket more. What a
+        processor has just written comes from its cache, if the host has caches for devices.
 
         Raises:
             ValueError: if there is no such socket.
         """
         if not 0 <= socket < self.host.memory.homes:
             raise ValueError(f"{self.name} has no socket {socket}")
-        free = self._next_address.get(socket, socket << SOCKET_BITS)
+        place = socket << SOCKET_BITS
+        if written and self.group.host.memory.dram_latency:
+            place |= WRITTEN
+        free = self._next_address.get(place, place)
         address = -(-free // page_size) * page_size
-        self._next_address[socket] = address + -(-max(length, 1) // PAGE) * PAGE
+        self._next_address[place] = address + -(-max(length, 1) // PAGE) * PAGE
         return address
 
 

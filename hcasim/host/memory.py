@@ -16,6 +16,10 @@ That of a GPU is as of one socket more.
 """
 
 
+WRITTEN: Final = 1 << 39
+"""The bit of addresses of what a processor writes just before a device reads it."""
+
+
 class Channel(SerialServer):
     """Moves bytes at a bandwidth in B/s, one transfer after the other; the path adds a latency."""
 

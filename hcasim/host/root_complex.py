@@ -12,7 +12,7 @@ from hcasim.catalog.host import RootPort
 from hcasim.engine import Action, CreditPool, Simulator, servers
 from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
-from hcasim.host.memory import Memory
+from hcasim.host.memory import WRITTEN, Memory
 from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
@@ -158,7 +158,8 @@ class RootComplex(Chipset):
             self._ask(address, size, transfer)
 
     def _ask(self, address: int, size: int, transfer: Transfer) -> None:
-        cached = self._ddio is not None and self._ddio.holds(address, size)
+        cache = self._ddio
+        cached = cache is not None and (bool(address & WRITTEN) or cache.holds(address, size))
         if self._lines is None:
             self._take(address, size, cached, transfer)
             return

@@ -288,6 +288,8 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
         if one.unit not in _TIMES:
             # A clock tells of the part that is computing, other counts and rates of all.
             part = (COMPUTING if one.unit == "Hz" else 0.0) if processor else 1.0
+            if one.path.endswith("flow_control"):
+                part = int(one.value) / (machine.mtu + int(one.value))
             found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
             found.add(_section(one.path), own, off, name, one.evidence)

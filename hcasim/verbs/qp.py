@@ -86,7 +86,7 @@ class QP:
         queues = WorkQueueBuffer(
             self._slots, send_stride, max_recv_wr, adapter.description.wqe.stride
         )
-        address = self.context.node.allocate(queues.size)
+        address = self.context.node.allocate(queues.size, written=True)
         self._qp = adapter.create_qp(
             pd.handle,
             port_num - 1,
