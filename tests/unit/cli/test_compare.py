@@ -19,7 +19,7 @@ def test_tables_show_what_differs_and_both_curves(hcasim_: Hcasim, tmp_path: Pat
     lines = found.output.splitlines()
     assert lines[0] == "1 parameter differs"
     assert lines[2].split()[0] == "adapter.send.latency"
-    assert lines[5].split() == ["Size", "A", "B", "B/A"]
+    assert lines[5].split() == ["Size", "A", "B", "B/A", "Beyond", "bands"]
     assert figure.read_text().startswith("<?xml")
 
 
@@ -47,8 +47,9 @@ def test_bands_stand_behind_each_number(hcasim_: Hcasim) -> None:
 def test_it_says_where_what_binds_is_known_differently_well(hcasim_: Hcasim) -> None:
     words = ("compare", "liu2004", "pair", "write_bw", "--size", "2K", "--iters", "100", "-j", "1")
     last = hcasim_(*words).output.splitlines()[-1]
-    link, cpu = "node0.hca.port1.link (published)", "node0.cpu0 (assumed)"
-    assert last == f"They differ in evidence at 2K: A is bound by {link}, B by {cpu}."
+    link = "node0.hca.port1.link (published)"
+    rest = "node0.hca.port1.requests.rest.lid2.qp1 (assumed)"
+    assert last == f"They differ in evidence at 2K: A is bound by {link}, B by {rest}."
 
 
 def test_equal_machines_are_said_to_be_equal(hcasim_: Hcasim) -> None:

@@ -16,8 +16,8 @@ def test_a_table_and_words_name_what_the_result_rests_on(hcasim_: Hcasim) -> Non
     assert found.code == 0
     lines = found.output.splitlines()
     assert lines[0].startswith("bandwidth_MBps at Size 512, ")
-    assert lines[2].split()[0] == "host.root_port.completion"
-    assert "It rests most on host.root_port.completion (" in found.output
+    assert lines[2].split()[0] == "host.memory.read_latency"
+    assert "It rests most on host.memory.read_latency (" in found.output
 
 
 def test_json_and_csv_are_printed_and_written(hcasim_: Hcasim, tmp_path: Path) -> None:

@@ -82,10 +82,10 @@ def test_profile_is_a_flag() -> None:
 @pytest.mark.parametrize(
     ("testbed", "adapter", "least"),
     [
-        *(("pair", one, 97) for one in ("mt23108", "mt25208", "mt25218", "mt25218-ddr")),
+        *(("pair", one, 96) for one in ("mt23108", "mt25208", "mt25218", "mt25218-ddr")),
         *(("pair", one, 82) for one in ("connectx4", "connectx4-x8", "connectx5")),
         *(("pair", "connectx3", 93), ("pair", "connect_ib", 96), ("pair", "connectx6", 77)),
-        *(("pair-roce", "connectx5", 94), ("pair-roce", "connectx7", 98)),
+        *(("pair-roce", "connectx5", 92), ("pair-roce", "connectx7", 31)),
         *(("liu2004", "mt23108", 99), ("rashti2007", "ne010e", 72)),
     ],
 )
