@@ -55,9 +55,6 @@ _TABLE = (
 )
 
 
-Doubtful = tuple[Parameter[Value], Plausible]
-
-
 class Doubts:
     """The values among some parameters that nobody has published.
 
@@ -72,18 +69,17 @@ class Doubts:
         range_of: Callable[[Parameter[Value]], Plausible | None] | None = None,
     ) -> None:
         find = range_of or plausible
-        ranges = ((one, find(one)) for one in parameters)
-        self._every = [(one, ends) for one, ends in ranges if ends is not None]
-        self._known: dict[str, list[Doubtful]] = {}
+        self._every = [(one, find(one)) for one in parameters]
+        self._found: dict[str, list[tuple[Parameter[Value], Plausible | None]]] = {}
 
-    def of(self, patterns: str) -> list[Doubtful]:
-        """Return those whose path, with or without the group of nodes before it, is like one of
-        some patterns, between which are spaces."""
-        if patterns not in self._known:
+    def of(self, patterns: str) -> list[tuple[Parameter[Value], Plausible | None]]:
+        """Return the parameters whose path, with or without the group of nodes before it, is like
+        one of some patterns, between which are spaces; with their ranges, if nobody knows them."""
+        if patterns not in self._found:
             every = "|".join(map(translate, patterns.split())) or "(?!)"
             like = re.compile(f"(?:[^.]+\\.)?(?:{every})")
-            self._known[patterns] = [one for one in self._every if like.match(one[0].path)]
-        return self._known[patterns]
+            self._found[patterns] = [one for one in self._every if like.match(one[0].path)]
+        return self._found[patterns]
 
 
 @cache

@@ -163,11 +163,13 @@ def _steps(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield one.get("stage") or one["step"], one["us"]
 
 
-def _known(machine: Machine, patterns: str) -> Iterator[tuple[Parameter[Value], Off]]:
-    """Yield what nobody has published of some parameters, with the parts of a time that may be
-    missing, or too much, because of each."""
+def _known(machine: Machine, patterns: str) -> Iterator[tuple[Parameter[Value], Off | None]]:
+    """Yield some parameters, of those that nobody has published with the parts of a time that may
+    be missing, or too much, because of each."""
     for one, ends in machine.doubts.of(patterns):
-        if one.unit in _TIMES:
+        if ends is None:
+            yield one, None
+        elif one.unit in _TIMES:
             yield one, Off(ends.high - 1, 1 - ends.low)
         else:
             yield one, Off(1 / ends.low - 1, 1 - 1 / ends.high)
@@ -236,7 +238,8 @@ def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
         known = [*_known(machine, patterns)]
         times = [us if one.unit == "B/s" else _us(machine, one) or 0.0 for one, _ in known]
         for (one, off), own in zip(known, _within(us, times), strict=True):
-            found.add(_section(one.path), own, off, stage, one.evidence)
+            if off is not None:
+                found.add(_section(one.path), own, off, stage, one.evidence)
     off = found.off(sum(took.values()) or 1.0)
     longest = max(took, key=took.__getitem__)
     return Bound(1 - off.excess, 1 + off.missing, longest, found.evidence[longest])
@@ -285,6 +288,8 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
     known = [*_known(machine, _paths_of(name))]
     times = [(_us(machine, one) or 0.0) * (1 if processor else packets) for one, _ in known]
     for (one, off), own in zip(known, _within(each_us, times), strict=True):
+        if off is None:
+            continue
         if one.unit not in _TIMES:
             # A clock tells of the part that is computing, other counts and rates of all.
             part = (COMPUTING if one.unit == "Hz" else 0.0) if processor else 1.0
