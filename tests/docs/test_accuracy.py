@@ -49,8 +49,8 @@ def page() -> str:
 def test_it_shows_who_determined_each_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(accuracy.REPORT, raising=False)
     text = page()
-    (line,) = (one for one in text.splitlines() if "stacks/rdma-core-lean.md" in one)
-    for word in ("`doorbell`", "efficient/rdma\\_bench", "N177", "itself alone"):
+    (line,) = (one for one in text.splitlines() if "`completion.service`" in one)
+    for word in ("adapters/connect_ib.md", "efficient/rdma\\_bench", "N179", "itself alone"):
         assert word in line
     assert "## By kind" not in text
 
