@@ -11,6 +11,7 @@ from hcasim.host.chipset import Chipset
 from hcasim.host.root_complex import RootComplex
 from tests.handed import Told
 from tests.hosts import PORT, round_host
+from tests.rig import extended, machine, run
 
 pytestmark = pytest.mark.pure
 
@@ -244,3 +245,16 @@ def test_what_it_takes_is_named() -> None:
     }
     assert rig.complex.counters() == {"iommu_hits": 3, "iommu_misses": 1}
     assert Rig().complex.counters() == Rig().complex.sim.resources.waiting_ps() == {}
+
+
+def test_work_requests_come_from_the_cache_of_the_processor_that_wrote_them() -> None:
+    caching = {"cache": {"ddio": 1 << 20}}
+    cold, warm = (
+        extended(machine(), host={**caching, "memory": {"dram_latency": dram}})
+        for dram in (1, 100_000)
+    )
+    # The work request, and neither the data nor what the adapter reads of its own.
+    one, other = (
+        run("write_lat", on, size=4096, iters=1, warmup=0).row["latency_us"] for on in (cold, warm)
+    )
+    assert one - other == pytest.approx(0.1, abs=1e-5)
