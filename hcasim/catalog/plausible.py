@@ -55,6 +55,16 @@ _TABLE = (
 )
 
 
+_WHOLE = tuple(
+    f".{name}"
+    for name in (
+        *("generation", "lanes", "width", "gigabits", "ports", "count", "cpus", "sockets"),
+        *("max_payload", "max_read_request", "completion", "address_bits", "page"),
+    )
+)
+"""Names of what a machine has or has not, which anybody can look up on it."""
+
+
 class Doubts:
     """The values among some parameters that nobody has published.
 
@@ -93,6 +103,8 @@ def plausible(parameter: Parameter[Value]) -> Plausible | None:
     if parameter.evidence not in UNPUBLISHED or parameter.source in (SET, CHOSEN):
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not value:
+        return None
+    if parameter.path.endswith(_WHOLE):
         return None
     if parameter.interval is not None:
         low, high = (end / value for end in parameter.interval)

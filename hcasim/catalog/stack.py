@@ -73,10 +73,12 @@ class Stack(Description):
     """
 
     cycles: Instructions | None = optional("of stacks whose work is known in cycles")
-    post_send: Latency = key("posting one send request, up to the doorbell", default=0)
-    post_recv: Latency = key("posting one receive request", default=0)
-    poll_cq: Latency = key("one look at a completion queue", default=0)
-    poll_memory: Latency = key("one look at a memory location", default=0)
+    post_send: Latency = key(
+        "posting one send request, up to the doorbell, beside its cycles", default=0
+    )
+    post_recv: Latency = key("posting one receive request, beside its cycles", default=0)
+    poll_cq: Latency = key("one look at a completion queue, beside its cycles", default=0)
+    poll_memory: Latency = key("one look at a memory location, beside its cycles", default=0)
     cq_doorbell: bool = key("consuming a completion rings the queue's doorbell")
     max_inline: Bytes = key("longest payload that it copies into the work request", 0, 2**16)
     page_lists: Literal["inline", "fetched"] = key(

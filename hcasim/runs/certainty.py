@@ -54,7 +54,7 @@ _STAGES: Final = {
     "call": f"stack.mpi.c* {_WORK}",
     "matching": f"stack.mpi.c* {_WORK}",
     "copy": "host.cache.*_bandwidth",
-    "registration": "stack.registration.*",
+    **dict.fromkeys(("registration", "register", "deregister"), "stack.registration.*"),
     "DMA read": "host.memory.read_latency adapter.dma.*latency",
     "doorbell": "host.chipset.mmio_latency adapter.doorbell.latency",
     "WQE fetch": "host.memory.read_latency",
@@ -286,7 +286,7 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
     found = _Time(BUS if ".bus." in f".{name}" else MODEL)
     processor = ".cpu" in name
     known = [*_known(machine, _paths_of(name))]
-    times = [(_us(machine, one) or 0.0) * (1 if processor else packets) for one, _ in known]
+    times = [(_us(machine, one) or 0.0) * (packets if _of_packets(one) else 1) for one, _ in known]
     for (one, off), own in zip(known, _within(each_us, times), strict=True):
         if off is None:
             continue
@@ -298,7 +298,12 @@ def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> t
             found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
             found.add(_section(one.path), own, off, name, one.evidence)
-    return found.off(each_us), found.evidence[name]
+    return found.off(each_us), found.evidence[name] if known else "unknown"
+
+
+def _of_packets(parameter: Parameter[Value]) -> bool:
+    """Whether a time is taken for each packet, not once for a message."""
+    return parameter.path.endswith(("packet_service", "ack.service", "link.propagation"))
 
 
 def _within(us: float, times: Sequence[float]) -> list[float]:

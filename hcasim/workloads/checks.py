@@ -244,6 +244,13 @@ def _lacking(
             f"memory: found 'adapter', but {adapter.id} has none in use "
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
+    if group.stack.cycles is None:
+        for name in ("work", "locks"):
+            if getattr(settings, name) != getattr(workload.defaults, name):
+                yield (
+                    f"{name}: found with the stack {group.stack.id}, whose times hold the "
+                    "program's work; allowed: with stacks whose work is in cycles"
+                )
     if settings.memory == "gpu" and group.host.gpu is None:
         yield f"memory: found 'gpu', but {group.host.id} has no GPU; allowed: host"
     yield from workload.node_faults(group, settings)

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Adapter, EthernetLink, InfinibandLink, Machine, list_ids, load, resolve
+from hcasim.catalog import (
+    Adapter,
+    CatalogError,
+    EthernetLink,
+    InfinibandLink,
+    Machine,
+    list_ids,
+    load,
+    resolve,
+)
 from hcasim.catalog.link import NO_CODE, USUAL_CODES, Rocev2Protocol
 from hcasim.runs.benchmark import bench
 from tests.unit.catalog.conftest import refused
@@ -361,3 +370,15 @@ def test_a_testbed_whose_host_lacks_the_slot_of_its_adapter_is_faulty(
         f"host: found xeon-e7520, which has no {section}, and the bus of {adapter} needs one; "
         f"allowed: a host with a table [{section}]"
     )
+
+
+def test_a_stack_in_cycles_asks_for_a_host_with_a_clock(tmp_path: Path) -> None:
+    clockless = tmp_path / "clockless.toml"
+    clockless.write_text(
+        'id = "clockless"\nbased_on = "generic-modern"\ntitle = "no clock"\ncore = false\n'
+    )
+    fault = (
+        r"host: found clockless, which has no clock; allowed: a table \[core\], because the work"
+    )
+    with pytest.raises(CatalogError, match=fault):
+        resolve("pair", adapter="connectx5", host=str(clockless))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hcasim.catalog import Machine
+import hcasim as hc
+from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.host import Gpu
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
@@ -37,6 +38,26 @@ def test_neither_reads_nor_writes_of_a_gpu_are_quicker_than_its_bandwidth(slow: 
     result = run("write_bw", with_gpu(**{slow: GB // 5}), memory="gpu", **options)
     assert result.row["bandwidth_MBps"] == pytest.approx(200, rel=0.03)
     assert run("write_bw", with_gpu(**{slow: GB // 5}), **options).row["bandwidth_MBps"] > 300
+
+
+def test_data_of_a_gpu_do_not_travel_in_requests() -> None:
+    given = {"size": 16, "iters": 1, "warmup": 0, "memory": "gpu"}
+    within, behind = (
+        run("send_lat", with_gpu(), inline_size=size, **given).row["latency_us"] for size in (64, 0)
+    )
+    assert within == behind
+
+
+def test_a_host_without_a_gpu_is_refused() -> None:
+    with pytest.raises(
+        CatalogError, match=r"memory: found 'gpu', but \S+ has no GPU; allowed: host"
+    ):
+        hc.bench("write_bw", "liu2004", size=64, memory="gpu", jobs=1)
+
+
+def test_work_is_refused_where_times_hold_it() -> None:
+    with pytest.raises(CatalogError, match="work: found with the stack vapi, whose times hold"):
+        hc.bench("write_bw", "liu2004", size=64, work=500, jobs=1)
 
 
 def test_nothing_is_registered_on_a_gpu_that_is_not_there() -> None:

@@ -173,3 +173,20 @@ def test_what_simulating_may_be_off_comes_on_top(field: str) -> None:
     assert known.ends(field, 2.0) == (2.0, 2.0)
     low, high = known.ends(field, 2.0, 0.1)
     assert (low, high) == (pytest.approx(2 / 1.1), pytest.approx(2.2))
+
+
+def test_what_is_behind_a_packet_or_once_a_message_hardly_widens_that_of_a_long_one() -> None:
+    (row,) = hc.bench("write_bw", "pair", size="1M", iters=50, **PAIR).rows
+    assert width(row) < 1.06
+
+
+def test_a_resource_says_what_is_known_of_its_own_parameters() -> None:
+    of_gpu = {"size": "1M", "iters": 20, "memory": "gpu", "jobs": 1, "cache": False}
+    (guessed,) = hc.bench("write_bw", "h20", **of_gpu).rows
+    given = {"host.gpu.read_bandwidth": "14 GB/s"}
+    (known,) = hc.bench("write_bw", "h20", overrides=given, **of_gpu).rows
+    assert guessed["bound_by"] == known["bound_by"] == "node0.gpu.reads"
+    assert (guessed["evidence"], known["evidence"]) == ("assumed", "published")
+    assert width(known) < width(guessed)
+    (writes,) = hc.bench("bw_wr", "pcie-bench-broadwell", size=64, jobs=1, cache=False).rows
+    assert (writes["bound_by"], writes["evidence"]) == ("dma.writes", "fitted")
