@@ -9,16 +9,7 @@ pytestmark = pytest.mark.check
 
 WORSE = 1.5
 """By what the median error of a source may be more without its own values."""
-NEED_THEIR_OWN = {
-    "ProjectMitosisOS/mitosis-core",
-    "efficient/rdma_bench",
-    "not named publicly: A100 nodes",
-    "pcie-bench/data",
-    "starcloud-ai/kube-ansible",
-    "stmatengss/useful_shell_instructions",
-    "torvalds/linux",
-    "wxdwfc/rlibv2",
-}
+NEED_THEIR_OWN = {"pcie-bench/data", "starcloud-ai/kube-ansible", "wxdwfc/rlibv2"}
 """Sources that are worse by more than that; one that no longer is leaves this list."""
 
 
