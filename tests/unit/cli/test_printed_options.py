@@ -115,7 +115,7 @@ def test_each_option_comes_back_or_the_form_is_refused(
         words += ["--iters", "20"]
     file = tmp_path / "np.out"
     testbed = "fat-tree-64" if option in GROUPS else "liu2004"
-    if option == "memory":
+    if option in ("memory", "work"):
         testbed = "pair"
     stack = ("--stack", "mvapich-liu2004") if WORKLOADS[workload].mpi else ()
     words = ["bench", workload, "--testbed", testbed, *stack, "-j", "1", *words]
