@@ -74,7 +74,8 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
 
 
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
-    """Return the claims that some value of some machine was fitted to or chosen from."""
+    """Return the claims that a value of a machine, or an option of a scenario, was fitted to or
+    chosen from."""
     lines = [line for plan in plans for line in plan.lines]
     machines = {
         (one.scenario.testbed_of(one.name), one.series.adapter, one.jobs[0].machine.stack.id)
@@ -94,8 +95,13 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         for name in one.claims
         if one.evidence == "chosen" and name not in known
     )
+    options = {name for plan in plans for name in plan.scenario.chosen_from}
+    faults += [
+        f"chosen_from: found no {name!r} in the scenarios{nearest(name, known)}"
+        for name in sorted(options - known)
+    ]
     refuse(*faults)
-    return {name for one in parameters for name in one.claims}
+    return options | {name for one in parameters for name in one.claims}
 
 
 def _pairs(

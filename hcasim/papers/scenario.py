@@ -216,6 +216,7 @@ class Scenario(Entry):
         section: where the paper discusses it.
         testbed: id of the testbed, of all series that name none.
         workload: name of the benchmark, of all series that name none.
+        chosen_from: ids of the claims that its options were chosen with in view.
     """
 
     id: Text
@@ -229,6 +230,7 @@ class Scenario(Entry):
     options: Options
     series: Annotated[dict[str, Series], Field(min_length=1)]
     axes: Axes
+    chosen_from: Annotated[tuple[Text, ...], BeforeValidator(as_tuple)] = ()
     claims: Annotated[tuple[Claim, ...], BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="after")

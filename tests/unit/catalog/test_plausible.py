@@ -1,5 +1,7 @@
 """Each value that nobody has published has a range with a reason, others have none."""
 
+from typing import Any
+
 import pytest
 
 import hcasim as hc
@@ -8,9 +10,9 @@ from hcasim.catalog.plausible import Doubts, plausible
 from hcasim.catalog.section import SET, UNPUBLISHED, Evidence
 
 
-def parameter(evidence: Evidence = "assumed", **more: object) -> Parameter[int]:
-    known = {"path": "host.memory.read_latency", "value": 400, "text": "0.4 ns", "unit": "ps"}
-    return Parameter(**{**known, "source": "", "evidence": evidence, **more})  # type: ignore[arg-type]
+def parameter(evidence: Evidence = "assumed", **more: Any) -> Parameter[int]:
+    known: dict[str, Any] = {"path": "host.memory.read_latency", "value": 400, "text": "0.4 ns"}
+    return Parameter(**{**known, "unit": "ps", "source": "", "evidence": evidence, **more})
 
 
 @pytest.mark.parametrize("evidence", ["spec", "datasheet", "driver"])

@@ -139,3 +139,10 @@ def test_a_value_cannot_be_chosen_from_a_statement_that_there_is_not() -> None:
         roles()
     (fault,) = caught.value.faults
     assert fault.startswith("mtu: claims: found no 'LIU-560' in the scenarios; did you mean 'LIU-")
+
+
+def test_what_an_option_was_chosen_from_is_no_prediction() -> None:
+    found = roles()
+    assert (found["N208"], found["N210"]) == ("fitted", "predicted")
+    change("scenarios/modern/n-to-1-herd.toml", 'chosen_from = ["N208"]\n', "")
+    assert roles()["N208"] == "predicted"
