@@ -227,13 +227,15 @@ def networked(
 class Peer:
     """A process on one node, with a buffer that everybody may use."""
 
-    def __init__(self, rig: "Rig", node: int, core: int, size: int, cqe: int) -> None:
+    def __init__(
+        self, rig: "Rig", node: int, core: int, size: int, cqe: int, data: bool = False
+    ) -> None:
         self.sim = rig.sim
         self.context = Context(rig.sim, rig.cluster.nodes[node], core)
         self.adapter = self.context.adapter
         self.pd = PD(self.context)
         self.cq: CQ = CQ(self.context, cqe)
-        self.mr: MR = self.pd.reg_mr(size, ALL)
+        self.mr: MR = self.pd.reg_mr(size, ALL, data=bytearray(size) if data else None)
 
     def sge(self, length: int, offset: int = 0) -> SGE:
         return SGE(self.mr.addr + offset, length, self.mr.lkey)
@@ -306,12 +308,13 @@ class Rig:
         size: int = 1 << 23,
         cqe: int = 4096,
         exact: bool = False,
+        data: bool = False,
     ) -> None:
         self.sim = Simulator(exact)
         self.machine = on or machine()
         self.cluster = Cluster(self.sim, self.machine, nodes)
         places = range(len(self.cluster.nodes))
-        self.peers = [Peer(self, place, 0, size, cqe) for place in places]
+        self.peers = [Peer(self, place, 0, size, cqe, data) for place in places]
 
     def connect(
         self, a: Peer, b: Peer, *, ports: tuple[int, int] = (1, 1), **options: Any

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, TypeVar
 
 from hcasim.engine import Action
 from hcasim.engine.changes import Changes
+from hcasim.fabric.payload import Payload
 
 LRH: Final = 8
 BTH: Final = 12
@@ -185,6 +186,7 @@ class Packet:
         answers: whether it goes to the requester of the queue pair, not to the responder.
         operation: number of the operation that waits for it, or 0.
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
+        data: what its data is, if that is known.
         gathered: whether its data is in the adapter that sends it.
         ready_at: when its first byte may go over the link it waits for, in ps.
         staged_at: when it was handed over to be gathered, in ps; of responses, if somebody listens.
@@ -199,6 +201,7 @@ class Packet:
     __slots__ = (
         "ack_request",
         "answers",
+        "data",
         "first",
         "gathered",
         "headers",
@@ -248,6 +251,7 @@ class Packet:
         self.answers = answers
         self.operation = operation
         self.size = size_of(opcode, payload, headers)
+        self.data: Payload | None = None
         self.gathered = False
         self.staged_at = 0
         self.sender = sender

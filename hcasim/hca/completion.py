@@ -49,7 +49,7 @@ class CompletionEngine:
         receives = isinstance(wqe, ReceiveWqe)
         completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
         if wqe.in_cqe and wqe.region is not None:
-            completion.data = wqe.region, wqe.address, length
+            completion.data = wqe.region, wqe.address, length, wqe.data
         if self._service:
             self.cqc.access(cq.number, self._take_turn, cq, completion)
         else:

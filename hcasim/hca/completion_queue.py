@@ -35,8 +35,8 @@ class Completion:
         operation: number of the operation whose duration it ends, or 0.
         timestamp_ps: when the entry became visible.
         written_ps: when it began to be written, if somebody listens.
-        data: region, address and length of a message that is in the entry, from where the
-            application's library copies it.
+        data: region, address, length and bytes, if they are known, of a message that is in the
+            entry, from where the application's library copies it.
     """
 
     wr_id: int
@@ -48,7 +48,7 @@ class Completion:
     operation: int = 0
     timestamp_ps: int = 0
     written_ps: int = 0
-    data: tuple[Region, int, int] | None = None
+    data: tuple[Region, int, int, bytes | None] | None = None
 
     def __str__(self) -> str:
         return f"{self.status.name} qp {self.qpn}"

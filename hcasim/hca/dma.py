@@ -13,7 +13,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.pipeline import Fetch
-from hcasim.hca.translation import Region, Ring, TranslationTables
+from hcasim.hca.translation import WORD, Region, Ring, TranslationTables
 
 
 class Data(Action):
@@ -95,7 +95,7 @@ class Placing(Action):
 
 
 class Landing(Action):
-    """The data of a packet on its way into a region that somebody watches."""
+    """The data of a packet on its way into a region that somebody watches, or whose bytes count."""
 
     changes: ClassVar[Changes] = Changes(unseen="_since", addresses="_address")
 
@@ -116,7 +116,10 @@ class Landing(Action):
         packet = self._packet
         if self._probe.listeners:
             self._probe.event("data write", packet.operation, packet, None, self._since)
-        self._region.written(self._address, packet.payload)
+        region = self._region
+        if packet.data is not None and region.contents is not None:
+            packet.data.place(region.contents, self._address)
+        region.written(self._address, packet.payload)
 
 
 class DmaEngine:
@@ -229,14 +232,22 @@ class DmaEngine:
         packet = placing.packet
         self.scattered += packet.payload
         landing = None
-        if self._probe.listeners or (region.listeners and region.watched(address, packet.payload)):
+        known = region.contents is not None and packet.data is not None
+        watched = known or (region.listeners and region.watched(address, packet.payload))
+        if watched or self._probe.listeners:
             landing = Landing(self._probe, packet, region, address, self._sim.now)
         self.storage(region).start_write(address, packet.payload, placing, landing)
         placing.placed()
 
-    def store(self, region: Region, address: int, size: int) -> None:
-        written = Call(region.written, (address, size))
-        self.storage(region).start_write(address, size, None, written)
+    def store(self, region: Region, address: int, value: int | None) -> None:
+        """Write a word back, whose value an atomic has changed if it is given."""
+        stored = Call(self._stored, (region, address, value))
+        self.storage(region).start_write(address, WORD, None, stored)
+
+    def _stored(self, region: Region, address: int, value: int | None) -> None:
+        if value is not None:
+            region.store(address, value)
+        region.written(address, WORD)
 
 
 class ReadWindow:

@@ -98,6 +98,8 @@ class StagingBuffer(Holder):
             self.room.release(rest)
 
     def complete(self, packet: Packet) -> None:
+        if packet.data is not None:
+            packet.data.read()
         if self._probe.listeners:
             since = packet.staged_at or self.sim.now
             self._probe.event("gather data", packet.operation, packet, None, since)

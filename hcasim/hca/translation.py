@@ -10,11 +10,14 @@ from typing import ClassVar, Final
 from hcasim.catalog import Adapter
 from hcasim.engine import Args
 from hcasim.engine.changes import ALIKE, Changes
+from hcasim.fabric.payload import Contents
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.icm import Icm
 
 DRIVER: Final = 0
 """Protection domain of the queues, which no application shares."""
+WORD: Final = 8
+"""Bytes of the operand of an atomic."""
 TABLE: Final = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
 
@@ -52,7 +55,10 @@ class Region:
         entry_offset: what the number of an MTT entry is more than that of its page.
         upper_offset: what the number of an entry of the table of tables is more than that of the
             block of pages it stands for; None if one table holds all.
-        words: values of the 64-bit words that atomic operations have touched, by address.
+        contents: its bytes, if they are known.
+        words: values of the 64-bit words that atomic operations have touched, by address. If its
+            bytes are known, only those that are on their way back, of which there are so many
+            as ``unstored`` says.
     """
 
     key: int
@@ -65,7 +71,9 @@ class Region:
     on_adapter: bool
     keyed: bool = True
     upper_offset: int | None = None
+    contents: Contents | None = None
     words: dict[int, int] = field(default_factory=dict)
+    unstored: dict[int, int] = field(default_factory=dict)
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
 
     def covers(self, address: int, length: int) -> bool:
@@ -98,6 +106,27 @@ class Region:
                 return True
         return False
 
+    def word(self, address: int) -> int:
+        """Value of the 64-bit word at an address, in the order of bytes of x86."""
+        if self.contents is not None and address not in self.words:
+            return int.from_bytes(self.contents.read(address, WORD), "little")
+        return self.words.get(address, 0)
+
+    def change(self, address: int, value: int) -> None:
+        """Note what an atomic makes of a word, which is then stored."""
+        self.words[address] = value
+        if self.contents is not None:
+            self.unstored[address] = self.unstored.get(address, 0) + 1
+
+    def store(self, address: int, value: int) -> None:
+        """Put a word that has been changed into memory."""
+        if self.contents is None:
+            return
+        self.contents.write(address, value.to_bytes(WORD, "little"))
+        self.unstored[address] -= 1
+        if not self.unstored[address]:
+            del self.unstored[address], self.words[address]
+
     def written(self, address: int, length: int) -> None:
         for listener in tuple(self.listeners):
             listener(address, length)
@@ -129,12 +158,14 @@ class TranslationTables:
         page_size: int = 4096,
         *,
         on_adapter: bool = False,
+        contents: Contents | None = None,
     ) -> Region:
         offset = self._next_mtt - address // page_size
         rights = access.value
         keyed = self._queues_keyed or pd != DRIVER
         key = self._next_key
         region = Region(key, pd, address, length, rights, page_size, offset, on_adapter, keyed)
+        region.contents = contents
         self._regions[region.key] = region
         self._next_key += 1
         pages = -(-(address % page_size + length) // page_size)
@@ -179,6 +210,13 @@ class TranslationTables:
         ):
             return None
         return region
+
+    def peek(self, key: int, address: int, length: int) -> bytes | None:
+        """What is in memory, which the library copies into an entry; None if that is not known."""
+        region = self._regions.get(key)
+        if region is None or region.contents is None or not region.covers(address, length):
+            return None
+        return region.contents.read(address, length)
 
     def held(self, region: Region, address: int, length: int) -> bool:
         """Look the range up if that takes no time; return whether it did not."""

@@ -12,12 +12,11 @@ from hcasim.engine import CreditPool, SerialServer, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import AtomicEth, Opcode, Packet
 from hcasim.hca.dma import DmaEngine
-from hcasim.hca.translation import Region
+from hcasim.hca.translation import WORD, Region
 from hcasim.hca.wqe import SendWqe
 
 ENTRY: Final = 8
 """Bytes of a page's address in a list (Linux, drivers/infiniband/hw/mlx5/wr.c, mlx5_mtt)."""
-ATOMIC_SIZE: Final = 8
 _ALL: Final = 1 << 64
 
 
@@ -70,16 +69,18 @@ class AtomicUnit:
 
     def _fetch(self, atomic: Atomic) -> None:
         address = atomic.header.address
-        self._dma.fetch_word(atomic.region, address, ATOMIC_SIZE, self._modify, atomic)
+        self._dma.fetch_word(atomic.region, address, WORD, self._modify, atomic)
 
     def _modify(self, atomic: Atomic) -> None:
-        header, words = atomic.header, atomic.region.words
-        original = words.get(header.address, 0)
+        header, region = atomic.header, atomic.region
+        original, value = region.word(header.address), None
         if atomic.request.opcode is Opcode.FETCH_ADD:
-            words[header.address] = (original + header.swap_add) % (1 << 64)
+            value = (original + header.swap_add) % (1 << 64)
         elif original == header.compare:
-            words[header.address] = header.swap_add
-        self._dma.store(atomic.region, header.address, ATOMIC_SIZE)
+            value = header.swap_add
+        if value is not None:
+            region.change(header.address, value)
+        self._dma.store(region, header.address, value)
         block = header.address // self._lock
         behind = self._locked[block]
         if behind:

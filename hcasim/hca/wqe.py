@@ -11,6 +11,7 @@ from hcasim.catalog.adapter import WqeCache as CacheDescription
 from hcasim.engine import SetAssociativeCache
 from hcasim.engine.changes import Changes, declare
 from hcasim.fabric.packet import Opcode, Route
+from hcasim.fabric.payload import Transfer
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.translation import Region
 
@@ -41,6 +42,8 @@ class SendWqe:
         sent, received: packets of the request handed to the port, and of the response here, so far.
         burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
         in_cqe: whether the data that has come back is in its completion.
+        data: the bytes of a message inside the entry, if they are known.
+        transfer: the bytes of any other message that is sent, if they are known.
         responded: whether it has been answered and may complete in its turn.
     """
 
@@ -73,6 +76,8 @@ class SendWqe:
     received: int = 0
     in_cqe: bool = False
     responded: bool = False
+    data: bytes | None = None
+    transfer: Transfer | None = None
     is_atomic: bool = False
     awaits_response: bool = False
 
@@ -108,6 +113,7 @@ class ReceiveWqe:
         signaled: whether success makes a completion queue entry; a fault always does.
         region: the buffer's region once the adapter has looked it up.
         received: bytes of the message so far, which are in the completion if ``in_cqe``.
+        data: those bytes, if they are known.
     """
 
     wr_id: int
@@ -119,6 +125,7 @@ class ReceiveWqe:
     region: Region | None = None
     received: int = 0
     in_cqe: bool = False
+    data: bytes | None = None
 
     def ends(self) -> dict[str, int]:
         end = self.length
@@ -128,8 +135,8 @@ class ReceiveWqe:
         return {"received": end}
 
 
-declare(SendWqe, counts="sent received wr_id operation posted slot first_psn")
-declare(ReceiveWqe, counts="received wr_id posted")
+declare(SendWqe, counts="sent received wr_id operation posted slot first_psn", unseen="data")
+declare(ReceiveWqe, counts="received wr_id posted", unseen="data")
 
 
 class WqeCache:

@@ -59,7 +59,9 @@ class CQ:
                 break
             completion = entries.popleft()
             if completion.data is not None:
-                region, address, length = completion.data
+                region, address, length, data = completion.data
+                if data is not None and region.contents is not None:
+                    region.contents.write(address, data)
                 region.written(address, length)
             self.retire[completion.qpn](completion)
             found.append(completion)

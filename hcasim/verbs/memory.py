@@ -7,11 +7,14 @@ from typing import Final, Literal
 
 from hcasim.cluster import PAGE
 from hcasim.engine import Event
+from hcasim.fabric.payload import Contents
 from hcasim.hca import Access, Region
+from hcasim.hca.translation import WORD
 from hcasim.hca.units import ENTRY
 from hcasim.verbs.context import Context, VerbsError
 
 MAX_PAGE: Final = 2**30
+Buffer = bytearray | memoryview
 
 
 class PD:
@@ -29,6 +32,7 @@ class PD:
         page_size: int = PAGE,
         memory: Literal["host", "gpu", "adapter"] = "host",
         address: int | None = None,
+        data: Buffer | None = None,
     ) -> MR:
         """Register ``length`` bytes of memory, in no time.
 
@@ -37,6 +41,8 @@ class PD:
             page_size: bytes of a page, which takes one entry of the translation table: a power of
                 two from 4 KiB to 1 GiB.
             memory: where the bytes are; ``adapter`` is the DIMM on the adapter.
+            data: what holds the bytes, ``length`` of them: a bytearray, or anything else that can
+                be written. Without it only sizes are simulated.
 
         Raises:
             VerbsError: ``EINVAL`` for what cannot be registered, or remote write or atomic access
@@ -55,6 +61,11 @@ class PD:
             )
         if memory not in ("host", "gpu", "adapter"):
             raise VerbsError("EINVAL", f"memory {memory!r}; allowed: 'host', 'gpu' or 'adapter'")
+        held = length if data is None else memoryview(data).nbytes
+        if held != length or (data is not None and memoryview(data).readonly):
+            raise VerbsError(
+                "EINVAL", f"data of {held} bytes; allowed: {length} bytes that can be written"
+            )
         adapter = self.context.adapter
         on_adapter = memory == "adapter"
         if on_adapter:
@@ -69,8 +80,15 @@ class PD:
             address = self.context.node.allocate(length, page_size, host.sockets)
         elif address is None:
             address = self.context.node.allocate(length, page_size)
+        contents = None if data is None else Contents(address, data)
         region = adapter.tables.register(
-            self.handle, address, length, access, page_size, on_adapter=on_adapter
+            self.handle,
+            address,
+            length,
+            access,
+            page_size,
+            on_adapter=on_adapter,
+            contents=contents,
         )
         return MR(self, region)
 
@@ -91,13 +109,14 @@ class PD:
         page_size: int = PAGE,
         memory: Literal["host", "gpu", "adapter"] = "host",
         address: int | None = None,
+        data: Buffer | None = None,
     ) -> Generator[Event, object, MR]:
         """Register memory as `reg_mr` does, in the time that the call takes the processor.
 
         The time is that of the call, of pinning each page of host memory as a whole, and of one
         translation entry for each page, with the adapter's commands, of which the bus sees nothing.
         """
-        steps = self._timed_reg_mr(length, access, page_size, memory, address)
+        steps = self._timed_reg_mr(length, access, page_size, memory, address, data)
         return self.context.made(steps, "pd.timed_reg_mr")
 
     def _timed_reg_mr(
@@ -107,9 +126,12 @@ class PD:
         page_size: int,
         memory: Literal["host", "gpu", "adapter"],
         address: int | None,
+        data: Buffer | None,
     ) -> Generator[Event, object, MR]:
         self.context.sim.unrun.run()
-        mr = self.reg_mr(length, access, page_size=page_size, memory=memory, address=address)
+        mr = self.reg_mr(
+            length, access, page_size=page_size, memory=memory, address=address, data=data
+        )
         cost = self.context.stack.registration
         page = cost.table_entry + (cost.pin_page if memory == "host" else 0)
         yield self.context.core.work(cost.call + mr.pages * page)
@@ -160,12 +182,39 @@ class MR:
     def hold(self, address: int, length: int) -> None:
         self.pd.context.adapter.tables.hold(self.region, address, length)
 
+    def read(self, length: int, offset: int) -> bytes:
+        """The bytes from an offset on, as they are in memory now.
+
+        Raises:
+            VerbsError: ``EINVAL`` beyond the end, or if the region was registered without data.
+        """
+        return self._bytes(length, offset).read(self.addr + offset, length)
+
+    def write(self, data: bytes, length: int | None = None, offset: int = 0) -> None:
+        """Change bytes from an offset on, as the processor does, in no time; errors as `read`."""
+        size = len(data) if length is None else length
+        self._bytes(size, offset).write(self.addr + offset, data[:size])
+
+    def _bytes(self, length: int, offset: int) -> Contents:
+        contents = self.region.contents
+        if contents is None:
+            raise VerbsError("EINVAL", "the memory region holds no data; allowed: reg_mr(data=...)")
+        if length < 0 or offset < 0 or offset + length > self.length:
+            raise VerbsError(
+                "EINVAL", f"{length} bytes from {offset} on; the region has {self.length}"
+            )
+        return contents
+
     def word(self, address: int) -> int:
-        """Value of the 64-bit word at ``address``, which only atomics change."""
-        return self.region.words.get(address, 0)
+        """Value of the 64-bit word at ``address``: what atomics know of it."""
+        return self.region.word(address)
 
     def set_word(self, address: int, value: int) -> None:
-        self.region.words[address] = value % (1 << 64)
+        value %= 1 << 64
+        if self.region.contents is None:
+            self.region.words[address] = value
+        else:
+            self.region.contents.write(address, value.to_bytes(WORD, "little"))
 
     def listen(self, listener: Callable[[int, int], None]) -> None:
         """Have the adapter's writes told, each by its address and length in bytes."""

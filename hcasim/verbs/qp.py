@@ -11,7 +11,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
-from hcasim.hca.translation import Ring, WorkQueueBuffer
+from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
@@ -19,7 +19,7 @@ from hcasim.verbs.cq import CQ
 from hcasim.verbs.memory import PD
 from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
 
-ATOMIC_SIZE: Final = 8
+ATOMIC_SIZE: Final = WORD
 MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _INLINE: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND)
@@ -253,7 +253,7 @@ class QP:
             and size <= blueflame.buffer
             and (wr.inline or blueflame.takes == "any")
         )
-        return SendWqe(
+        wqe = SendWqe(
             opcode,
             wr.wr_id,
             sge.length,
@@ -275,6 +275,9 @@ class QP:
             region=None if wr.mr is None else wr.mr.region,
             carried=carried,
         )
+        if wr.inline and sge.length:
+            wqe.data = context.adapter.tables.peek(sge.lkey, sge.addr, sge.length)
+        return wqe
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         adapter = self.context.adapter

@@ -109,7 +109,7 @@ class ReliableRequester(Requester):
                 return Verdict.PLACE
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return Verdict.DROP
-        if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None:
+        if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
         if self._wqe_cache is not None and not self._wqe_cache.held(self.end.qpn, wqe):
             ring = self.queue.ring
@@ -128,6 +128,7 @@ class ReliableRequester(Requester):
     def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
         if wqe.length <= self._in_cqe and self.end.signals_all:
             wqe.in_cqe = True
+            wqe.data = None if packet.data is None else packet.data.content()
             self.region = None
         self.address = wqe.address + (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         return Verdict.PLACE

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 from hcasim.engine.changes import ALIKE, declare
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
+from hcasim.fabric.payload import Payload, Transfer, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
-from hcasim.hca.translation import Access, Region
-from hcasim.hca.units import ATOMIC_SIZE, Atomic
+from hcasim.hca.translation import WORD, Access, Region
+from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
 
@@ -31,6 +32,7 @@ class Read:
     region: Region | None
     segment: int
     accepted_ps: int
+    transfer: Transfer | None = None
     sent: int = 0
 
     def ends(self) -> dict[str, int]:
@@ -89,14 +91,15 @@ class ReliableResponder(Responder):
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             # Both ends know the path MTU, so the responses take the sequence numbers left for them.
             segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
-            read = Read(packet, header, region, segment, now)
+            transfer = None if region is None else transfer_of(region.contents)
+            read = Read(packet, header, region, segment, now, transfer)
             self.answers.append(read)
             self.advance(read.packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
-            region = self.find(operands, ATOMIC_SIZE, Access.REMOTE_ATOMIC)
+            region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
-            if operands.address % ATOMIC_SIZE:
+            if operands.address % WORD:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self.answers.append(Atomic(packet, operands, region, now, self._executed))
             self.advance(1, last=True)
@@ -157,7 +160,10 @@ class ReliableResponder(Responder):
         if read.region is None:
             responses.complete(packet)
         else:
-            self._parts.dma.gather(responses, packet, read.region, header.address + offset)
+            address = header.address + offset
+            if read.transfer is not None:
+                packet.data = Payload(read.transfer, address, payload)
+            self._parts.dma.gather(responses, packet, read.region, address)
         if last:
             self._answered()
         return last
@@ -173,7 +179,10 @@ class ReliableResponder(Responder):
         request = atomic.request
         aeth = Aeth(Syndrome.ACK, self.msn, original=original)
         opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
-        self._egress.respond(self.end.answer(opcode, request.psn, (aeth,), ATOMIC_SIZE, operation))
+        packet = self.end.answer(opcode, request.psn, (aeth,), WORD, operation)
+        packet.data = Payload(None, 0, WORD)
+        packet.data.add(original.to_bytes(WORD, "little"))
+        self._egress.respond(packet)
         self._answered()
 
     # Acknowledgements, and answers in turn.

@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
+from hcasim.fabric.payload import Payload, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
@@ -222,6 +223,8 @@ class Requester(Half):
         if wqe.region is None and wqe.length and not wqe.inline:
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
+        if wqe.region is not None and not wqe.awaits_response:
+            wqe.transfer = transfer_of(wqe.region.contents)
         self.number(wqe)
         if self._wqe_cache is not None and wqe.awaits_response:
             self._wqe_cache.add(self.qpn, wqe)
@@ -265,6 +268,11 @@ class Requester(Half):
             size_of=end.size_of,
             sender=self.watch,
         )
+        if payload and (wqe.data is not None or wqe.transfer is not None):
+            first = index * wqe.segment
+            packet.data = Payload(wqe.transfer, wqe.address + first, payload)
+            if wqe.data is not None:
+                packet.data.add(wqe.data[first : first + payload])
         if last:
             self.current = None
             self.sent(wqe, packet)

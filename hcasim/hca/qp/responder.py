@@ -141,6 +141,8 @@ class Responder(Half):
         self.advance(1, packet.last)
         if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
             wqe.in_cqe = self.front == 0
+            if wqe.in_cqe and packet.data is not None:
+                wqe.data = packet.data.content()
         self.region = None if wqe.in_cqe else region
         self.address = address
         return _PLACE
