@@ -33,6 +33,16 @@ WRITE, SEND, READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
 FETCH_ADD, CMP_SWAP = WROpcode.ATOMIC_FETCH_AND_ADD, WROpcode.ATOMIC_CMP_AND_SWP
 ALL = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 
+_OF_CREATION = (
+    "max_send_wr",
+    "max_recv_wr",
+    "max_send_sge",
+    "max_recv_sge",
+    "max_inline_data",
+    "qp_type",
+    "sq_sig_all",
+)
+
 # No test may depend on a value that was fitted or assumed, because such values change.
 FIXED = {
     "adapter.doorbell.latency": "100 ns",
@@ -253,14 +263,14 @@ class Peer:
         """A request between this buffer and that of ``remote``."""
         place = offset if remote_offset is None else remote_offset
         request: dict[str, Any] = {
-            "sge": self.sge(length, offset),
+            "sg_list": (self.sge(length, offset),),
             "remote_addr": remote.mr.addr + place,
             "rkey": remote.mr.rkey,
         }
         return SendWR(opcode, **(request | more))
 
     def receive(self, length: int, *, wr_id: int = 0, offset: int = 0) -> RecvWR:
-        return RecvWR(self.sge(length, offset), wr_id)
+        return RecvWR((self.sge(length, offset),), wr_id)
 
     def post(self, qp: QP, *requests: SendWR) -> Program:
         for request in requests:
@@ -320,11 +330,7 @@ class Rig:
         self, a: Peer, b: Peer, *, ports: tuple[int, int] = (1, 1), **options: Any
     ) -> tuple[QP, QP]:
         """A connected pair of queue pairs; options are those of create_qp or of connect."""
-        created = {
-            name: options.pop(name)
-            for name in ("max_send_wr", "max_recv_wr", "max_inline_data", "qp_type", "sq_sig_all")
-            if name in options
-        }
+        created = {name: options.pop(name) for name in _OF_CREATION if name in options}
         qp_a = QP(a.pd, a.cq, a.cq, port_num=ports[0], **created)
         qp_b = QP(b.pd, b.cq, b.cq, port_num=ports[1], **created)
         qp_a.connect(qp_b, **options)

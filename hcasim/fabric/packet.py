@@ -19,6 +19,8 @@ RETH: Final = 16
 AETH: Final = 4
 ATOMIC_ETH: Final = 28
 DETH: Final = 8
+IMMEDIATE: Final = 4
+IETH: Final = 4
 ICRC: Final = 4
 VCRC: Final = 2
 FRAME_DELIMITERS: Final = 2
@@ -31,8 +33,8 @@ BASE: Final = LRH + BTH + ICRC + VCRC
 class Opcode(Enum):
     """Operation of a packet, in InfiniBand's words.
 
-    REGISTER is that of a request which the adapter deals with by itself, without any packet;
-    RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read responses.
+    REGISTER and INVALIDATE are those of requests which the adapter deals with by itself, without
+    any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read responses.
     """
 
     SEND = auto()
@@ -46,6 +48,7 @@ class Opcode(Enum):
     ATOMIC_ACKNOWLEDGE = auto()
     RESPONSE_ACKNOWLEDGE = auto()
     REGISTER = auto()
+    INVALIDATE = auto()
 
 
 class Syndrome(Enum):
@@ -124,13 +127,37 @@ class Aeth(Header):
 
 
 class Deth(Header):
-    """Datagram extended transport header: from which queue pair it comes."""
+    """Datagram extended transport header: from which queue pair it comes.
 
-    __slots__ = ("source_qpn",)
+    The port it comes from is in the LRH, or in the addresses of the frame.
+    """
 
-    def __init__(self, source_qpn: int) -> None:
+    __slots__ = ("source_lid", "source_qpn")
+
+    def __init__(self, source_qpn: int, source_lid: int) -> None:
         self.size = DETH
         self.source_qpn = source_qpn
+        self.source_lid = source_lid
+
+
+class Immediate(Header):
+    """Immediate data of the last packet of a message (ImmDt, 9.3.6)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.size = IMMEDIATE
+        self.value = value
+
+
+class Ieth(Header):
+    """Invalidate extended transport header: the key that a send makes invalid (9.3.7)."""
+
+    __slots__ = ("rkey",)
+
+    def __init__(self, rkey: int) -> None:
+        self.size = IETH
+        self.rkey = rkey
 
 
 def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> int:
@@ -185,6 +212,7 @@ class Packet:
         first, last: whether it begins and ends its message.
         answers: whether it goes to the requester of the queue pair, not to the responder.
         operation: number of the operation that waits for it, or 0.
+        solicited: whether the receiver of its message wants an event (BTH, 9.2.3).
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         data: what its data is, if that is known.
         gathered: whether its data is in the adapter that sends it.
@@ -216,6 +244,7 @@ class Packet:
         "route",
         "sender",
         "size",
+        "solicited",
         "staged_at",
     )
 
@@ -252,6 +281,7 @@ class Packet:
         self.operation = operation
         self.size = size_of(opcode, payload, headers)
         self.data: Payload | None = None
+        self.solicited = False
         self.gathered = False
         self.staged_at = 0
         self.sender = sender

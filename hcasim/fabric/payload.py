@@ -86,6 +86,10 @@ class Payload:
             self.read()
         return self._bytes
 
+    def part(self, contents: Contents, address: int, first: int, length: int) -> None:
+        """Put some of the bytes, from the ``first`` on, into other memory from an address on."""
+        contents.write(address, self.content()[first : first + length])
+
     def place(self, contents: Contents, address: int) -> None:
         """Put the bytes into other memory from an address on."""
         transfer = self._transfer
@@ -98,3 +102,17 @@ class Payload:
             contents.copy(address - left_out, transfer.contents, source, left_out)
         contents.write(address, self.content())
         transfer.placed_to = address + self._length
+
+
+class Gathered(Payload):
+    """The data of one packet that lie in several pieces, each an address and a length."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, pieces: list[tuple[Contents | None, int, int]]) -> None:
+        super().__init__(None, 0, 0)
+        self._pieces = pieces
+
+    def read(self) -> None:
+        for contents, address, length in self._pieces:
+            self.add(bytes(length) if contents is None else contents.read(address, length))

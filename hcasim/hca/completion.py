@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
 from hcasim.engine import Call, Probe, SerialServer, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.hca.completion_queue import Completion, CompletionQueue, WCStatus
+from hcasim.fabric.packet import Opcode
+from hcasim.hca.completion_queue import Completion, CompletionQueue, WCOpcode, WCStatus
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.icm import Icm
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
+
+_COMPLETED: Final = {
+    Opcode.SEND: WCOpcode.SEND,
+    Opcode.RDMA_WRITE: WCOpcode.RDMA_WRITE,
+    Opcode.RDMA_READ_REQUEST: WCOpcode.RDMA_READ,
+    Opcode.COMPARE_SWAP: WCOpcode.COMP_SWAP,
+    Opcode.FETCH_ADD: WCOpcode.FETCH_ADD,
+    Opcode.REGISTER: WCOpcode.REG_MR,
+    Opcode.INVALIDATE: WCOpcode.LOCAL_INV,
+}
 
 
 class CompletionEngine:
@@ -48,6 +59,12 @@ class CompletionEngine:
         """Complete a request of so many bytes, and the operation, if any, that ends with it."""
         receives = isinstance(wqe, ReceiveWqe)
         completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
+        if isinstance(wqe, SendWqe):
+            completion.opcode = _COMPLETED[wqe.opcode]
+        elif (end := wqe.end) is not None:
+            completion.end = end
+            if end.written:
+                completion.opcode = WCOpcode.RECV_RDMA_WITH_IMM
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, length, wqe.data
         if self._service:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import ClassVar
+from enum import Enum, IntFlag, auto
+from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes, declare
 from hcasim.hca.translation import Region, Ring
@@ -26,6 +26,56 @@ class WCStatus(Enum):
     RNR_RETRY_EXC_ERR = auto()
 
 
+class WCOpcode(Enum):
+    """What has completed; names and numbers are those of libibverbs.
+
+    The requests that the kernel adds take the numbers of Linux (ib_verbs.h, ib_wc_opcode).
+    """
+
+    SEND = 0
+    RDMA_WRITE = 1
+    RDMA_READ = 2
+    COMP_SWAP = 3
+    FETCH_ADD = 4
+    BIND_MW = 5
+    LOCAL_INV = 6
+    REG_MR = 8
+    RECV = 128
+    RECV_RDMA_WITH_IMM = 129
+
+
+class WCFlags(IntFlag):
+    """What else a completion tells; the names are those of libibverbs."""
+
+    NONE = 0
+    GRH = 1
+    WITH_IMM = 2
+    WITH_INV = 8
+
+
+@dataclass(slots=True, eq=False)
+class End:
+    """What a received message tells in its completion, beside its length.
+
+    Attributes:
+        written: whether it is a write, which has placed its data elsewhere.
+        immediate: its immediate data, or None.
+        invalidated: the key that it has made invalid, or 0.
+        solicited: whether its sender wants an event.
+        source_qpn, source_lid: where a datagram comes from.
+    """
+
+    written: bool = False
+    immediate: int | None = None
+    invalidated: int = 0
+    solicited: bool = False
+    source_qpn: int = 0
+    source_lid: int = 0
+
+
+_NO_END: Final = End()
+
+
 @dataclass(slots=True, eq=False)
 class Completion:
     """What a completion queue entry says.
@@ -33,6 +83,8 @@ class Completion:
     Attributes:
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
+        opcode: what has completed; of use if it has succeeded.
+        end: what else a received message tells.
         timestamp_ps: when the entry became visible.
         written_ps: when it began to be written, if somebody listens.
         data: region, address, length and bytes, if they are known, of a message that is in the
@@ -49,6 +101,34 @@ class Completion:
     timestamp_ps: int = 0
     written_ps: int = 0
     data: tuple[Region, int, int, bytes | None] | None = None
+    opcode: WCOpcode = WCOpcode.RECV
+    end: End = _NO_END
+
+    @property
+    def imm_data(self) -> int:
+        """Immediate data, if `wc_flags` say so; 0 without any."""
+        return self.end.immediate or 0
+
+    @property
+    def invalidated_rkey(self) -> int:
+        return self.end.invalidated
+
+    @property
+    def src_qp(self) -> int:
+        return self.end.source_qpn
+
+    @property
+    def slid(self) -> int:
+        return self.end.source_lid
+
+    @property
+    def wc_flags(self) -> WCFlags:
+        flags = WCFlags.NONE
+        if self.end.immediate is not None:
+            flags |= WCFlags.WITH_IMM
+        if self.end.invalidated:
+            flags |= WCFlags.WITH_INV
+        return flags
 
     def __str__(self) -> str:
         return f"{self.status.name} qp {self.qpn}"

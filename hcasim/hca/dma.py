@@ -7,13 +7,16 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hcasim.bus import Bus, Storage
+from hcasim.bus.base import Gather
 from hcasim.catalog import Adapter
 from hcasim.engine import Action, Args, Call, Probe, Rate, Simulator, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
+from hcasim.fabric.payload import Contents, Gathered
 from hcasim.hca.egress import StagingBuffer
 from hcasim.hca.pipeline import Fetch
 from hcasim.hca.translation import WORD, Region, Ring, TranslationTables
+from hcasim.hca.wqe import Piece, Pieces
 
 
 class Data(Action):
@@ -99,7 +102,7 @@ class Landing(Action):
 
     changes: ClassVar[Changes] = Changes(unseen="_since", addresses="_address")
 
-    __slots__ = ("_address", "_packet", "_probe", "_region", "_since")
+    __slots__ = ("_address", "_first", "_length", "_packet", "_probe", "_region", "_since")
 
     block: ClassVar[str] = "DmaEngine"
 
@@ -111,6 +114,11 @@ class Landing(Action):
         self._packet = packet
         self._region = region
         self._address = address
+        self._first, self._length = 0, packet.payload
+
+    def takes(self, first: int, length: int) -> None:
+        """Land only so many bytes of the packet, from its ``first`` on."""
+        self._first, self._length = first, length
 
     def act(self) -> None:
         packet = self._packet
@@ -118,8 +126,16 @@ class Landing(Action):
             self._probe.event("data write", packet.operation, packet, None, self._since)
         region = self._region
         if packet.data is not None and region.contents is not None:
-            packet.data.place(region.contents, self._address)
-        region.written(self._address, packet.payload)
+            if self._length == packet.payload:
+                packet.data.place(region.contents, self._address)
+            else:
+                packet.data.part(region.contents, self._address, self._first, self._length)
+        region.written(self._address, self._length)
+
+
+def _bytes_of(piece: Piece) -> tuple[Contents | None, int, int]:
+    contents = None if piece.region is None else piece.region.contents
+    return contents, piece.address, piece.length
 
 
 class DmaEngine:
@@ -207,6 +223,26 @@ class DmaEngine:
             stream = self._streams[buffer] = ReadStream(buffer, self)
         stream.add(packet, region, address)
 
+    def gather_pieces(self, buffer: StagingBuffer, packet: Packet, pieces: Pieces) -> None:
+        """Read the data of a packet that lie in several pieces."""
+        self.gathered += packet.payload
+        if any(_bytes_of(one)[0] is not None for one in pieces):
+            packet.data = Gathered([_bytes_of(one) for one in pieces])
+        here = Gather(len(pieces), self.data(buffer, packet))
+        for one in pieces:
+            assert one.region is not None
+            self.read(here, one.region, one.address, one.length)
+
+    def data(self, buffer: StagingBuffer, packet: Packet) -> Data:
+        return Data(buffer, packet)
+
+    def read(self, data: Action, region: Region, address: int, size: int) -> None:
+        storage = self.storage(region)
+        if self.tables.held(region, address, size):
+            storage.start_read(address, size, data)
+        else:
+            self.tables.translate(region, address, size, storage.start_read, address, size, data)
+
     def fetch_word(
         self,
         region: Region,
@@ -237,6 +273,23 @@ class DmaEngine:
         if watched or self._probe.listeners:
             landing = Landing(self._probe, packet, region, address, self._sim.now)
         self.storage(region).start_write(address, packet.payload, placing, landing)
+        placing.placed()
+
+    def scatter(self, placing: Placing, pieces: Pieces) -> None:
+        """Write a packet's data into several pieces, in turn."""
+        packet, first = placing.packet, 0
+        self.scattered += packet.payload
+        left = Gather(len(pieces), placing)
+        for one in pieces:
+            region, size = one.region, one.length
+            assert region is not None
+            landing = Landing(self._probe, packet, region, one.address, self._sim.now)
+            landing.takes(first, size)
+            write = self.storage(region).start_write
+            self.tables.translate(
+                region, one.address, size, write, one.address, size, left, landing
+            )
+            first += size
         placing.placed()
 
     def store(self, region: Region, address: int, value: int | None) -> None:
@@ -354,10 +407,3 @@ class OverlappingDmaEngine(DmaEngine):
 
     def data(self, buffer: StagingBuffer, packet: Packet) -> Data:
         return Data(buffer, packet, self._store.time(packet.payload) if self._store else 0)
-
-    def read(self, data: Action, region: Region, address: int, size: int) -> None:
-        storage = self.storage(region)
-        if self.tables.held(region, address, size):
-            storage.start_read(address, size, data)
-        else:
-            self.tables.translate(region, address, size, storage.start_read, address, size, data)

@@ -16,6 +16,7 @@ from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
 from hcasim.hca.pipeline import InOrder, name_of, services_of
 from hcasim.hca.translation import Region
+from hcasim.hca.wqe import Pieces
 
 
 class Verdict(Enum):
@@ -40,6 +41,7 @@ class Half:
 
     Attributes:
         region, address: where the data of the packet to be placed goes; None if that has none.
+        pieces: where it goes if that is in more than one piece.
     """
 
     changes: ClassVar[Changes] = Changes(addresses="address")
@@ -47,6 +49,7 @@ class Half:
     def __init__(self) -> None:
         self.region: Region | None = None
         self.address = 0
+        self.pieces: Pieces | None = None
 
     def accept(self, arrival: Arrival) -> Verdict:
         """Deal with a packet whose context is on chip; one that is held has to be settled later."""
@@ -157,7 +160,10 @@ class Arrival(Placing):
         if verdict is _PLACE:
             half = self.half
             if half.region is not None and packet.payload:
-                self._port.dma.place(self, half.region, half.address)
+                if half.pieces is None:
+                    self._port.dma.place(self, half.region, half.address)
+                else:
+                    self._port.dma.scatter(self, half.pieces)
                 return
             self.free()
             self.placed()

@@ -11,11 +11,11 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import State
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.scheduler import Scheduler
-from hcasim.hca.wqe import CHECKPOINT, LONG, SendWqe
+from hcasim.hca.wqe import CHECKPOINT, LONG, SendWqe, cut
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
-_REGISTER: Final = Opcode.REGISTER
+_BY_ITSELF: Final = (Opcode.REGISTER, Opcode.INVALIDATE)
 
 
 class _Service(Action):
@@ -114,7 +114,7 @@ class SendEngine(Line):
     def execute(self, requester: Requester, since_ps: int) -> None:
         wqe = requester.current
         ready = wqe is not None and requester.end.state is _RTS
-        if wqe is not None and ready and wqe.opcode is _REGISTER:
+        if wqe is not None and ready and wqe.opcode in _BY_ITSELF:
             self._idle()
             requester.register(wqe)
         elif wqe is not None and ready and (wqe.sent or requester.begin(wqe)):
@@ -145,10 +145,17 @@ class SendEngine(Line):
             scheduler.add(requester, goes_on=turn >= wqe.segment)
             wqe.burst_sent = 0 if scheduler.alone else turn
         forward = self.sim.forward
-        if wqe.packets > LONG and wqe.sent % CHECKPOINT == 0 and forward is not None:
+        if (
+            wqe.packets > LONG
+            and wqe.pieces is None
+            and wqe.sent % CHECKPOINT == 0
+            and forward is not None
+        ):
             place = wqe.burst_sent * ALIKE + offset % ALIKE
             forward.checkpoint(wqe, (wqe.request_packets - wqe.sent) // CHECKPOINT, place)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
+        elif wqe.pieces is not None:
+            self._dma.gather_pieces(staging, packet, cut(wqe.pieces, offset, packet.payload))
         else:
             self._dma.gather(staging, packet, wqe.region, wqe.address + offset)

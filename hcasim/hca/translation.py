@@ -179,6 +179,14 @@ class TranslationTables:
         """Put a region that was taken out back into the tables, as a work request does."""
         self._regions[region.key] = region
 
+    def invalidate(self, key: int, pd: int) -> bool:
+        """Take out the region of a key; return whether there was one in the protection domain."""
+        region = self._regions.get(key)
+        if region is None or region.pd != pd:
+            return False
+        del self._regions[key]
+        return True
+
     def deregister(self, region: Region) -> None:
         self._regions.pop(region.key, None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final
@@ -12,7 +13,7 @@ from hcasim.engine import SetAssociativeCache
 from hcasim.engine.changes import Changes, declare
 from hcasim.fabric.packet import Opcode, Route
 from hcasim.fabric.payload import Transfer
-from hcasim.hca.completion_queue import WCStatus
+from hcasim.hca.completion_queue import End, WCStatus
 from hcasim.hca.translation import Region
 
 DOORBELL_SIZE: Final = 8
@@ -25,10 +26,40 @@ CHECKPOINT: Final = 16
 
 
 @dataclass(slots=True, eq=False)
+class Piece:
+    """A piece of the memory of a message, and its region once the adapter has looked it up."""
+
+    address: int
+    length: int
+    key: int
+    region: Region | None = None
+
+
+Pieces = Sequence[Piece]
+
+
+def cut(pieces: Pieces, first: int, length: int) -> list[Piece]:
+    """The pieces of so many bytes of a message, from its ``first`` on."""
+    found = []
+    for one in pieces:
+        taken = min(one.length - first, length)
+        if first < one.length and taken > 0:
+            found.append(Piece(one.address + first, taken, one.key, one.region))
+            length -= taken
+        first = max(0, first - one.length)
+    return found
+
+
+@dataclass(slots=True, eq=False)
 class SendWqe:
     """A WQE of a send queue.
 
     Attributes:
+        pieces: its memory, if that is more than one piece.
+        immediate: what the receiver finds in its completion, or None.
+        invalidates: the key that becomes invalid, or 0.
+        fenced: whether it waits until reads and atomics before it have been answered.
+        solicited: whether the receiver wants an event for it.
         size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
@@ -66,6 +97,11 @@ class SendWqe:
     remote_qpn: int = 0
     pages: int = 0
     carried: bool = False
+    pieces: Pieces | None = None
+    immediate: int | None = None
+    invalidates: int = 0
+    fenced: bool = False
+    solicited: bool = False
     segment: int = 0
     region: Region | None = None
     fault: WCStatus | None = None
@@ -111,9 +147,11 @@ class ReceiveWqe:
 
     Attributes:
         signaled: whether success makes a completion queue entry; a fault always does.
+        pieces: its memory, if that is more than one piece.
         region: the buffer's region once the adapter has looked it up.
         received: bytes of the message so far, which are in the completion if ``in_cqe``.
         data: those bytes, if they are known.
+        end: what the end of its message has told beside, if anything.
     """
 
     wr_id: int
@@ -126,6 +164,8 @@ class ReceiveWqe:
     received: int = 0
     in_cqe: bool = False
     data: bytes | None = None
+    pieces: Pieces | None = None
+    end: End | None = None
 
     def ends(self) -> dict[str, int]:
         end = self.length
@@ -191,12 +231,12 @@ class EntryLayout:
     inline_header: int = 4
     datagram: int = 48
 
-    def size(self, opcode: Opcode, inline: int, datagram: bool = False) -> int:
-        """Bytes of an entry with so many bytes inline; below 0 it points to the data."""
+    def size(self, opcode: Opcode, inline: int, datagram: bool = False, pieces: int = 1) -> int:
+        """Bytes of an entry with so many bytes inline; below 0 it points to pieces of data."""
         size = self._ahead(opcode, datagram)
         if opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP:
             size += self.atomic
-        size += self.data if inline < 0 else self.inline_header + inline
+        size += self.data * max(1, pieces) if inline < 0 else self.inline_header + inline
         return -(-size // self.stride) * self.stride
 
     def inline_within(self, room: int, opcode: Opcode, datagram: bool = False) -> int:
@@ -207,21 +247,29 @@ class EntryLayout:
         size = self.control + (self.datagram if datagram else 0)
         return size if opcode is Opcode.SEND else size + self.remote_address
 
-    def room(self, max_inline: int) -> int:
+    def room(self, max_inline: int, pieces: int = 1) -> int:
         """Bytes of a slot that holds any entry: a power of two, as in Linux, mthca_qp.c."""
         fixed = self.control + self.remote_address
-        largest = fixed + max(self.atomic + self.data, self.inline_header + max_inline)
+        data = max(self.atomic + self.data, self.data * pieces)
+        largest = fixed + max(data, self.inline_header + max_inline)
         room = self.stride
         while room < largest:
             room *= 2
         return room
 
-    def ring(self, max_send_wr: int, max_inline: int) -> tuple[int, int]:
+    def receive(self, pieces: int) -> int:
+        """Bytes of a slot of a receive queue: a power of two of segments."""
+        room = self.stride
+        while room < self.data * pieces:
+            room *= 2
+        return room
+
+    def ring(self, max_send_wr: int, max_inline: int, pieces: int = 1) -> tuple[int, int]:
         """(entries, stride) of a ring that holds so many requests.
 
         Source: rdma-core providers/mlx5/verbs.c, mlx5_calc_sq_size, for packed rings.
         """
-        room = self.room(max_inline)
+        room = self.room(max_inline, pieces)
         if not self.packed:
             return max_send_wr, room
         size = 1 << (max_send_wr * room - 1).bit_length()

@@ -179,7 +179,7 @@ class Queue(Registered):
 
     def _receive(self, number: int) -> RecvWR:
         address = self.memory.addr + number % self.room * self.slot
-        return RecvWR(SGE(address, self.slot, self.memory.lkey))
+        return RecvWR((SGE(address, self.slot, self.memory.lkey),))
 
     def post(self, packet: MpiPacket) -> Steps:
         wire = self.way.wire_size(packet)
@@ -197,7 +197,7 @@ class Queue(Registered):
         if not peer._opened:
             peer.open()
         peer.coming.append(packet)
-        yield from self.pass_on(packet, SendWR(WROpcode.SEND, sge, inline=inline))
+        yield from self.pass_on(packet, SendWR(WROpcode.SEND, (sge,), inline=inline))
 
     def _in_place(self, packet: MpiPacket) -> SGE:
         """The data where the program has them; the header, which is in the request, is left out."""
@@ -216,7 +216,7 @@ class Queue(Registered):
         self.owed = 0
         own, other = self._count, peer._count
         sge = SGE(own.addr, self.COUNT, own.lkey)
-        wr = SendWR(WROpcode.RDMA_WRITE, sge, remote_addr=other.addr, rkey=other.rkey)
+        wr = SendWR(WROpcode.RDMA_WRITE, (sge,), remote_addr=other.addr, rkey=other.rkey)
         yield from self._lane.post(wr, None, "credits")
 
     def _counted(self, address: int, length: int) -> None:
@@ -277,7 +277,7 @@ class EagerRing(Registered):
         peer = self.peer
         assert isinstance(peer, EagerRing)
         peer.coming.append(packet)
-        wr = SendWR(WROpcode.RDMA_WRITE, SGE(address, wire, self.source.lkey))
+        wr = SendWR(WROpcode.RDMA_WRITE, (SGE(address, wire, self.source.lkey),))
         wr.remote_addr, wr.rkey = peer.memory.addr + start, peer.memory.rkey
         wr.inline = wire <= self._inline_up_to
         yield from self.pass_on(packet, wr)

@@ -52,7 +52,7 @@ def _move(
     (address, key), own = target, request.registration.mr.lkey
     for lane, start, length in chunks:
         local = SGE(request.buffer.address + start, length, own)
-        wr = SendWR(opcode, local, remote_addr=address + start, rkey=key)
+        wr = SendWR(opcode, (local,), remote_addr=address + start, rkey=key)
         yield from way.post(lane, wr, poster, "data")
 
 

@@ -13,17 +13,22 @@ from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
-from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
+from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, Piece, Pieces, entry_layout
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.memory import PD
-from hcasim.verbs.requests import NOTHING, RecvWR, SendWR, WROpcode
+from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode
 
 ATOMIC_SIZE: Final = WORD
 MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
-_INLINE: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND)
-_SERVED: Final = {QPType.UC: _INLINE, QPType.UD: (WROpcode.SEND,)}
+_IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
+_DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
+_UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
+_INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
+_SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS}
+_KEYED: Final = (WROpcode.REG_MR, WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV)
+"""Which need keys that requests make valid."""
 
 
 class QP:
@@ -32,6 +37,7 @@ class QP:
     Args:
         sq_sig_all: whether each request has a completion, also one that does not ask for it.
         max_send_wr, max_recv_wr: entries of the send and of the receive queue.
+        max_send_sge, max_recv_sge: pieces of memory of a request.
         max_inline_data: bytes that a request may carry inline.
         port_num: port it uses, from 1.
 
@@ -52,6 +58,8 @@ class QP:
         *,
         max_send_wr: int = 128,
         max_recv_wr: int = 128,
+        max_send_sge: int = 1,
+        max_recv_sge: int = 1,
         max_inline_data: int = 0,
         port_num: int = 1,
         qp_type: QPType = QPType.RC,
@@ -63,6 +71,8 @@ class QP:
         for what, value, low, high in (
             ("max_send_wr", max_send_wr, 1, limits.max_wr),
             ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
+            ("max_send_sge", max_send_sge, 1, limits.max_sge),
+            ("max_recv_sge", max_recv_sge, 1, limits.max_sge),
             ("max_inline_data", max_inline_data, 0, self.context.max_inline),
             ("port_num", port_num, 1, adapter.description.ports),
         ):
@@ -75,16 +85,17 @@ class QP:
         self._max_send_wr = max_send_wr
         self._max_recv_wr = max_recv_wr
         self._max_inline = max_inline_data
+        self._max_sge = max_send_sge, max_recv_sge
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
         self._posted_sends = self._retired_sends = 0
         self._posted_receives = self._retired_receives = 0
         self._layout = entry_layout(adapter.description.wqe)
-        self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data)
+        self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
         self._next_slot = 0
         self._blueflame = adapter.description.doorbell.blueflame
         queues = WorkQueueBuffer(
-            self._slots, send_stride, max_recv_wr, adapter.description.wqe.stride
+            self._slots, send_stride, max_recv_wr, self._layout.receive(max_recv_sge)
         )
         address = self.context.node.allocate(queues.size, written=True)
         self._qp = adapter.create_qp(
@@ -230,13 +241,14 @@ class QP:
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
         context = self.context
-        sge = wr.sge or NOTHING
+        address, length, key, pieces = _memory(wr.sg_list)
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
-        opcode = wr.opcode.value
-        size = self._layout.size(opcode, sge.length if wr.inline else -1, self._datagram)
-        pages, address, inline = 0, sge.addr, wr.inline
+        opcode = WIRE[wr.opcode]
+        count = 1 if pieces is None else len(pieces)
+        size = self._layout.size(opcode, length if wr.inline else -1, self._datagram, count)
+        pages, inline = 0, wr.inline or wr.opcode is WROpcode.LOCAL_INV
         if wr.mr is not None:
             umr = context.adapter.description.umr
             assert umr is not None
@@ -256,9 +268,9 @@ class QP:
         wqe = SendWqe(
             opcode,
             wr.wr_id,
-            sge.length,
+            length,
             address=address,
-            key=sge.lkey,
+            key=key,
             remote_address=wr.remote_addr,
             remote_key=wr.rkey,
             inline=inline,
@@ -274,10 +286,22 @@ class QP:
             pages=pages,
             region=None if wr.mr is None else wr.mr.region,
             carried=carried,
+            pieces=None if wr.inline else pieces,
+            immediate=wr.imm_data % (1 << 32) if wr.opcode in _IMMEDIATE else None,
+            invalidates=wr.invalidate_rkey if wr.opcode in _KEYED else 0,
+            fenced=wr.fence,
+            solicited=wr.solicited,
         )
-        if wr.inline and sge.length:
-            wqe.data = context.adapter.tables.peek(sge.lkey, sge.addr, sge.length)
+        if wr.inline and length:
+            wqe.data = self._inlined(wr.sg_list)
         return wqe
+
+    def _inlined(self, sg_list: Sequence[SGE]) -> bytes | None:
+        """The bytes that go into an entry; None if nobody knows them."""
+        peek = self.context.adapter.tables.peek
+        found = [peek(one.lkey, one.addr, one.length) for one in sg_list]
+        known = [one for one in found if one is not None]
+        return b"".join(known) if len(known) == len(found) else None
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         adapter = self.context.adapter
@@ -285,7 +309,7 @@ class QP:
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
-        length = (wr.sge or NOTHING).length
+        length = sum([one.length for one in wr.sg_list])
         if self._qp.state is State.RESET:
             raise VerbsError("EINVAL", "the queue pair is not connected")
         if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:
@@ -301,10 +325,14 @@ class QP:
             fault = f"{name} on a queue pair of the service {kind.name}"
         elif self._datagram and length > mtu:
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
+        elif len(wr.sg_list) > self._max_sge[0]:
+            fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge[0]}"
         elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
             fault = "REG_MR, and nothing else, needs a memory region"
-        elif wr.mr is not None and description.umr is None:
-            fault = f"REG_MR; {description.id} has no such request"
+        elif wr.opcode in _KEYED and description.umr is None:
+            fault = f"{name}; {description.id} has no such request"
+        elif wr.opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
+            fault = f"{name}; iWARP has no immediate data (RFC 5040)"
         elif wr.opcode in _ATOMICS and not description.limits.atomics:
             fault = f"{name}; {description.id} has no atomics"
         elif wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
@@ -328,6 +356,10 @@ class QP:
         context = self.context
         context.sim.unrun.run()
         self._check_receives(len(wrs))
+        for wr in wrs:
+            if len(wr.sg_list) > self._max_sge[1]:
+                found, most = len(wr.sg_list), self._max_sge[1]
+                raise VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
         wqes = [self._receive(wr) for wr in wrs]
         yield context.core.work(context.costs.receiving(len(wqes)))
         context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
@@ -376,9 +408,20 @@ class QP:
             self._retired_sends = completion.posted
 
 
+def _memory(sg_list: Sequence[SGE]) -> tuple[int, int, int, Pieces | None]:
+    """(address, length, key, pieces) of a message; the pieces are None if there is but one."""
+    if not sg_list:
+        return 0, 0, 0, None
+    first = sg_list[0]
+    if len(sg_list) == 1:
+        return first.addr, first.length, first.lkey, None
+    pieces = [Piece(one.addr, one.length, one.lkey) for one in sg_list]
+    return first.addr, sum([one.length for one in sg_list]), first.lkey, pieces
+
+
 def _receive_entry(wr: RecvWR, posted: int) -> ReceiveWqe:
-    sge = wr.sge or NOTHING
-    return ReceiveWqe(wr.wr_id, posted, sge.addr, sge.length, sge.lkey, wr.signaled)
+    address, length, key, pieces = _memory(wr.sg_list)
+    return ReceiveWqe(wr.wr_id, posted, address, length, key, wr.signaled, pieces=pieces)
 
 
 def _noted() -> None:

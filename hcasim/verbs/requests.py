@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -14,17 +15,36 @@ if TYPE_CHECKING:
 
 
 class WROpcode(Enum):
-    """Operation of a work request; the names are those of libibverbs.
+    """Operation of a work request; names and numbers are those of libibverbs.
 
     REG_MR is that of Linux in the kernel (IB_WR_REG_MR).
     """
 
-    RDMA_WRITE = Opcode.RDMA_WRITE
-    SEND = Opcode.SEND
-    RDMA_READ = Opcode.RDMA_READ_REQUEST
-    ATOMIC_CMP_AND_SWP = Opcode.COMPARE_SWAP
-    ATOMIC_FETCH_AND_ADD = Opcode.FETCH_ADD
-    REG_MR = Opcode.REGISTER
+    RDMA_WRITE = 0
+    RDMA_WRITE_WITH_IMM = 1
+    SEND = 2
+    SEND_WITH_IMM = 3
+    RDMA_READ = 4
+    ATOMIC_CMP_AND_SWP = 5
+    ATOMIC_FETCH_AND_ADD = 6
+    LOCAL_INV = 7
+    SEND_WITH_INV = 9
+    REG_MR = 32
+
+
+WIRE: Final = {
+    WROpcode.RDMA_WRITE: Opcode.RDMA_WRITE,
+    WROpcode.RDMA_WRITE_WITH_IMM: Opcode.RDMA_WRITE,
+    WROpcode.SEND: Opcode.SEND,
+    WROpcode.SEND_WITH_IMM: Opcode.SEND,
+    WROpcode.RDMA_READ: Opcode.RDMA_READ_REQUEST,
+    WROpcode.ATOMIC_CMP_AND_SWP: Opcode.COMPARE_SWAP,
+    WROpcode.ATOMIC_FETCH_AND_ADD: Opcode.FETCH_ADD,
+    WROpcode.LOCAL_INV: Opcode.INVALIDATE,
+    WROpcode.SEND_WITH_INV: Opcode.SEND,
+    WROpcode.REG_MR: Opcode.REGISTER,
+}
+"""What the packets of a request are."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,8 +58,6 @@ class SGE:
 
 GRH_SIZE: Final = GRH
 """Bytes in front of the data of a datagram in its receive buffer."""
-NOTHING: Final = SGE(0, 0, 0)
-"""The memory of a message without data."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,10 +65,15 @@ class SendWR:
     """A request for the send queue.
 
     Attributes:
-        sge: local memory; None for a message without data.
+        sg_list: local memory, in pieces that are one message; none for a message without data.
         remote_addr, rkey: address in the remote region, and its key, for RDMA and atomics.
         inline: whether the data goes into the work queue entry itself.
         signaled: whether a completion is wanted.
+        solicited: whether the receiver wants an event for it.
+        fence: whether it waits until reads and atomics before it have been answered.
+        imm_data: 32 bits that the receiver finds in its completion, of opcodes WITH_IMM.
+        invalidate_rkey: key that becomes invalid, of the receiver by SEND_WITH_INV, or here by
+            LOCAL_INV.
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
         dlid, remote_qpn: port and queue pair that a datagram goes to.
@@ -58,12 +81,16 @@ class SendWR:
     """
 
     opcode: WROpcode
-    sge: SGE | None = None
+    sg_list: Sequence[SGE] = ()
     wr_id: int = 0
     remote_addr: int = 0
     rkey: int = 0
     inline: bool = False
     signaled: bool = True
+    solicited: bool = False
+    fence: bool = False
+    imm_data: int = 0
+    invalidate_rkey: int = 0
     compare_add: int = 0
     swap: int = 0
     dlid: int = 0
@@ -76,11 +103,11 @@ class RecvWR:
     """A request for the receive queue.
 
     Attributes:
-        sge: local memory; None for messages without data.
+        sg_list: local memory, in pieces that are filled in turn; none for messages without data.
         signaled: whether a completion is wanted. libibverbs has no such choice; VAPI has, as has
             the chip (Linux mthca_qp.c, MTHCA_QP_BIT_RSC).
     """
 
-    sge: SGE | None = None
+    sg_list: Sequence[SGE] = ()
     wr_id: int = 0
     signaled: bool = True

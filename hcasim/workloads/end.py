@@ -13,6 +13,7 @@ from hcasim.engine import Event, Simulator
 from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, RecvWR, SendWR, WROpcode
 from hcasim.verbs import Access as MemoryAccess
 from hcasim.verbs.context import VerbsError
+from hcasim.verbs.requests import WIRE
 from hcasim.workloads.options import Access, Options
 
 ALL_ACCESS = (
@@ -54,12 +55,12 @@ def request(
 ) -> SendWR:
     """A request that moves bytes between a place in a memory here and one at the peer."""
     sge = SGE(near.addr + place, size, near.lkey)
-    return SendWR(opcode, sge, remote_addr=far.addr + there, rkey=far.rkey, **how)
+    return SendWR(opcode, (sge,), remote_addr=far.addr + there, rkey=far.rkey, **how)
 
 
 def receive(memory: MR, place: int, size: int, **how: Any) -> RecvWR:
     """A receive into a place in a memory."""
-    return RecvWR(SGE(memory.addr + place, size, memory.lkey), **how)
+    return RecvWR((SGE(memory.addr + place, size, memory.lkey),), **how)
 
 
 def rate_columns(per_second: float, size: int) -> dict[str, float]:
@@ -113,7 +114,7 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
         return options.size
     if options.inline_size >= 0:
         return options.inline_size
-    return context.blueflame_inline(opcode.value, QPType[options.connection])
+    return context.blueflame_inline(WIRE[opcode], QPType[options.connection])
 
 
 class Program:

@@ -16,6 +16,7 @@ from random import Random
 from hcasim.catalog import CatalogError
 from hcasim.cluster import Cluster
 from hcasim.verbs import WROpcode
+from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import ATOMICS, OPCODES
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, movement, start
@@ -104,7 +105,7 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
     start(run.sim, sides)
     size = whole = len(pairs) * options.iters * options.qps * options.size
     if not options.exact:
-        packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
+        packets = cluster.nodes[0].adapter.packets(WIRE[opcode], options.size)
         size = min(size, PACKETS * options.size // packets)
     flows: dict[int, tuple[list[Side], list[Side]]] = {}
     for (source, _), side, peer in zip(pairs, sides[::2], sides[1::2], strict=True):

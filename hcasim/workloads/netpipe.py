@@ -141,7 +141,7 @@ class Player(Program):
             return
         self._awaits_completion = not polls_memory or self._empties_queue(message)
         sge = SGE(place.target, self.options.size, place.receiving.lkey)
-        yield from self.qp.post_recv(RecvWR(sge, signaled=self._awaits_completion))
+        yield from self.qp.post_recv(RecvWR((sge,), signaled=self._awaits_completion))
         self._mark("post_recv")
 
     def send(self) -> Steps:
@@ -150,7 +150,7 @@ class Player(Program):
         place, remote = self._places[turn], self.peer._places[turn]
         signaled = self._empties_queue(message)
         sge = SGE(place.source, self._length(message), place.sending.lkey)
-        request = SendWR(OPCODES[self.options.verb], sge, signaled=signaled)
+        request = SendWR(OPCODES[self.options.verb], (sge,), signaled=signaled)
         request.remote_addr, request.rkey = remote.target, remote.receiving.rkey
         self.operation = yield from self.qp.post_send(request)
         if signaled and self.options.completion == "memory":

@@ -50,7 +50,7 @@ class Queue(Program):
     def post(self, first: SendWR, slot: int) -> Steps:
         """Post a request, and a capsule or response behind it."""
         place = self._out.addr + slot * self._sent
-        message = SendWR(WROpcode.SEND, SGE(place, self._sent, self._out.lkey))
+        message = SendWR(WROpcode.SEND, (SGE(place, self._sent, self._out.lkey),))
         yield from self.qp.post_send_list([first, message])
 
     def take(self) -> Generator[Event, object, int]:

@@ -151,7 +151,7 @@ def test_a_failure_splits_the_requests_into_done_failed_and_flushed(
         if index == bad and fault == "rkey":
             more["rkey"] = 999
         elif index == bad:
-            more["sge"] = type(a.sge(1))(a.mr.addr, size, 999)
+            more["sg_list"] = (type(a.sge(1))(a.mr.addr, size, 999),)
         requests.append(a.request(opcode, b, size, **more))
     found = rig.exchange(qp, a, *requests)
     assert [c.wr_id for c in found] == list(range(len(mix)))

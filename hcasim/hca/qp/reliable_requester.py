@@ -13,7 +13,7 @@ from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
 from hcasim.hca.translation import Access, Ring
-from hcasim.hca.wqe import SendWqe
+from hcasim.hca.wqe import SendWqe, cut
 
 
 class Recovery:
@@ -101,9 +101,7 @@ class ReliableRequester(Requester):
         wqe = self.awaiting(packet.psn)
         if wqe is None:
             return Verdict.DROP
-        self.region = region = parts.tables.find(
-            wqe.key, self.end.pd, wqe.address, wqe.length, Access.LOCAL_WRITE
-        )
+        self.region = region = self._find(wqe, Access.LOCAL_WRITE)
         if region is None:
             if wqe.length == 0:
                 return Verdict.PLACE
@@ -130,7 +128,9 @@ class ReliableRequester(Requester):
             wqe.in_cqe = True
             wqe.data = None if packet.data is None else packet.data.content()
             self.region = None
-        self.address = wqe.address + (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
+        first = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
+        self.address = wqe.address + first
+        self.pieces = None if wqe.pieces is None else cut(wqe.pieces, first, packet.payload)
         return Verdict.PLACE
 
     def placed(self, packet: Packet) -> None:

@@ -8,7 +8,18 @@ from typing import ClassVar, Final
 
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Deth, Header, Opcode, Packet, Reth, Sender
+from hcasim.fabric.packet import (
+    PSN_MODULUS,
+    AtomicEth,
+    Deth,
+    Header,
+    Ieth,
+    Immediate,
+    Opcode,
+    Packet,
+    Reth,
+    Sender,
+)
 from hcasim.fabric.payload import Payload, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
@@ -183,7 +194,8 @@ class Requester(Half):
         The first data of a message is translated before.
         """
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
-        if full and wqe.awaits_response and wqe.sent == 0:
+        fenced = wqe.fenced and self.outstanding_reads > 0
+        if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
             self.stalled = True
             self.waits.begin()
             self._parts.reads.begin()
@@ -199,10 +211,17 @@ class Requester(Half):
             tables.translate(region, wqe.address, first, self._line.compete, self)
 
     def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
-        """The local memory of a message; None without any, or if it is wrong."""
+        """The local memory of a message, or its first piece; None without any, or if it is wrong."""
         if wqe.inline or not wqe.length:
             return None
-        return self._parts.tables.find(wqe.key, self.end.pd, wqe.address, wqe.length, needed)
+        find, pd = self._parts.tables.find, self.end.pd
+        if wqe.pieces is None:
+            return find(wqe.key, pd, wqe.address, wqe.length, needed)
+        for piece in wqe.pieces:
+            piece.region = find(piece.key, pd, piece.address, piece.length, needed)
+            if piece.region is None:
+                return None
+        return wqe.pieces[0].region
 
     # Its turns at the port, one packet each.
 
@@ -223,7 +242,7 @@ class Requester(Half):
         if wqe.region is None and wqe.length and not wqe.inline:
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
-        if wqe.region is not None and not wqe.awaits_response:
+        if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
             wqe.transfer = transfer_of(wqe.region.contents)
         self.number(wqe)
         if self._wqe_cache is not None and wqe.awaits_response:
@@ -251,6 +270,10 @@ class Requester(Half):
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
         elif index == 0 and wqe.opcode is not Opcode.SEND:
             headers = (Reth(wqe.remote_address, wqe.remote_key, wqe.length),)
+        if last and wqe.immediate is not None:
+            headers = (*headers, Immediate(wqe.immediate))
+        elif last and wqe.invalidates:
+            headers = (*headers, Ieth(wqe.invalidates))
         if not wqe.awaits_response:
             payload = wqe.length - index * wqe.segment if last else wqe.segment
             asks = self.asks_for_acknowledgement(last)
@@ -274,6 +297,7 @@ class Requester(Half):
             if wqe.data is not None:
                 packet.data.add(wqe.data[first : first + payload])
         if last:
+            packet.solicited = wqe.solicited
             self.current = None
             self.sent(wqe, packet)
         return packet
@@ -292,9 +316,14 @@ class Requester(Half):
         self._parts.registrations.add(wqe, self._registered)
 
     def _registered(self, wqe: SendWqe) -> None:
-        if self.current is not wqe or wqe.region is None:
+        if self.current is not wqe:
             return  # It has been given up meanwhile.
-        self._parts.tables.enter(wqe.region)
+        if wqe.region is not None:
+            self._parts.tables.enter(wqe.region)
+        elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
+            self.unacknowledged.append(wqe)
+            self.fail(wqe, WCStatus.LOC_PROT_ERR)
+            return
         self.current = None
         # It completes in its turn, behind what has been sent before it.
         wqe.first_psn = self.next_psn
@@ -356,6 +385,8 @@ class DatagramRequester(Requester):
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)
         assert wqe.route is not None
-        packet.route, packet.qpn, packet.headers = wqe.route, wqe.remote_qpn, (Deth(self.qpn),)
+        origin = Deth(self.qpn, self.egress.lid)
+        packet.headers = (origin, *packet.headers)
+        packet.route, packet.qpn = wqe.route, wqe.remote_qpn
         packet.size = self.end.size_of(packet.opcode, packet.payload, packet.headers)
         return packet

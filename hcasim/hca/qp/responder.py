@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import PSN_MODULUS, AtomicEth, Opcode, Packet, Reth, Syndrome
-from hcasim.hca.completion_queue import CompletionQueue, WCStatus
+from hcasim.fabric.packet import (
+    PSN_MODULUS,
+    AtomicEth,
+    Deth,
+    Ieth,
+    Immediate,
+    Opcode,
+    Packet,
+    Reth,
+    Syndrome,
+)
+from hcasim.hca.completion_queue import CompletionQueue, End, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import Access, Region
-from hcasim.hca.wqe import ReceiveWqe
+from hcasim.hca.wqe import Pieces, ReceiveWqe, cut
 
 GRH: Final = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
@@ -51,6 +61,7 @@ class Responder(Half):
         self._egress = parts.egresses[end.port]
         self._in_cqe = parts.description.cqe.inline or 0
         self._syndrome = Syndrome.ACK
+        self._length = 0
 
     def ends(self) -> dict[str, int]:
         ends = {"expected_psn": PSN_MODULUS}
@@ -71,7 +82,7 @@ class Responder(Half):
             self._parts.counts["out_of_sequence"] += 1
             return Verdict.DROP
         if packet.opcode is _WRITE:
-            return self._write(packet)
+            return self._write(arrival)
         if packet.opcode is not Opcode.SEND:
             return self.ask(packet)
         return self._begin_receive(arrival) if packet.first else self._receive(packet)
@@ -93,13 +104,17 @@ class Responder(Half):
         if last:
             self.msn = (self.msn + 1) % PSN_MODULUS
 
-    def _write(self, packet: Packet) -> Verdict:
+    def _write(self, arrival: Arrival) -> Verdict:
+        packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
             self.address = header.address
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
             if self.region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
+            self.pieces, self._length = None, header.length
+        if packet.last and packet.headers and packet.header(Immediate) is not None:
+            return self._begin_receive(arrival)
         self.advance(1, packet.last)
         return _PLACE
 
@@ -128,16 +143,24 @@ class Responder(Half):
             # Flushed meanwhile.
             self._parts.lose(packet)
             return Verdict.DROP
+        if packet.opcode is _WRITE:
+            # Its data go where the write says.
+            self.advance(1, packet.last)
+            return _PLACE
         address, region = wqe.address + wqe.received, wqe.region
         if payload:
             if wqe.received + payload > wqe.length:
                 return self.spoil(wqe, WCStatus.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
-            if region is None or not region.covers(address, payload):
+            if wqe.pieces is not None:
+                region = self._find_pieces(wqe.pieces, wqe.received, payload)
+            elif region is None or not region.covers(address, payload):
                 tables = self._parts.tables
                 region = tables.find(wqe.key, self.end.pd, address, payload, Access.LOCAL_WRITE)
                 wqe.region = region
             if region is None:
                 return self.spoil(wqe, WCStatus.LOC_PROT_ERR, Syndrome.REMOTE_OPERATIONAL_ERROR)
+        if wqe.pieces is None:
+            self.pieces = None
         self.advance(1, packet.last)
         if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
             wqe.in_cqe = self.front == 0
@@ -147,9 +170,21 @@ class Responder(Half):
         self.address = address
         return _PLACE
 
+    def _find_pieces(self, pieces: Pieces, first: int, length: int) -> Region | None:
+        """Look up where so many bytes of a message go; None if one of the places is wrong."""
+        tables, pd = self._parts.tables, self.end.pd
+        self.pieces = cut(pieces, first, length)
+        for one in self.pieces:
+            one.region = tables.find(one.key, pd, one.address, one.length, Access.LOCAL_WRITE)
+            if one.region is None:
+                return None
+        return self.pieces[0].region
+
     def placed(self, packet: Packet) -> None:
         if packet.opcode is _WRITE:
             self.address += packet.payload
+            if packet.last and self.receiving is not None:
+                self._received(self.receiving, packet, self._length)
         else:
             wqe = self.receiving
             if wqe is None:
@@ -157,11 +192,29 @@ class Responder(Half):
                 return
             wqe.received += packet.payload
             if packet.last:
-                self.receiving = None
-                if wqe.signaled:
-                    self._complete(wqe, WCStatus.SUCCESS, wqe.received, packet.operation)
+                self._received(wqe, packet, wqe.received)
         if packet.ack_request:
             self.acknowledge(packet)
+
+    def _received(self, wqe: ReceiveWqe, packet: Packet, length: int) -> None:
+        """Complete the entry of a message whose last packet is here."""
+        self.receiving = None
+        if packet.headers or packet.solicited:
+            wqe.end = self._end_of(packet)
+        if wqe.signaled:
+            self._complete(wqe, WCStatus.SUCCESS, length, packet.operation)
+
+    def _end_of(self, packet: Packet) -> End:
+        end = End(written=packet.opcode is _WRITE, solicited=packet.solicited)
+        for header in packet.headers:
+            if isinstance(header, Immediate):
+                end.immediate = header.value
+            elif isinstance(header, Ieth):
+                end.invalidated = header.rkey
+                self._parts.tables.invalidate(header.rkey, self.end.pd)
+            elif isinstance(header, Deth):
+                end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
+        return end
 
     def acknowledge(self, packet: Packet) -> None:
         """Acknowledge a packet that asks for it; none does."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from hcasim.engine import Onlooker, Repetition, Simulator, mean_error
 from hcasim.verbs import WROpcode
+from hcasim.verbs.requests import WIRE
 from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, moderation, movement, start
@@ -128,7 +129,7 @@ class Stream:
     def __init__(self, run: Run, opcode: WROpcode, both_ways: bool) -> None:
         sim, options = run.sim, run.options
         self._run, self.sim, self.options = run, sim, options
-        self.packets = run.cluster.nodes[0].adapter.packets(opcode.value, options.size)
+        self.packets = run.cluster.nodes[0].adapter.packets(WIRE[opcode], options.size)
         packets = self.packets * options.qps
         every, depth = moderation(options), min(options.tx_depth, options.iters)
         unit = lcm(every, options.post_list)

@@ -12,7 +12,7 @@ from itertools import chain, count
 
 from hcasim.engine import Event
 from hcasim.verbs import CQ, PD, SGE, QPType, SendWR, WROpcode
-from hcasim.verbs.requests import GRH_SIZE
+from hcasim.verbs.requests import GRH_SIZE, WIRE
 from hcasim.workloads.end import Program, Steps, hold, join, receive, request, stride
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench.meter import Meter
@@ -50,7 +50,7 @@ def _queue(pd: PD, options: Options, size: int, port: int, replies: CQ | None = 
     opcode, kind = (WRITE, QPType.UC) if replies is None else (SEND, QPType.UD)
     limit = options.inline_size
     if limit < 0:
-        limit = pd.context.blueflame_inline(opcode.value, kind)
+        limit = pd.context.blueflame_inline(WIRE[opcode], kind)
     cq = CQ(pd.context, options.tx_depth)
     return SendQueue(pd, cq, options, kind, size, limit, 2 * options.window, replies, port)
 
@@ -250,7 +250,7 @@ class Server(Program):
         replies = []
         for client in clients:
             _, lid, number = self._clients[client]
-            reply = SendWR(SEND, self._sge, inline=queue.inline, dlid=lid, remote_qpn=number)
+            reply = SendWR(SEND, (self._sge,), inline=queue.inline, dlid=lid, remote_qpn=number)
             reply.signaled = queue.count()
             replies.append(reply)
         self.posts += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hcasim.verbs import QP, WROpcode
+from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import OPCODES, join, rate_columns
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
@@ -70,7 +71,7 @@ def measure(run: Run) -> Result:
     for process in processes:
         sim.run(until=sim.process(process.prepare()))
     sim.run()
-    packets = cluster.nodes[0].adapter.packets(opcode.value, options.size)
+    packets = cluster.nodes[0].adapter.packets(WIRE[opcode], options.size)
     plan = WindowPlan(options.window, packets, options.qps, _in_full(options))
     senders = [process for process in processes if process.sends]
     for process in senders if reads else processes:

@@ -10,6 +10,7 @@ from itertools import count, pairwise
 from hcasim.catalog import Adapter
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
+from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import Program, Steps, receive, request
 from hcasim.workloads.options import Options
 from hcasim.workloads.windows.plan import ALL, Timing, WindowPlan
@@ -91,7 +92,7 @@ class Process(Program):
         self.reply_qp: QP
         self.sends = self.receives = False
         stride = context.adapter.description.wqe.stride
-        packets = context.adapter.packets(opcode.value, options.size)
+        packets = context.adapter.packets(WIRE[opcode], options.size)
         self.timing = Timing(options, self.depth, stride, packets)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
@@ -167,7 +168,7 @@ class Process(Program):
 
     def _say(self, qp: QP, size: int) -> Steps:
         sge = SGE(self.source.addr, size, self.source.lkey)
-        yield from qp.post_send(SendWR(WROpcode.SEND, sge))
+        yield from qp.post_send(SendWR(WROpcode.SEND, (sge,)))
 
     def prepare(self) -> Steps:
         """Post the receives that the first window needs."""

@@ -128,7 +128,7 @@ def test_failures_in_a_line_leave_the_others_alone(count: int, fault: str) -> No
     rig = Rig(machine({"adapter.scheduler.queues": "1"}))
     a, b = rig.peers
     qps = [qp for qp, _ in crowd(rig, count)]
-    wrong = {"rkey": 999} if fault == "rkey" else {"sge": type(a.sge(1))(a.mr.addr, 8, 999)}
+    wrong = {"rkey": 999} if fault == "rkey" else {"sg_list": (type(a.sge(1))(a.mr.addr, 8, 999),)}
     bad = {qp.qp_num for index, qp in enumerate(qps) if index % 5 != 3}
 
     def program() -> Program:

@@ -85,7 +85,7 @@ def test_a_buffer_of_the_adapter_to_another_needs_no_bus_for_its_data() -> None:
     request = a.request(
         WRITE,
         a,
-        sge=SGE(source.addr, 1 << 16, source.lkey),
+        sg_list=(SGE(source.addr, 1 << 16, source.lkey),),
         remote_addr=target.addr,
         rkey=target.rkey,
     )

@@ -319,7 +319,7 @@ def test_a_read_may_answer_with_more_packets_than_calls_nest(order: str) -> None
     rig, a, b, qp, _ = joined(
         machine({"adapter.send.port_buffer": "1 GiB", "adapter.order": order})
     )
-    request = SendWR(READ, a.sge(1 << 21), remote_addr=b.mr.addr, rkey=b.mr.rkey)
+    request = SendWR(READ, (a.sge(1 << 21),), remote_addr=b.mr.addr, rkey=b.mr.rkey)
     assert succeeded(rig.exchange(qp, a, request))
 
 

@@ -72,7 +72,7 @@ def test_other_bytes_are_read_by_dma_after_the_post() -> None:
 
 def test_what_is_changed_after_the_completion_does_not_arrive() -> None:
     rig = Rig(data=True)
-    a, b, qp_a, qp_b = rig.joined(qp_type=QPType.UC)
+    a, b, qp_a, _ = rig.joined(qp_type=QPType.UC)
     a.mr.write(b"old" * 1000)
 
     def program() -> Program:

@@ -93,7 +93,7 @@ def test_what_is_no_local_memory_is_a_local_protection_error(
 ) -> None:
     for opcode in opcodes:
         rig, a, b, qp, _ = joined()
-        done = rig.exchange(qp, a, a.request(opcode, b, sge=place(a)))
+        done = rig.exchange(qp, a, a.request(opcode, b, sg_list=(place(a),)))
         assert statuses(done) == ["LOC_PROT_ERR"]
         assert rig.counter("port_xmit_packets") == 0
 
@@ -104,9 +104,9 @@ def test_a_response_needs_local_memory_that_may_be_written(rig: Rig, opcode: obj
     region = a.pd.reg_mr(64, Access.REMOTE_READ)
     local = SGE(region.addr, 8, region.lkey)
     qp, _ = rig.connect(a, b)
-    assert statuses(rig.exchange(qp, a, a.request(opcode, b, sge=local))) == ["LOC_PROT_ERR"]
+    assert statuses(rig.exchange(qp, a, a.request(opcode, b, sg_list=(local,)))) == ["LOC_PROT_ERR"]
     other, _ = rig.connect(a, b)
-    assert statuses(rig.exchange(other, a, a.request(WRITE, b, sge=local))) == ["SUCCESS"]
+    assert statuses(rig.exchange(other, a, a.request(WRITE, b, sg_list=(local,)))) == ["SUCCESS"]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_receive_that_does_not_fit_fails_at_both_ends_and_flushes_those_behind
 
     sent, received = rig.run(
         a.send(qp, a.request(SEND, b, 5000), after=10**7),
-        b.take(remote, *(RecvWR(buffer, number) for number in range(3))),
+        b.take(remote, *(RecvWR((buffer,), number) for number in range(3))),
     )
     assert statuses(sent) == [there]
     assert (statuses(received), ids(received)) == ([here, *["WR_FLUSH_ERR"] * 2], [0, 1, 2])

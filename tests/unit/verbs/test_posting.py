@@ -8,6 +8,7 @@ import pytest
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.hca.wqe import EntryLayout
 from hcasim.verbs import SendWR, VerbsError
+from hcasim.verbs.requests import WIRE
 from tests.rig import (
     READ,
     SEND,
@@ -113,7 +114,7 @@ def test_nothing_of_a_list_is_posted_if_one_of_it_is_wrong(rig: Rig) -> None:
         with pytest.raises(Exception, match="ENOMEM"):
             yield from qp.post_send_list([good] * 5)
         with pytest.raises(Exception, match="EINVAL"):
-            yield from qp.post_send_list([good, SendWR(READ, good.sge, inline=True)])
+            yield from qp.post_send_list([good, SendWR(READ, good.sg_list, inline=True)])
         yield from qp.post_send_list([])
         yield from qp.post_send_list([good] * 4)
         return (yield from a.collect(4))
@@ -184,7 +185,7 @@ def test_entries_of_a_packed_ring_follow_each_other_and_are_not_broken_at_its_en
 
 def test_a_datagram_carries_its_address_vector() -> None:
     layout = EntryLayout(16, False, 16, 16, 16, 16, 4, 48)
-    assert layout.size(SEND.value, -1, datagram=True) == 80
+    assert layout.size(WIRE[SEND], -1, datagram=True) == 80
 
 
 def test_other_segments_change_what_is_fetched() -> None:

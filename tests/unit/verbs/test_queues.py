@@ -145,7 +145,7 @@ def test_inline_data_may_be_as_long_as_was_agreed_and_needs_no_local_key(
 ) -> None:
     a, b, qp, remote = rig.joined(max_inline_data=100)
     rig.run(b.post_receives(remote, b.receive(4096)))
-    request = a.request(opcode, b, inline=True, sge=SGE(0, 100, 12345))
+    request = a.request(opcode, b, inline=True, sg_list=(SGE(0, 100, 12345),))
     assert succeeded(rig.exchange(qp, a, request))
     assert (a.adapter.dma.gathered, b.adapter.dma.scattered) == (0, 100)
     message = refused("EINVAL", fill(a, qp, a.request(opcode, b, 101, inline=True), 1), rig)

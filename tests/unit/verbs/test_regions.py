@@ -84,9 +84,12 @@ def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> N
     there = on_adapter(b) if where in ("there", "both") else b.mr
     length = 50_000
     if opcode is SEND:
-        made.run(b.post_receives(remote, RecvWR(SGE(there.addr, length, there.lkey))))
+        made.run(b.post_receives(remote, RecvWR((SGE(there.addr, length, there.lkey),))))
     request = SendWR(
-        opcode, sge=SGE(here.addr, length, here.lkey), remote_addr=there.addr, rkey=there.rkey
+        opcode,
+        sg_list=(SGE(here.addr, length, here.lkey),),
+        remote_addr=there.addr,
+        rkey=there.rkey,
     )
     assert succeeded(made.exchange(qp, a, request))
     source, target = (there, here) if opcode is READ else (here, there)
@@ -127,7 +130,7 @@ def test_a_receive_completes_after_its_data_wherever_that_is(length: int) -> Non
     landed: list[int] = []
     there.region.watch(there.addr + length - 1, lambda: landed.append(int(made.sim.now)))
     for _ in range(2):
-        made.run(b.post_receives(remote, RecvWR(SGE(there.addr, length, there.lkey))))
+        made.run(b.post_receives(remote, RecvWR((SGE(there.addr, length, there.lkey),))))
         made.exchange(qp, a, a.request(SEND, b, length))
     assert len(landed) == len(b.cq.queue.entries) == 2
     for data, completion in zip(landed, b.cq.queue.entries, strict=True):

@@ -128,8 +128,8 @@ def test_a_region_can_be_used_once_a_request_has_registered_it() -> None:
         made = with_umr()
         a, b = made.peers
         mr = a.pd.alloc_mr(8, ALL)
-        sge = SGE(mr.addr, 8, mr.lkey)
-        write = a.request(WRITE, b, sge=sge)
+        sg_list = (SGE(mr.addr, 8, mr.lkey),)
+        write = a.request(WRITE, b, sg_list=sg_list)
         found = posted(made, *[register(mr)] * registered, write)
         assert statuses(found)[-1] == ("SUCCESS" if registered else "LOC_PROT_ERR")
 
@@ -139,7 +139,7 @@ def test_what_is_made_invalid_is_wrong_until_it_is_registered_again() -> None:
     a, b = made.peers
     mr = a.pd.alloc_mr(PAGE, ALL)
     qp, back = made.connect(a, b)
-    write = a.request(WRITE, b, sge=SGE(mr.addr, 8, mr.lkey))
+    write = a.request(WRITE, b, sg_list=(SGE(mr.addr, 8, mr.lkey),))
     assert succeeded(made.exchange(qp, a, register(mr), write))
     there = b.request(WRITE, a, remote_addr=mr.addr, rkey=mr.rkey)
     assert succeeded(made.exchange(back, b, there))

@@ -110,7 +110,7 @@ def test_requests_behind_one_that_waits_are_sent_again_in_order(rig: Rig) -> Non
 
 def fail(rig: Rig, qp: QP, peer: Peer, remote: Peer) -> None:
     """Bring a queue pair into the error state, by local memory that it may not read."""
-    bad = peer.request(WRITE, remote, sge=SGE(peer.mr.addr, 8, 999))
+    bad = peer.request(WRITE, remote, sg_list=(SGE(peer.mr.addr, 8, 999),))
     assert statuses(rig.exchange(qp, peer, bad)) == ["LOC_PROT_ERR"]
     assert qp.state is State.ERR
 
@@ -181,7 +181,7 @@ def test_who_is_connected_late_gets_what_was_sent_before_when_it_is_sent_again(r
 def test_a_queue_pair_that_fails_while_it_receives_gives_back_what_it_has(rig: Rig) -> None:
     a, b, qp, remote = rig.joined()
     rig.run(b.post_receives(remote, b.receive(1 << 20, wr_id=7)))
-    bad = b.request(WRITE, a, sge=SGE(b.mr.addr, 8, 999), wr_id=8)
+    bad = b.request(WRITE, a, sg_list=(SGE(b.mr.addr, 8, 999),), wr_id=8)
 
     breaking = b.send(remote, bad, after=100 * 10**6, collect=2)
     received, sent = rig.run(breaking, a.send(qp, a.request(SEND, b, 1 << 20)))
