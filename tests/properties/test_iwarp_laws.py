@@ -87,7 +87,7 @@ def test_a_larger_mtu_never_needs_more_frames(
 
 def opcode_of(op: Operation) -> Opcode:
     """What carries its data."""
-    return Opcode.RDMA_READ_RESPONSE if op.opcode is READ else op.opcode.value
+    return Opcode.RDMA_READ_RESPONSE if op.opcode is READ else WIRE[op.opcode]
 
 
 @given(mix=over_iwarp())

@@ -211,7 +211,7 @@ class Requester(Half):
             tables.translate(region, wqe.address, first, self._line.compete, self)
 
     def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
-        """The local memory of a message, or its first piece; None without any, or if it is wrong."""
+        """Local memory of a message, or its first piece; None without any, or if it is wrong."""
         if wqe.inline or not wqe.length:
             return None
         find, pd = self._parts.tables.find, self.end.pd

@@ -85,12 +85,8 @@ def test_only_data_in_host_memory_is_on_the_bus(opcode: object, where: str) -> N
     length = 50_000
     if opcode is SEND:
         made.run(b.post_receives(remote, RecvWR((SGE(there.addr, length, there.lkey),))))
-    request = SendWR(
-        opcode,
-        sg_list=(SGE(here.addr, length, here.lkey),),
-        remote_addr=there.addr,
-        rkey=there.rkey,
-    )
+    sg_list = (SGE(here.addr, length, here.lkey),)
+    request = SendWR(opcode, sg_list=sg_list, remote_addr=there.addr, rkey=there.rkey)
     assert succeeded(made.exchange(qp, a, request))
     source, target = (there, here) if opcode is READ else (here, there)
     entries = 2 if opcode is SEND else 1

@@ -189,7 +189,7 @@ def test_a_local_key_becomes_invalid_in_turn(keyed: Rig) -> None:
 
 def test_an_adapter_without_such_requests_refuses_them() -> None:
     a, _, qp, _ = (rig := Rig()).joined()
-    with pytest.raises(VerbsError, match="LOCAL_INV; .* has no such request"):
+    with pytest.raises(VerbsError, match=r"LOCAL_INV; .* has no such request"):
         rig.run(a.post(qp, SendWR(WROpcode.LOCAL_INV, invalidate_rkey=1)))
     a, b, qp, _ = (rig := Rig(resolve("rashti2007"))).joined()
     with pytest.raises(VerbsError, match="iWARP has no immediate data"):
