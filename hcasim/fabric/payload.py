@@ -49,6 +49,7 @@ class Transfer:
 
 
 def transfer_of(contents: Contents | None) -> Transfer | None:
+    """The bytes of a message in a region whose contents are known, or None."""
     return None if contents is None else Transfer(contents)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hcasim.catalog import Machine
 from hcasim.fabric import Opcode
 from hcasim.fabric.wire import IwarpFormat, fpdu_size, most_markers, mulpdu, wire_format
+from hcasim.verbs.requests import WIRE
 from tests import iwarp
 from tests.measured import measured
 from tests.mixes import LENGTH, MTU, Mix, Operation, Run, over_iwarp
