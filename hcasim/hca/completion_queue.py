@@ -134,6 +134,7 @@ class Completion:
         return f"{self.status.name} qp {self.qpn}"
 
 
+declare(End, unseen="immediate invalidated")
 declare(Completion, counts="wr_id posted operation", unseen="timestamp_ps written_ps")
 
 
@@ -142,7 +143,7 @@ class CompletionQueue:
 
     Attributes:
         entries: what the application has not polled yet; ``unwritten`` is still to be written.
-        overrun: whether an entry was lost because the queue was full.
+        overrun: whether an entry was lost because the queue was full; then all that follow are.
     """
 
     changes: ClassVar[Changes] = Changes(counts="produced")
@@ -156,10 +157,13 @@ class CompletionQueue:
         self.entries: deque[Completion] = deque()
         self.overrun = False
         self.on_entry: Callable[[], None] | None = None
+        self.on_overrun: Callable[[], None] | None = None
 
     def push(self, completion: Completion, now_ps: int) -> None:
-        if len(self.entries) >= self.depth:
-            self.overrun = True
+        if self.overrun or len(self.entries) >= self.depth:
+            first, self.overrun = not self.overrun, True
+            if first and self.on_overrun is not None:
+                self.on_overrun()
             return
         completion.timestamp_ps = now_ps
         self.entries.append(completion)

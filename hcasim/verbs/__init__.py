@@ -4,10 +4,14 @@ Calls that take time are generators for use in a SimPy process: ``yield from qp.
 """
 
 from hcasim.hca import Access, Completion, QPType, WCStatus
+from hcasim.hca.completion_queue import WCFlags, WCOpcode
+from hcasim.hca.events import EventType
 from hcasim.verbs.context import Context, VerbsError
-from hcasim.verbs.cq import CQ
+from hcasim.verbs.cq import CQ, CompChannel
+from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
+from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
 
 __all__ = [
@@ -17,13 +21,19 @@ __all__ = [
     "PD",
     "QP",
     "SGE",
+    "SRQ",
     "Access",
+    "AsyncEvent",
+    "CompChannel",
     "Completion",
     "Context",
+    "EventType",
     "QPType",
     "RecvWR",
     "SendWR",
     "VerbsError",
+    "WCFlags",
+    "WCOpcode",
     "WCStatus",
     "WROpcode",
 ]

@@ -17,6 +17,7 @@ from hcasim.hca import QPType
 from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
+from hcasim.verbs.events import AsyncEvent, EventQueue
 
 _Returned = TypeVar("_Returned")
 
@@ -134,6 +135,7 @@ class Context:
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
         self.costs = Costs(self.stack, node.group.host)
+        self.events: EventQueue[AsyncEvent] = EventQueue(sim, self.stack.event)
 
     def made(
         self, steps: Generator[Event, object, _Returned], call: str
@@ -146,6 +148,10 @@ class Context:
         if fault := self.sim.unrun.made(steps, self.core.name, call):
             raise VerbsError("EINVAL", fault)
         return steps
+
+    def get_async_event(self) -> Generator[Event, object, AsyncEvent]:
+        """Wait for what the adapter tells of the objects of this process, and take it."""
+        return self.made(self.events.get(), "context.get_async_event")
 
     @property
     def max_inline(self) -> int:

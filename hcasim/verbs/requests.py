@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.qp.responder import GRH
+from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
     from hcasim.verbs.memory import MR
@@ -111,3 +112,14 @@ class RecvWR:
     sg_list: Sequence[SGE] = ()
     wr_id: int = 0
     signaled: bool = True
+
+
+def memory_of(sg_list: Sequence[SGE]) -> tuple[int, int, int, Pieces | None]:
+    """(address, length, key, pieces) of a message; the pieces are None if there is but one."""
+    if not sg_list:
+        return 0, 0, 0, None
+    first = sg_list[0]
+    if len(sg_list) == 1:
+        return first.addr, first.length, first.lkey, None
+    pieces = [Piece(one.addr, one.length, one.lkey) for one in sg_list]
+    return first.addr, sum([one.length for one in sg_list]), first.lkey, pieces

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from hcasim.fabric.packet import Header, Opcode, Packet, Route
+from hcasim.hca.events import EventType
 
 
 class QPType(Enum):
@@ -82,6 +83,7 @@ class Endpoint:
     Attributes:
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
+        on_event: told of asynchronous events.
     """
 
     qpn: int
@@ -92,6 +94,7 @@ class Endpoint:
     size_of: Callable[[Opcode, int, tuple[Header, ...]], int]
     state: State = State.RESET
     path: Path = Path()
+    on_event: Callable[[EventType], None] | None = None
 
     def __str__(self) -> str:
         return f"qp {self.qpn}"
@@ -117,6 +120,10 @@ class Endpoint:
                 allowed = ", ".join(one.name for one in _NEXT[self.state])
                 raise ValueError(f"{state.name} after {self.state.name}; allowed: {allowed}")
             self.state = state
+
+    def tell(self, event: EventType) -> None:
+        if self.on_event is not None:
+            self.on_event(event)
 
     def fail(self) -> None:
         """Enter the error state; the queue pair says how, which knows both halves."""

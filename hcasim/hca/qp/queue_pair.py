@@ -6,6 +6,7 @@ from typing import Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
@@ -36,6 +37,7 @@ class QueuePair(Endpoint):
         rings: tuple[Ring, Ring],
         parts: Parts,
         line: Line,
+        shared: ReceiveQueue | None,
     ) -> None:
         """Choose the transport, with its completion queues, its memory and its line."""
         requester, responder = _HALVES[self.kind]
@@ -46,7 +48,8 @@ class QueuePair(Endpoint):
             recovery = GoBack(self.requester, parts.sim)
             self.requester.recover_by(recovery)
             parts.sim.resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
-        self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
+        receives = shared or ReceiveQueue(rings[1], parts)
+        self.responder = responder(self, queues[1], receives, parts)
 
     def connect(self, path: Path) -> None:
         if self.state is State.RESET:
@@ -60,3 +63,5 @@ class QueuePair(Endpoint):
         self.move(State.ERR)
         self.requester.flush()
         self.responder.flush()
+        if self.responder.queue.shared:
+            self.tell(EventType.QP_LAST_WQE_REACHED)

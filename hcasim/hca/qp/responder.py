@@ -243,6 +243,8 @@ class Responder(Half):
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
             self._complete(receiving, WCStatus.WR_FLUSH_ERR)
+        if self.queue.shared:
+            return
         for wqe in self.queue.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 
