@@ -29,6 +29,7 @@ class Access(IntFlag):
     REMOTE_WRITE = 2
     REMOTE_READ = 4
     REMOTE_ATOMIC = 8
+    MW_BIND = 16
 
 
 class ByteWatch:
@@ -50,6 +51,7 @@ class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
     Attributes:
+        qpn: the one queue pair that may be asked for it, or 0: any of its protection domain.
         keyed: whether it has the MPT entry; contexts of queues may point to the MTT entries.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
@@ -71,6 +73,7 @@ class Region:
     on_adapter: bool
     keyed: bool = True
     upper_offset: int | None = None
+    qpn: int = 0
     contents: Contents | None = None
     words: dict[int, int] = field(default_factory=dict)
     unstored: dict[int, int] = field(default_factory=dict)
@@ -174,6 +177,27 @@ class TranslationTables:
             region.upper_offset = self._next_mtt - address // page_size // TABLE
             self._next_mtt += pages // TABLE + 2
         return region
+
+    def window(self, of: Region, address: int, length: int, access: Access, qpn: int) -> Region:
+        """A part of a region under a key of its own, which is not valid before it is entered."""
+        window = Region(
+            self._next_key,
+            of.pd,
+            address,
+            length,
+            access.value,
+            of.page_size,
+            of.entry_offset,
+            of.on_adapter,
+            upper_offset=of.upper_offset,
+            qpn=qpn,
+            contents=of.contents,
+            words=of.words,
+            unstored=of.unstored,
+            listeners=of.listeners,
+        )
+        self._next_key += 1
+        return window
 
     def enter(self, region: Region) -> None:
         """Put a region that was taken out back into the tables, as a work request does."""

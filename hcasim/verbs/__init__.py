@@ -12,22 +12,28 @@ from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
 from hcasim.verbs.receives import SRQ
-from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
+from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
+from hcasim.verbs.windows import MW, MWType
+from hcasim.verbs.wr import QPEx
 
 __all__ = [
     "CQ",
     "GRH_SIZE",
     "MR",
+    "MW",
     "PD",
     "QP",
     "SGE",
     "SRQ",
     "Access",
     "AsyncEvent",
+    "BindInfo",
     "CompChannel",
     "Completion",
     "Context",
     "EventType",
+    "MWType",
+    "QPEx",
     "QPType",
     "RecvWR",
     "SendWR",

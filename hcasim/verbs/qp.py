@@ -30,8 +30,15 @@ _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
 _SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS}
-_KEYED: Final = (WROpcode.REG_MR, WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV)
+_KEYED: Final = (
+    WROpcode.REG_MR,
+    WROpcode.LOCAL_INV,
+    WROpcode.SEND_WITH_INV,
+    WROpcode.BIND_MW,
+)
 """Which need keys that requests make valid."""
+_LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
+"""Which change a key without a list of pages."""
 
 
 class QP:
@@ -256,7 +263,11 @@ class QP:
         opcode = WIRE[wr.opcode]
         count = 1 if pieces is None else len(pieces)
         size = self._layout.size(opcode, length if wr.inline else -1, self._datagram, count)
-        pages, inline = 0, wr.inline or wr.opcode is WROpcode.LOCAL_INV
+        pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
+        region = None if wr.mr is None else wr.mr.region
+        given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
+        if wr.mw is not None and wr.bind_info is not None:
+            region, given_up = wr.mw.bound(wr.bind_info, self.qp_num)
         if wr.mr is not None:
             umr = context.adapter.description.umr
             assert umr is not None
@@ -292,11 +303,11 @@ class QP:
             route=Route(wr.dlid) if self._datagram else None,
             remote_qpn=wr.remote_qpn,
             pages=pages,
-            region=None if wr.mr is None else wr.mr.region,
+            region=region,
             carried=carried,
             pieces=None if wr.inline else pieces,
             immediate=wr.imm_data % (1 << 32) if wr.opcode in _IMMEDIATE else None,
-            invalidates=wr.invalidate_rkey if wr.opcode in _KEYED else 0,
+            invalidates=given_up,
             fenced=wr.fence,
             solicited=wr.solicited,
         )
@@ -337,6 +348,10 @@ class QP:
             fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
         elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
             fault = "REG_MR, and nothing else, needs a memory region"
+        elif (wr.opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
+            fault = "BIND_MW, and nothing else, needs a window and what it opens"
+        elif wr.mw is not None and wr.bind_info is not None and wr.mw.fault(wr.bind_info):
+            fault = f"BIND_MW of {wr.mw.fault(wr.bind_info)}"
         elif wr.opcode in _KEYED and description.umr is None:
             fault = f"{name}; {description.id} has no such request"
         elif wr.opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):

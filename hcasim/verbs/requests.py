@@ -8,11 +8,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
+from hcasim.hca import Access
 from hcasim.hca.qp.responder import GRH
 from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
     from hcasim.verbs.memory import MR
+    from hcasim.verbs.windows import MW
 
 
 class WROpcode(Enum):
@@ -29,6 +31,7 @@ class WROpcode(Enum):
     ATOMIC_CMP_AND_SWP = 5
     ATOMIC_FETCH_AND_ADD = 6
     LOCAL_INV = 7
+    BIND_MW = 8
     SEND_WITH_INV = 9
     REG_MR = 32
 
@@ -42,6 +45,7 @@ WIRE: Final = {
     WROpcode.ATOMIC_CMP_AND_SWP: Opcode.COMPARE_SWAP,
     WROpcode.ATOMIC_FETCH_AND_ADD: Opcode.FETCH_ADD,
     WROpcode.LOCAL_INV: Opcode.INVALIDATE,
+    WROpcode.BIND_MW: Opcode.BIND,
     WROpcode.SEND_WITH_INV: Opcode.SEND,
     WROpcode.REG_MR: Opcode.REGISTER,
 }
@@ -59,6 +63,20 @@ class SGE:
 
 GRH_SIZE: Final = GRH
 """Bytes in front of the data of a datagram in its receive buffer."""
+
+
+CLOSED: Final = Access(0)
+"""Rights of nobody."""
+
+
+@dataclass(frozen=True)
+class BindInfo:
+    """What a window opens: bytes of a region registered with MW_BIND; none closes it."""
+
+    mr: MR
+    addr: int
+    length: int
+    access: Access = CLOSED
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +97,7 @@ class SendWR:
         swap: second operand of a compare-and-swap.
         dlid, remote_qpn: port and queue pair that a datagram goes to.
         mr: what REG_MR makes valid; requests behind it wait until it has.
+        mw, bind_info: window that BIND_MW opens, and on which part of a region.
     """
 
     opcode: WROpcode
@@ -97,6 +116,8 @@ class SendWR:
     dlid: int = 0
     remote_qpn: int = 0
     mr: MR | None = None
+    mw: MW | None = None
+    bind_info: BindInfo | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -121,7 +121,9 @@ class Responder(Half):
     def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
         if not size:
             return None
-        return self._parts.tables.find(header.rkey, self.end.pd, header.address, size, needed)
+        end = self.end
+        region = self._parts.tables.find(header.rkey, end.pd, header.address, size, needed)
+        return None if region is not None and region.qpn not in (0, end.qpn) else region
 
     def _begin_receive(self, arrival: Arrival) -> Verdict:
         wqe = self.receiving = self.queue.take()
