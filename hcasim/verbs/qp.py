@@ -328,7 +328,9 @@ class QP:
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
-        length = sum([one.length for one in wr.sg_list])
+        length = 0
+        for one in wr.sg_list:
+            length += one.length
         if self._qp.state is State.RESET:
             raise VerbsError("EINVAL", "the queue pair is not connected")
         if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hcasim.verbs.windows import MW
 
 
-class WROpcode(Enum):
+class WROpcode(IntEnum):
     """Operation of a work request; names and numbers are those of libibverbs.
 
     REG_MR is that of Linux in the kernel (IB_WR_REG_MR).
