@@ -141,6 +141,9 @@ class StagingBuffer(Holder):
                 line.rests_until = at_ps + self._rest
                 line.occupy(at_ps, line.rests_until)
                 self._send_on(line)
+            elif line.packets and line.inside == len(line.packets):
+                # The rest of a message is sent again later: another may begin.
+                self._send_on(line)
         self.room.release_at(at_ps, self._pipeline.takes(packet, self.full))
 
 

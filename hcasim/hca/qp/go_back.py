@@ -10,6 +10,7 @@ from hcasim.fabric.packet import Aeth, Opcode, Packet, Sender, Syndrome
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.reliable_requester import Recovery, ReliableRequester
+from hcasim.hca.wqe import SendWqe
 
 BASE_PS: Final = 4_096_000
 """Local ACK timeout of exponent 0, in ps (volume 1, 9.7.6.1.3): each step doubles it."""
@@ -54,9 +55,10 @@ class RetryTimer(Sender):
         return self._tries > self._end.path.retries
 
     def lost(self, packet: Packet) -> None:
-        asks = packet.ack_request or packet.opcode in _ANSWERED
+        asks = packet.ack_request or packet.opcode in _ANSWERED or packet.answers
         if asks and self._end.path.timeout and not self._runs:
-            self._run(packet.staged_at)
+            # Of an answer nobody knows when its request was sent.
+            self._run(self._sim.now if packet.answers else packet.staged_at)
 
     def _run(self, since_ps: int) -> None:
         self._runs = True
@@ -91,21 +93,25 @@ class GoBack(Recovery):
         self.wait_ps = 0
         self._requester = requester
         self._sim = sim
-        self._tries = 0
+        self._tries = self._refusals = 0
         self.watch = self._timer = RetryTimer(sim, requester.end, Call(self._unanswered, ()))
 
     def heard(self) -> None:
         self._timer.heard_at = self._sim.now
 
     def acknowledged(self) -> None:
-        self._tries = 0
+        self._tries = self._refusals = 0
 
     def refused(self, psn: int, aeth: Aeth) -> None:
         requester = self._requester
+        self.heard()
         wqe = requester.refuse_at(psn)
         if wqe is None:
             return
         requester.retire()
+        if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR:
+            self._go_back(wqe)
+            return
         most = requester.end.path.rnr_retry
         not_ready = aeth.syndrome is Syndrome.RNR_NAK
         if not_ready and (most == RETRY_FOR_EVER or self._tries < most):
@@ -115,10 +121,23 @@ class GoBack(Recovery):
         else:
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
+    def missed(self, wqe: SendWqe) -> None:
+        self.heard()
+        self._go_back(wqe)
+
+    def _go_back(self, wqe: SendWqe) -> None:
+        """Send a request again and all behind it, unless that has been tried too often."""
+        self._refusals += 1
+        if self._refusals > self._requester.end.path.retries:
+            self._requester.fail(wqe, WCStatus.RETRY_EXC_ERR)
+        else:
+            self._requester.send_again(wqe)
+
     def _unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
         if requester.end.state is not State.RTS or not waiting:
+            self.heard()
             return
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)

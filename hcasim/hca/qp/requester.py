@@ -206,9 +206,10 @@ class Requester(Half):
         if region is None:
             self._line.compete(self)
         else:
-            first = min(wqe.length, wqe.segment)
+            skipped = wqe.resumes_at * wqe.segment
+            first = min(wqe.length - skipped, wqe.segment)
             tables = self._parts.tables
-            tables.translate(region, wqe.address, first, self._line.compete, self)
+            tables.translate(region, wqe.address + skipped, first, self._line.compete, self)
 
     def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
         """Local memory of a message, or its first piece; None without any, or if it is wrong."""
@@ -245,6 +246,8 @@ class Requester(Half):
         if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
             wqe.transfer = transfer_of(wqe.region.contents)
         self.number(wqe)
+        if not wqe.awaits_response:
+            wqe.sent = wqe.resumes_at
         if self._wqe_cache is not None and wqe.awaits_response:
             self._wqe_cache.add(self.qpn, wqe)
         return True
@@ -258,7 +261,9 @@ class Requester(Half):
             self.outstanding_reads += 1
 
     def send(self, wqe: SendWqe) -> Packet:
-        end, index = self.end, wqe.sent
+        end = self.end
+        # A read that is sent again asks for what is missing of its response.
+        index = wqe.resumes_at if wqe.awaits_response else wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
         headers: tuple[Header, ...] = ()
@@ -268,8 +273,9 @@ class Requester(Half):
             adds = wqe.opcode is Opcode.FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
-        elif index == 0 and wqe.opcode is not Opcode.SEND:
-            headers = (Reth(wqe.remote_address, wqe.remote_key, wqe.length),)
+        elif (index == 0 or wqe.awaits_response) and wqe.opcode is not Opcode.SEND:
+            begun = index * wqe.segment
+            headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
         if last and wqe.immediate is not None:
             headers = (*headers, Immediate(wqe.immediate))
         elif last and wqe.invalidates:
@@ -284,7 +290,7 @@ class Requester(Half):
             (wqe.first_psn + index) % PSN_MODULUS,
             payload,
             headers,
-            first=index == 0,
+            first=index == 0 or wqe.awaits_response,
             last=last,
             ack_request=asks,
             operation=wqe.operation if last else 0,
@@ -313,12 +319,18 @@ class Requester(Half):
         self.retire()
 
     def register(self, wqe: SendWqe) -> None:
-        self._parts.registrations.add(wqe, self._registered)
+        if wqe.first_psn < 0:
+            self._parts.registrations.add(wqe, self._registered)
+        else:
+            # It has been done, before a request ahead of it had to be sent again.
+            self._sim.call_after(0, self._registered, wqe)
 
     def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe:
             return  # It has been given up meanwhile.
-        if wqe.region is not None:
+        if wqe.first_psn >= 0:
+            pass
+        elif wqe.region is not None:
             if wqe.invalidates:
                 self._parts.tables.invalidate(wqe.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
@@ -328,7 +340,8 @@ class Requester(Half):
             return
         self.current = None
         # It completes in its turn, behind what has been sent before it.
-        wqe.first_psn = self.next_psn
+        if wqe.first_psn < 0:
+            wqe.first_psn = self.next_psn
         wqe.responded = True
         self.unacknowledged.append(wqe)
         self.retire()
@@ -344,10 +357,11 @@ class Requester(Half):
         unacknowledged = self.unacknowledged
         while unacknowledged and unacknowledged[0].responded:
             wqe = unacknowledged.popleft()
+            if self.current is wqe:
+                # It has failed, or what was to be sent again of it had arrived before.
+                self.current = None
             self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
             if wqe.fault is not None:
-                if self.current is wqe:
-                    self.current = None
                 self.end.fail()
 
     def fail(self, wqe: SendWqe, status: WCStatus) -> None:

@@ -79,8 +79,7 @@ class Responder(Half):
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != self.expected_psn and not self.begins_at(packet):
-            self._parts.counts["out_of_sequence"] += 1
-            return Verdict.DROP
+            return self.out_of_sequence(packet)
         if packet.opcode is _WRITE:
             return self._write(arrival)
         if packet.opcode is not Opcode.SEND:
@@ -93,6 +92,10 @@ class Responder(Half):
             # Nothing is sent again, so any message may be next.
             self.expected_psn = packet.psn
         return packet.first
+
+    def out_of_sequence(self, packet: Packet) -> Verdict:
+        self._parts.counts["out_of_sequence"] += 1
+        return Verdict.DROP
 
     def ask(self, packet: Packet) -> Verdict:
         """Take what asks for data: this service has neither reads nor atomics."""
@@ -126,6 +129,12 @@ class Responder(Half):
         return None if region is not None and region.qpn not in (0, end.qpn) else region
 
     def _begin_receive(self, arrival: Arrival) -> Verdict:
+        wqe = self.receiving
+        if wqe is not None:
+            # It has been here for a message that lost packets, and is there for the next.
+            wqe.received = self.front
+            self.queue.use(self._ready, arrival)
+            return Verdict.HOLD
         wqe = self.receiving = self.queue.take()
         if wqe is None:
             return self.deny(self.not_ready)
