@@ -45,7 +45,7 @@ class QueuePair(Endpoint):
             requester, responder = IwarpRequester, IwarpResponder
         self.requester = requester(self, queues[0], rings[0], parts, line)
         if isinstance(self.requester, ReliableRequester):
-            recovery = GoBack(self.requester, parts.sim)
+            recovery = GoBack(self.requester, parts)
             self.requester.recover_by(recovery)
             parts.sim.resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
         receives = shared or ReceiveQueue(rings[1], parts)

@@ -111,6 +111,7 @@ class ReliableResponder(Responder):
 
     def _again(self, packet: Packet) -> Verdict:
         """Answer a request that has been executed before."""
+        self._parts.counts["duplicate_request"] += 1
         if (header := packet.header(Reth)) is not None and packet.opcode is not Opcode.RDMA_WRITE:
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
@@ -138,11 +139,13 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         if (header := packet.header(Reth)) is not None:
+            self._parts.counts["rx_read_requests"] += 1
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             self.advance(self._read(packet, header, region).packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
+            self._parts.counts["rx_atomic_requests"] += 1
             region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)

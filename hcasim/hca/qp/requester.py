@@ -22,6 +22,7 @@ from hcasim.fabric.packet import (
 )
 from hcasim.fabric.payload import Payload, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
+from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -377,9 +378,11 @@ class Requester(Half):
     def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
         completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
         completions.over(wqe)
-        if not succeeded and self._sim.forward is not None:
-            # A message that has failed comes to no further checkpoint.
-            self._sim.forward.checkpoint(wqe, 0)
+        if not succeeded:
+            count_request(self._parts.counts, self._parts.description, status)
+            if self._sim.forward is not None:
+                # A message that has failed comes to no further checkpoint.
+                self._sim.forward.checkpoint(wqe, 0)
         if wqe.signaled or not succeeded:
             # What is only acknowledged has ended for the application when its data was there.
             operation = wqe.operation if wqe.awaits_response and succeeded else 0

@@ -17,6 +17,7 @@ from hcasim.fabric.packet import (
     Syndrome,
 )
 from hcasim.hca.completion_queue import CompletionQueue, End, WCStatus
+from hcasim.hca.counters import count_receive
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -30,6 +31,7 @@ GRH: Final = 40
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
 _PLACE: Final = Verdict.PLACE
+_SUCCESS: Final = WCStatus.SUCCESS
 
 
 class Responder(Half):
@@ -111,6 +113,7 @@ class Responder(Half):
         packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
+            self._parts.counts["rx_write_requests"] += 1
             self.address = header.address
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
             if self.region is None and header.length:
@@ -137,6 +140,7 @@ class Responder(Half):
             return Verdict.HOLD
         wqe = self.receiving = self.queue.take()
         if wqe is None:
+            self._parts.counts["out_of_buffer"] += 1
             return self.deny(self.not_ready)
         wqe.received = self.front
         self.queue.bring(wqe, self._ready, arrival)
@@ -233,6 +237,8 @@ class Responder(Half):
     def _complete(
         self, wqe: ReceiveWqe, status: WCStatus, length: int = 0, operation: int = 0
     ) -> None:
+        if status is not _SUCCESS:
+            count_receive(self._parts.counts, self._parts.description, status)
         completions = self._parts.completions
         completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
@@ -245,6 +251,10 @@ class Responder(Half):
     def deny(self, syndrome: Syndrome) -> Verdict:
         """Refuse a packet, for a reason of which its requester is told if the service does so."""
         self._syndrome = syndrome
+        if syndrome is Syndrome.REMOTE_ACCESS_ERROR:
+            counters = self._parts.description.counters
+            if counters is not None and counters.responder_errors:
+                self._parts.counts["resp_remote_access_errors"] += 1
         return Verdict.REFUSE
 
     def refuse(self, packet: Packet) -> None:

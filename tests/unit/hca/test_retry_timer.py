@@ -5,7 +5,7 @@ from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.packet import Route, packet_size
 from hcasim.hca import Path, QPType
 from hcasim.hca.qp.endpoint import Endpoint
-from hcasim.hca.qp.go_back import BASE_PS, RetryTimer
+from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer
 
 TIMEOUT = 3
 EXPIRY = BASE_PS << TIMEOUT
