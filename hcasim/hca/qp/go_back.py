@@ -105,9 +105,13 @@ class GoBack(Recovery):
     def refused(self, psn: int, aeth: Aeth) -> None:
         requester = self._requester
         self.heard()
+        before = requester.unanswered_psn
         wqe = requester.refuse_at(psn)
         if wqe is None:
             return
+        if requester.unanswered_psn != before:
+            # What is before it has been received.
+            self._refusals = 0
         requester.retire()
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             self._go_back(wqe)
