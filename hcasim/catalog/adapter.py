@@ -330,6 +330,10 @@ class Adapter(Device):
     )
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
+    recovery: Literal["go_back_n", "selective_repeat"] = key(
+        "sent again after a loss: all from the lost packet on, or that packet; alike at both ends",
+        default="go_back_n",
+    )
     queues: Literal["mpt", "mtt"] = key(
         "where the look-up of a queue's pages begins: protection, or translation by its context",
         default="mpt",

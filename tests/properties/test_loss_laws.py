@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
 from hcasim.verbs import QP
@@ -149,11 +151,22 @@ def check_atomics(run: Exchange, side: int, done: set[int]) -> None:
     assert int.from_bytes(other.read(8, WORDS), "little") in may_be
 
 
-@given(operations=OPERATIONS, there=LISTS, back=LISTS)
+SELECTIVE = machine({"adapter.recovery": "selective_repeat"})
+OVERLAPPING = machine({"adapter.order": "queue_pair"})
+
+
+@pytest.mark.parametrize(
+    "on", [machine(), SELECTIVE, OVERLAPPING], ids=["go back", "repeat", "overlap"]
+)
+@given(operations=OPERATIONS, there=LISTS, back=LISTS, prompt=st.booleans())
 def test_reliable_connections_deliver_each_message_once_in_order_with_its_bytes(
-    operations: list[tuple[Any, int, int]], there: dict[int, Fate], back: dict[int, Fate]
+    on: Machine,
+    operations: list[tuple[Any, int, int]],
+    there: dict[int, Fate],
+    back: dict[int, Fate],
+    prompt: bool,
 ) -> None:
-    run = Exchange(operations, (there, back), timeout=4)
+    run = Exchange(operations, (there, back), on=on, prompt=prompt, timeout=4)
     check(run)
     if all(c.status.name == "SUCCESS" for found in run.found for c in found):
         check_that_nothing_is_lent(run.rig, run.ends)

@@ -60,6 +60,11 @@ class RetryTimer(Sender):
             # Of an answer nobody knows when its request was sent.
             self._run(self._sim.now if packet.answers else packet.staged_at)
 
+    def go_on(self) -> None:
+        """Run from now on, if it does not run: more may have been lost than it was told of."""
+        if not self._runs:
+            self._run(self._sim.now)
+
     def _run(self, since_ps: int) -> None:
         self._runs = True
         if self.heard_at > self._from:
@@ -146,4 +151,8 @@ class GoBack(Recovery):
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:
-            requester.send_again(waiting[0])
+            self.again(waiting[0])
+
+    def again(self, wqe: SendWqe) -> None:
+        """Send again what has had no answer in time, from a request on."""
+        self._requester.send_again(wqe)
