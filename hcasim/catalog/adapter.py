@@ -332,7 +332,7 @@ class RoceAccl(Section):
     min_ack_timeout_limit_disabled: bool = key("short local ACK timeouts are taken as they are")
     adaptive_routing_forced_en: bool = key("packets out of order are expected; of no effect here")
     selective_repeat_forced_en: bool = key(
-        "only packets that are missing are sent again; of no effect here"
+        "only packets that are missing are sent again, alike at both ends"
     )
     timer: RoceTimer
 
@@ -390,6 +390,10 @@ class Adapter(Device):
     )
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
+    recovery: Literal["go_back_n", "selective_repeat"] = key(
+        "sent again after a loss: all from the lost packet on, or that packet; alike at both ends",
+        default="go_back_n",
+    )
     queues: Literal["mpt", "mtt"] = key(
         "where the look-up of a queue's pages begins: protection, or translation by its context",
         default="mpt",

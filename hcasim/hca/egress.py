@@ -172,7 +172,8 @@ class Egress:
         self.lid = lid
         between = adapter.send.flow_control if isinstance(link, InfinibandLink) else 0
         self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
-        inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
+        no_cable = {"cable_length": 0, "credit_update": 0, "fec": None, "loss": 0, "corruption": 0}
+        inside = link.model_copy(update=no_cable)
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))
         send = adapter.send
         shared, rest = (self, send, payload, pipeline), pipeline.rest

@@ -90,6 +90,13 @@ class Parts(Dispatcher):
         self._enter_resources()
         self._build()
 
+    @property
+    def repeats_selectively(self) -> bool:
+        """Whether only what is missing is sent again, as over Ethernet a register may force."""
+        adapter = self.description
+        forced = adapter.roce_accl is not None and adapter.roce_accl.selective_repeat_forced_en
+        return adapter.recovery == "selective_repeat" or (forced and self.over_ethernet)
+
     def _build(self) -> None:
         """Add what uses these parts."""
 

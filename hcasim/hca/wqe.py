@@ -72,6 +72,7 @@ class SendWqe:
         first_psn, packets: of the request, or of a read's response, once execution has begun.
         sent, received: packets of the request handed to the port, and of the response here, so far.
         resumes_at: its first packet, or that of a read's response, that is sent again.
+        repairs: the entry of which it sends that packet alone, or None.
         burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
         in_cqe: whether the data that has come back is in its completion.
         data: the bytes of a message inside the entry, if they are known.
@@ -112,6 +113,7 @@ class SendWqe:
     burst_sent: int = 0
     received: int = 0
     resumes_at: int = 0
+    repairs: SendWqe | None = None
     in_cqe: bool = False
     responded: bool = False
     data: bytes | None = None

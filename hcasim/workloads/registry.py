@@ -526,9 +526,12 @@ def run_point(
 ) -> Result:
     """Run one benchmark of `WORKLOADS` once on a fresh machine.
 
-    `listen` is given the simulator before anything happens, to listen to its blocks.
+    `listen` is given the simulator before anything happens, to listen to its blocks. Where links
+    lose packets, no iteration is like another, and all are run.
     """
     workload = WORKLOADS[name]
+    if machine.loses:
+        options = replace(options, exact=True)
     sim = Simulator(options.exact)
     if listen is not None:
         listen(sim)

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
+from hcasim.verbs import QP
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -148,11 +151,69 @@ def check_atomics(run: Exchange, side: int, done: set[int]) -> None:
     assert int.from_bytes(other.read(8, WORDS), "little") in may_be
 
 
-@given(operations=OPERATIONS, there=LISTS, back=LISTS)
+SELECTIVE = machine({"adapter.recovery": "selective_repeat"})
+OVERLAPPING = machine({"adapter.order": "queue_pair"})
+
+
+@pytest.mark.parametrize(
+    "on", [machine(), SELECTIVE, OVERLAPPING], ids=["go back", "repeat", "overlap"]
+)
+@given(operations=OPERATIONS, there=LISTS, back=LISTS, prompt=st.booleans())
 def test_reliable_connections_deliver_each_message_once_in_order_with_its_bytes(
-    operations: list[tuple[Any, int, int]], there: dict[int, Fate], back: dict[int, Fate]
+    on: Machine,
+    operations: list[tuple[Any, int, int]],
+    there: dict[int, Fate],
+    back: dict[int, Fate],
+    prompt: bool,
 ) -> None:
-    run = Exchange(operations, (there, back), timeout=4)
+    run = Exchange(operations, (there, back), on=on, prompt=prompt, timeout=4)
     check(run)
     if all(c.status.name == "SUCCESS" for found in run.found for c in found):
         check_that_nothing_is_lent(run.rig, run.ends)
+
+
+@given(
+    kind=st.sampled_from([QPType.UC, QPType.UD]),
+    sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=10),
+    lost=st.sets(st.integers(1, 30)),
+    corrupts=st.booleans(),
+)
+def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
+    kind: QPType, sizes: list[int], lost: set[int], corrupts: bool
+) -> None:
+    rig = Rig(size=1 << 18, data=True)
+    a, b = rig.peers
+    datagrams = kind is QPType.UD
+    front = 40 if datagrams else 0
+    if datagrams:
+        sizes = [size % 1025 for size in sizes]
+        qp, remote = (QP(peer.pd, peer.cq, peer.cq, qp_type=kind) for peer in rig.peers)
+        qp.activate()
+        remote.activate()
+    else:
+        qp, remote = rig.connect(a, b, qp_type=kind)
+    a.mr.write(Random(1).randbytes(1 << 18))
+    fate = Fate.CORRUPT if corrupts else Fate.DROP
+    lose(a.adapter.ports[0].transmitter, ListedLosses(dict.fromkeys(lost, fate)))
+    receives = [b.receive(5040, wr_id=n, offset=8192 * n) for n in range(len(sizes))]
+    more = {"dlid": remote.lid, "remote_qpn": remote.qp_num} if datagrams else {}
+    requests = [
+        a.request(SEND, b, size, offset=8192 * n, wr_id=n, **more) for n, size in enumerate(sizes)
+    ]
+    rig.run(b.post_receives(remote, *receives))
+    sent = rig.exchange(qp, a, *requests)
+    assert [(c.wr_id, c.status.name) for c in sent] == [(n, "SUCCESS") for n in range(len(sizes))]
+    expected, packet = [], 1
+    for number, size in enumerate(sizes):
+        packets = max(1, -(-size // 1024))
+        if not lost & {*range(packet, packet + packets)}:
+            expected.append(number)
+        packet += packets
+    found = list(b.cq.queue.entries)
+    # Entries of messages that were lost are there for those behind them.
+    assert [c.wr_id for c in found] == [*range(len(expected))]
+    assert [c.byte_len - front for c in found] == [sizes[n] for n in expected]
+    for place, number in enumerate(expected):
+        there = b.mr.read(sizes[number], 8192 * place + front)
+        assert there == a.mr.read(sizes[number], 8192 * number)
+    check_that_nothing_is_lent(rig, (qp, remote))

@@ -60,9 +60,13 @@ class GoBack(Recovery):
     def refused(self, psn: int, aeth: Aeth) -> None:
         requester = self._requester
         self.heard()
+        before = requester.unanswered_psn
         wqe = requester.refuse_at(psn)
         if wqe is None:
             return
+        if requester.unanswered_psn != before:
+            # What is before it has been received.
+            self._refusals = 0
         requester.retire()
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             self._counts["packet_seq_err"] += 1
@@ -105,4 +109,8 @@ class GoBack(Recovery):
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:
-            requester.send_again(waiting[0])
+            self.again(waiting[0])
+
+    def again(self, wqe: SendWqe) -> None:
+        """Send again what has had no answer in time, from a request on."""
+        self._requester.send_again(wqe)

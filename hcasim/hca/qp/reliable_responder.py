@@ -258,7 +258,10 @@ class ReliableResponder(Responder):
         return answer
 
     def acknowledge(self, packet: Packet) -> None:
-        self.answers.append(self._acknowledgement(packet, packet.psn))
+        self.acknowledge_up_to(packet, packet.psn)
+
+    def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
+        self.answers.append(self._acknowledgement(packet, psn))
         self.answer(packet)
 
     def refuse(self, packet: Packet) -> None:

@@ -71,6 +71,9 @@ class Requester(Half):
 
     changes: ClassVar[Changes] = Changes(times="paused_until", counts="busy_ps next_psn")
 
+    addresses_all: ClassVar[bool] = False
+    """Whether each packet of a write says where it goes, not only the first."""
+
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
     ) -> None:
@@ -262,11 +265,19 @@ class Requester(Half):
             self.outstanding_reads += 1
 
     def send(self, wqe: SendWqe) -> Packet:
-        end = self.end
         # A read that is sent again asks for what is missing of its response.
         index = wqe.resumes_at if wqe.awaits_response else wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
+        packet = self.packet(wqe, index, last)
+        if last:
+            self.current = None
+            self.sent(wqe, packet)
+        return packet
+
+    def packet(self, wqe: SendWqe, index: int, last: bool) -> Packet:
+        """A packet of a request, its number ``index``, which may be the last."""
+        end = self.end
         headers: tuple[Header, ...] = ()
         payload, asks = 0, False
         if wqe.is_atomic:
@@ -274,7 +285,9 @@ class Requester(Half):
             adds = wqe.opcode is Opcode.FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
-        elif (index == 0 or wqe.awaits_response) and wqe.opcode is not Opcode.SEND:
+        elif wqe.opcode is not Opcode.SEND and (
+            index == 0 or wqe.awaits_response or self.addresses_all
+        ):
             begun = index * wqe.segment
             headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
         if last and wqe.immediate is not None:
@@ -305,8 +318,6 @@ class Requester(Half):
                 packet.data.add(wqe.data[first : first + payload])
         if last:
             packet.solicited = wqe.solicited
-            self.current = None
-            self.sent(wqe, packet)
         return packet
 
     def asks_for_acknowledgement(self, last: bool) -> bool:

@@ -118,7 +118,9 @@ class Responder(Half):
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
             if self.region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
-            self.pieces, self._length = None, header.length
+            self.pieces = None
+            if packet.first:
+                self._length = header.length
         if packet.last and packet.headers and packet.header(Immediate) is not None:
             return self._begin_receive(arrival)
         self.advance(1, packet.last)

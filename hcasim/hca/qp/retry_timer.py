@@ -60,6 +60,11 @@ class RetryTimer(Sender):
             # Of an answer nobody knows when its request was sent.
             self._run(self._sim.now if packet.answers else packet.staged_at)
 
+    def go_on(self) -> None:
+        """Run from now on, if it does not run: more may have been lost than it was told of."""
+        if not self._runs:
+            self._run(self._sim.now)
+
     def _run(self, since_ps: int) -> None:
         self._runs = True
         if self.heard_at > self._from:
