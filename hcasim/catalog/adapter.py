@@ -22,7 +22,7 @@ from hcasim.catalog.section import (
     optional,
 )
 from hcasim.ground.errors import FaultError, one_of
-from hcasim.ground.units import SIZE, Bytes
+from hcasim.ground.units import SIZE, Bytes, Picoseconds
 
 
 class LocalMemory(Section):
@@ -285,6 +285,66 @@ class Ack(Section):
     service: Latency = key("of a receiving unit by a packet that asks for it", default=0)
 
 
+_Step = Annotated[Picoseconds, Field(ge=1, le=10**14)]
+_Percent = Annotated[int, Field(ge=1, le=1000)]
+
+
+class AdaptiveSteps(Section):
+    """Times from one transmission of a request to the next, while retransmission is adaptive."""
+
+    step1: _Step = key("to the first retransmission")
+    step2: _Step = key("from there to the second")
+    step3: _Step = key("to the third")
+    step4: _Step = key("to the fourth")
+    step5: _Step = key("to the fifth")
+    step6: _Step = key("to the sixth")
+    step7: _Step = key("to the seventh")
+    step8: _Step = key("to the eighth")
+    step9: _Step = key("to the ninth")
+    step10: _Step = key("to the tenth")
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """All of them in ps, the first one first."""
+        return tuple(getattr(self, name) for name in type(self).model_fields)
+
+
+class RoceTimer(Section):
+    """How firmware runs the retry timer over Ethernet, in shares of the local ACK timeout."""
+
+    floor: int = key("smallest exponent of the local ACK timeout that firmware takes", 0, 31)
+    interval: _Percent = key("from one regular timeout to the next, in % of that")
+    last: _Percent = key("to the end of a request whose retry_cnt is 0, in % of that")
+    first_without_floor: _Percent = key("to the first timeout without the floor, in %")
+    interval_without_floor: _Percent = key("from one timeout to the next without it, in %")
+    adaptive: AdaptiveSteps
+
+
+class RoceAccl(Section):
+    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets."""
+
+    roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
+    roce_slow_restart_en: bool = key(
+        "slow restart after a retransmission, of which only the counter rp_cnp_handled tells here"
+    )
+    roce_slow_restart_idle_en: bool = key("slow restart after a pause; of no effect here")
+    roce_tx_window_en: bool = key("a window of packets in flight; of no effect here")
+    min_ack_timeout_limit_disabled: bool = key("short local ACK timeouts are taken as they are")
+    adaptive_routing_forced_en: bool = key("packets out of order are expected; of no effect here")
+    selective_repeat_forced_en: bool = key(
+        "only packets that are missing are sent again, alike at both ends"
+    )
+    timer: RoceTimer
+
+
+class Counters(Section):
+    """Which counters of errors a driver shows, and which of them do not count."""
+
+    driver: Literal["mlx4", "mlx5"] = key("whose names they bear")
+    flushes: bool = key("req_cqe_error and req_cqe_flush_error count requests that are flushed")
+    responder_errors: bool = key("errors that a responder finds are counted at its own end")
+
+
 FirmwareMode = Literal["tavor", "mem", "memfree"]
 
 
@@ -330,6 +390,10 @@ class Adapter(Device):
     )
     mpt: Cache = key("memory protection table")
     mtt: TranslationCache = key("memory translation table")
+    recovery: Literal["go_back_n", "selective_repeat"] = key(
+        "sent again after a loss: all from the lost packet on, or that packet; alike at both ends",
+        default="go_back_n",
+    )
     queues: Literal["mpt", "mtt"] = key(
         "where the look-up of a queue's pages begins: protection, or translation by its context",
         default="mpt",
@@ -339,6 +403,8 @@ class Adapter(Device):
     wqe: Wqe
     cqe: Cqe
     umr: Umr | None = optional("of adapters that register memory by work requests")
+    roce_accl: RoceAccl | None = optional("of adapters that have this register")
+    counters: Counters | None = optional("of errors, if the driver shows some")
 
     @model_validator(mode="after")
     def _has_modes(self) -> Adapter:

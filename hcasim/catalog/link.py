@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.section import PLAIN, Evidence, Latency, Section, Value, key, optional
 from hcasim.ground.errors import Fault, FaultError
-from hcasim.ground.units import DELAY, LENGTH, SIZE
+from hcasim.ground.units import DELAY, LENGTH, SHARE, SIZE
 
 _8B10B = Fraction(8, 10)
 _64B66B = Fraction(64, 66)
@@ -50,6 +50,8 @@ Gigabits = Literal[1, 10, 25, 40, 50, 100, 200, 400]
 CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]
 CreditUpdate = Annotated[int, SIZE, Field(ge=1, le=2**20)]
+Share = Annotated[int, SHARE, Field(ge=0, le=10**9)]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class Code(NamedTuple):
@@ -92,16 +94,22 @@ class InfinibandLink(Section):
     cable_length: CableLength = key("length of each cable")
     propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
     credit_update: CreditUpdate = key("receive buffer freed between two flow-control packets")
+    loss: Share | None = optional("packets of each direction that do not arrive")
+    corruption: Share | None = optional("packets of each direction that arrive with a wrong CRC")
+    loss_seed: Seed | None = optional("of the random numbers, of which each direction has its own")
     fec: _Fec
 
 
 class EthernetLink(Section):
-    """Full-duplex Ethernet links that pause rather than lose (IEEE 802.3, 802.3x)."""
+    """Full-duplex Ethernet links that pause rather than overflow (IEEE 802.3, 802.3x)."""
 
     kind: Annotated[Literal["ethernet"], PLAIN] = "ethernet"
     gigabits: Gigabits = key("data rate in Gbit/s, line coding taken off")
     cable_length: CableLength = key("length of each cable")
     propagation: Propagation = key("delay of the cable; light in vacuum takes 3.336 ns/m")
+    loss: Share | None = optional("packets of each direction that do not arrive")
+    corruption: Share | None = optional("packets of each direction that arrive with a wrong CRC")
+    loss_seed: Seed | None = optional("of the random numbers, of which each direction has its own")
     fec: _Fec
 
 
@@ -121,6 +129,9 @@ class PortLink(Section):
         "receive buffer freed between two flow-control packets (InfiniBand)"
     )
     decoding: Latency = key("last bit of a code word to its data, if the rate has error correction")
+    loss: Share | None = optional("packets of each direction that do not arrive")
+    corruption: Share | None = optional("packets of each direction that arrive with a wrong CRC")
+    loss_seed: Seed | None = optional("of the random numbers, of which each direction has its own")
 
 
 AnyLink = Annotated[InfinibandLink | EthernetLink | PortLink, Field(discriminator="kind")]
@@ -152,6 +163,9 @@ class LinkChanges(Section):
     cable_length: CableLength | None = optional("length of each cable")
     propagation: Propagation | None = optional("delay of the cable; light in vacuum: 3.336 ns/m")
     credit_update: CreditUpdate | None = optional("buffer freed between flow-control packets")
+    loss: Share | None = optional("packets of each direction that do not arrive")
+    corruption: Share | None = optional("packets of each direction that arrive with a wrong CRC")
+    loss_seed: Seed | None = optional("of the random numbers, of which each direction has its own")
 
 
 class InfinibandProtocol(Section):

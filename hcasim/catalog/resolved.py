@@ -127,6 +127,12 @@ class Machine(Section):
         parts = {"host": self.host.id, "stack": self.stack.id}
         return {"mtu": self.mtu, "switch": self.switch_id, **parts}
 
+    @property
+    def loses(self) -> bool:
+        """Whether any of its links may lose or corrupt packets."""
+        links = (*(group.link for group in self.groups), *self.trunks.values())
+        return any(link.loss or link.corruption for link in links)
+
     def bare(self) -> Machine:
         """Return it without where values come from, which is most of what it holds."""
         return self.model_copy(update={"parameters": ()})

@@ -26,6 +26,8 @@ class Medium:
         update: bytes freed in a receive buffer for which one flow-control packet of ``update_size``
             bytes goes back, or 0.
         correction: time in ps that error correction holds back each packet.
+        loss, corruption: packets that are dropped and corrupted, in parts of 10**9, by random
+            numbers of this seed.
     """
 
     ps_per_byte: Fraction
@@ -35,6 +37,9 @@ class Medium:
     update: int
     update_size: int
     correction: int
+    loss: int = 0
+    corruption: int = 0
+    seed: int = 0
 
 
 def ps_per_byte(speed: str, width: int) -> Fraction:
@@ -79,14 +84,16 @@ def medium(link: InfinibandLink | EthernetLink) -> Medium:
     InfiniBand counts room in blocks of 64 bytes and sends flow-control packets (volume 1, 7.9).
 
     Ethernet has its nominal rate, from which the line coding (64b/66b, or 8b/10b on CX4) is taken.
-    A full-duplex link that pauses (IEEE 802.3x, annex 31B) loses nothing either: it is as if the
+    A full-duplex link that pauses (IEEE 802.3x, annex 31B) has room for all, too: it is as if the
     sender knew the room in the receive buffer to the byte, and what the few pause frames cost on
     the wire is left out.
     """
     late = correction(link)
+    lost = link.loss or 0, link.corruption or 0, link.loss_seed or 0
     if isinstance(link, EthernetLink):
         rate = Fraction(8000, link.gigabits)
-        return Medium(rate, AROUND_FRAME, GAP, 1, 0, 0, late)
+        return Medium(rate, AROUND_FRAME, GAP, 1, 0, 0, late, *lost)
     rate = ps_per_byte(link.speed, link.width)
     update = link.credit_update
-    return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, update, FLOW_CONTROL_PACKET, late)
+    size = FLOW_CONTROL_PACKET
+    return Medium(rate, FRAME_DELIMITERS, 0, CREDIT_BLOCK, update, size, late, *lost)

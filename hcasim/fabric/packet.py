@@ -58,6 +58,7 @@ class Syndrome(Enum):
 
     ACK = auto()
     RNR_NAK = auto()
+    PSN_SEQUENCE_ERROR = auto()
     INVALID_REQUEST = auto()
     REMOTE_ACCESS_ERROR = auto()
     REMOTE_OPERATIONAL_ERROR = auto()
@@ -172,6 +173,11 @@ def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> in
 
 PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
+
+
+def behind(psn: int, other: int) -> bool:
+    """Whether ``psn`` comes before ``other`` on the circle of sequence numbers."""
+    return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2
 
 
 SERVICE_LEVELS: Final = 16

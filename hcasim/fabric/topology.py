@@ -6,7 +6,20 @@ from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
 from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
+from hcasim.fabric.loss import RandomLosses, lose
 from hcasim.fabric.switch import Switch
+
+
+def _connect(
+    a: Transmitter, a_end: Receiver, a_room: int, b: Transmitter, b_end: Receiver, b_room: int
+) -> None:
+    """Make a link of two transmitters, as `connect_ports` does, that loses what it is to lose."""
+    connect_ports(a, a_end, a_room, b, b_end, b_room)
+    for way in (a, b):
+        kind = way.medium
+        if kind.loss or kind.corruption:
+            drops, corrupts = kind.loss / 10**9, kind.corruption / 10**9
+            lose(way, RandomLosses(drops, corrupts, kind.seed, way.name))
 
 
 class EndPort(Receiver):
@@ -37,13 +50,13 @@ class Fabric:
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
         output = switch.add_port(port, link)
-        connect_ports(
+        _connect(
             end.transmitter, end, end.buffer_bytes, output, switch.inputs[port], switch.buffer_bytes
         )
         self._enter(end)
 
     def join(self, a: EndPort, b: EndPort) -> None:
-        connect_ports(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
+        _connect(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
         self._enter(a)
         self._enter(b)
 
@@ -74,7 +87,7 @@ class Fabric:
         far = self.switch(way.neighbour)
         there, back = near.add_port(way.port, way.link), far.add_port(way.far_port, way.link)
         near_input, far_input = near.inputs[way.port], far.inputs[way.far_port]
-        connect_ports(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
+        _connect(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
 
     def transmitters(self) -> list[Transmitter]:
         return [

@@ -31,7 +31,9 @@ class Quantity:
 
 QUANTITIES: Mapping[str, Quantity] = {
     "latency": Quantity("latency_us", "us", min, {"us": (1.0, 2), "ns": (1e3, 0)}, ("ns", 1e3)),
-    "time": Quantity("time_us", "us", min, {"us": (1.0, 2)}, ("ns", 1e3)),
+    "time": Quantity(
+        "time_us", "us", min, {"us": (1.0, 2), "ms": (1e-3, 1), "s": (1e-6, 2)}, ("ns", 1e3)
+    ),
     "bandwidth": Quantity(
         "bandwidth_MBps",
         "MB/s",
@@ -47,6 +49,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),
     "overhead": Quantity("overhead_percent", "%", min, {"%": (1.0, 0)}),
     "fairness": Quantity("fairness", "", max, {"": (1.0, 3)}),
+    "count": Quantity("count", "", max, {"": (1.0, 0)}),
 }
 """By name; a time is that of a call or of a whole operation."""
 

@@ -1,8 +1,8 @@
 """Quantities with units: exact reading, natural writing, and the integer types built on them.
 
 Times are whole picoseconds, sizes whole bytes, frequencies whole hertz, rates whole bytes per
-second. Text is read with exact arithmetic, and a quantity that is not a whole number of the base
-unit is refused rather than rounded.
+second, shares whole parts of 10**9. Text is read with exact arithmetic, and a quantity that is not
+a whole number of the base unit is refused rather than rounded.
 """
 
 from __future__ import annotations
@@ -137,8 +137,9 @@ OPERATIONS = Unit(
 CYCLES = Unit("number of cycles", "cycles", "cycles", (("cycles", 1),))
 LENGTH = Unit("length", "mm", "m", (("mm", 1), ("m", 10**3), ("km", 10**6)))
 DELAY = Unit("delay per length", "ps/m", "ns/m", (("ps/m", 1), ("ns/m", 10**3)))
+SHARE = Unit("share", "ppb", "%", (("ppb", 1), ("ppm", 10**3), ("%", 10**7)))
 
-_ALL = (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, CYCLES, LENGTH, DELAY)
+_ALL = (TIME, SIZE, FREQUENCY, RATE, OPERATIONS, CYCLES, LENGTH, DELAY, SHARE)
 UNITS: Mapping[str, Unit] = {unit.base: unit for unit in _ALL}
 """By the base unit."""
 

@@ -9,6 +9,7 @@ from hcasim.engine import Args
 from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.counters import shown
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
@@ -127,7 +128,7 @@ class HostChannelAdapter(Parts):
                 self.rqpc.access(packet.qpn, arrival.accept)
 
     def counters(self) -> dict[str, int]:
-        found = self.counts | {
+        found = shown(self.counts, self.description, self.over_ethernet) | {
             "cqes_written": self.completions.written,
             "port_xmit_packets": sum(p.transmitter.packets for p in self.ports),
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),

@@ -141,6 +141,9 @@ class StagingBuffer(Holder):
                 line.rests_until = at_ps + self._rest
                 line.occupy(at_ps, line.rests_until)
                 self._send_on(line)
+            elif line.packets and line.inside == len(line.packets):
+                # The rest of a message is sent again later: another may begin.
+                self._send_on(line)
         self.room.release_at(at_ps, self._pipeline.takes(packet, self.full))
 
 
@@ -169,7 +172,8 @@ class Egress:
         self.lid = lid
         between = adapter.send.flow_control if isinstance(link, InfinibandLink) else 0
         self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
-        inside = link.model_copy(update={"cable_length": 0, "credit_update": 0, "fec": None})
+        no_cable = {"cable_length": 0, "credit_update": 0, "fec": None, "loss": 0, "corruption": 0}
+        inside = link.model_copy(update=no_cable)
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))
         send = adapter.send
         shared, rest = (self, send, payload, pipeline), pipeline.rest

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from hcasim.bus import Bus
-from hcasim.catalog import Adapter, Cache, Link
+from hcasim.catalog import Adapter, Cache, EthernetLink, Link
 from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.counters import COUNTED
 from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
@@ -21,18 +22,6 @@ from hcasim.hca.port import Dispatcher
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.units import AtomicUnit, RegistrationUnit
 from hcasim.hca.wqe import WqeCache
-
-COUNTED: Final = (
-    "doorbells",
-    "wqes_fetched",
-    "receive_wqes_fetched",
-    "cqes_written",
-    "acknowledgements",
-    "naks",
-    "out_of_sequence",
-    "dropped",
-    "retransmissions",
-)
 
 _PIPELINES: Final[dict[str, tuple[type[InOrder], type[DmaEngine]]]] = {
     "port": (InOrder, DmaEngine),
@@ -97,8 +86,16 @@ class Parts(Dispatcher):
         self.send_probe = Probe(sim, self.units.name)
         self.receive_probe = Probe(sim, f"{name}.responder")
         self.counts = dict.fromkeys(COUNTED, 0)
+        self.over_ethernet = isinstance(link, EthernetLink)
         self._enter_resources()
         self._build()
+
+    @property
+    def repeats_selectively(self) -> bool:
+        """Whether only what is missing is sent again, as over Ethernet a register may force."""
+        adapter = self.description
+        forced = adapter.roce_accl is not None and adapter.roce_accl.selective_repeat_forced_en
+        return adapter.recovery == "selective_repeat" or (forced and self.over_ethernet)
 
     def _build(self) -> None:
         """Add what uses these parts."""

@@ -71,6 +71,8 @@ class SendWqe:
         fault: the error with which it completes when its turn comes, or None.
         first_psn, packets: of the request, or of a read's response, once execution has begun.
         sent, received: packets of the request handed to the port, and of the response here, so far.
+        resumes_at: its first packet, or that of a read's response, that is sent again.
+        repairs: the entry of which it sends that packet alone, or None.
         burst_sent: bytes of it that are sent in this turn, while others wait for theirs.
         in_cqe: whether the data that has come back is in its completion.
         data: the bytes of a message inside the entry, if they are known.
@@ -110,6 +112,8 @@ class SendWqe:
     sent: int = 0
     burst_sent: int = 0
     received: int = 0
+    resumes_at: int = 0
+    repairs: SendWqe | None = None
     in_cqe: bool = False
     responded: bool = False
     data: bytes | None = None
@@ -121,9 +125,11 @@ class SendWqe:
         self.is_atomic = self.opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
         self.awaits_response = self.is_atomic or self.opcode is Opcode.RDMA_READ_REQUEST
 
-    def reset(self) -> None:
-        """Forget how far it has got, so that it can be sent again under the same numbers."""
-        self.sent = self.burst_sent = self.received = 0
+    def reset(self, packet: int = 0) -> None:
+        """Forget what has come of it from a packet on, to be sent again under the same numbers."""
+        self.sent = self.burst_sent = 0
+        self.resumes_at = packet
+        self.received = packet if self.awaits_response else 0
         self.responded = False
         self.fault = None
 

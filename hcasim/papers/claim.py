@@ -30,12 +30,13 @@ Quantity = Literal[
     "overhead",
     "run",
     "communication",
+    "count",
 ]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 TOLERANCES = {
     **dict.fromkeys(("bandwidth", "ratio", "overlap"), 0.03),
-    **dict.fromkeys(("latency", "time", "overhead", "run", "communication"), 0.05),
+    **dict.fromkeys(("latency", "time", "overhead", "run", "communication", "count"), 0.05),
     "rate": 0.15,
     "memory": 0.25,
 }

@@ -198,6 +198,7 @@ class Axes(Entry):
         "overhead_percent",
         "run_s",
         "communication_s",
+        "count",
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
     yscale: Literal["linear", "log"] = "linear"

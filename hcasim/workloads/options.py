@@ -23,6 +23,7 @@ Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
 Connection = Literal["RC", "UC", "UD"]
+Fault = Literal["silent", "not-ready", "key"]
 NasClass = Literal["S", "W", "A", "B", "C"]
 
 
@@ -114,6 +115,50 @@ class Options:
         "Gbit/s at which requests of a queue pair leave, one of InfiniBand's static rates, as "
         "perftest's --rate_limit says; 0: the port's",
         low=0,
+    )
+    fault: Fault = _option(
+        "silent",
+        "What is wrong with the peer: it does not answer, has no receive for a send, or refuses "
+        "the key of a write",
+    )
+    silent_for: int = _option(
+        0,
+        "Milliseconds until the peer answers, or has a receive; 0: for ever",
+        low=0,
+        high=10**6,
+        title="Silent for (ms)",
+    )
+    timeout: int = _option(
+        14,
+        "Local ACK timeout, as ibv_modify_qp takes it: 4.096 us times 2 to the power of it; "
+        "0: none",
+        low=0,
+        high=31,
+        title="Timeout",
+        doubling=False,
+    )
+    retry_cnt: int = _option(
+        7,
+        "Times that a request is sent again without an answer, as ibv_modify_qp takes it",
+        low=0,
+        high=7,
+        title="Retries",
+        doubling=False,
+    )
+    rnr_retry: int = _option(
+        7,
+        "Times that a send is sent again to a receiver that is not ready; 7: for ever",
+        low=0,
+        high=7,
+    )
+    min_rnr_timer: int = _option(
+        12,
+        "Code of the pause that a receiver asks for that is not ready, as ibv_modify_qp takes it; "
+        "12: 0.64 ms",
+        low=0,
+        high=31,
+        title="RNR timer",
+        doubling=False,
     )
     ports: int = _option(1, "Ports of each adapter in use")
     mode: Mode = _option(

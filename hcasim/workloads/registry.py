@@ -29,6 +29,7 @@ from hcasim.workloads.workload import Round, Workload
 
 Listen = Callable[[Simulator], None]
 
+RETRY_FOR_EVER = 7
 _COMMON = "size iters warmup exact explain "
 _ROLES = "client server "
 _BUFFERS = _COMMON + "page_size iommu "
@@ -50,6 +51,20 @@ _RATE = "bandwidth_MBps rate_Mps "
 _THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
 _OVERLAP = "communication_us overlap_percent"
 _COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us fairness"
+
+_COUNTED_OF_CLIENT = (
+    "local_ack_timeout_err roce_adp_retrans rp_cnp_handled rnr_nak_retry_err "
+    "req_rnr_retries_exceeded req_transport_retries_exceeded req_remote_access_errors "
+    "req_cqe_flush_error "
+)
+_COUNTED_OF_SERVER = "out_of_buffer rx_write_requests resp_cqe_error resp_remote_access_errors"
+_FAULT = (
+    "time_us adaptive_us regular_us interval_us transmissions_count retransmissions_count "
+    + " ".join(
+        [f"{name}_count" for name in _COUNTED_OF_CLIENT.split()]
+        + [f"server_{name}_count" for name in _COUNTED_OF_SERVER.split()]
+    )
+)
 
 _TWO_SIDED = {"verb": ("write", "send")}
 _CONNECTED = {"connection": ("RC", "UC")}
@@ -279,6 +294,16 @@ def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterat
         yield from twice(options.window, "of two requests each", group.adapter)
 
 
+def _ends_some_time(group: NodeGroup, options: Options) -> Iterator[str]:
+    """Say that an operation would wait for ever."""
+    if options.silent_for or options.fault == "key":
+        return
+    if options.fault == "silent" and not options.timeout:
+        yield "timeout: found 0, for ever, with a peer that is silent for ever; allowed: 1 to 31"
+    if options.fault == "not-ready" and options.rnr_retry == RETRY_FOR_EVER:
+        yield "rnr_retry: found 7, for ever, with a peer that is never ready; allowed: 0 to 6"
+
+
 def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
     """Say that a window is too long of which each request takes two places of a queue."""
     if 2 * window > adapter.limits.max_wr:
@@ -402,6 +427,15 @@ _EVERY = (
         defaults=Options(size=4096, window=16, iters=100, warmup=20),
         node_faults=_memory_registered_by_requests,
     ),
+    _workload(
+        "fault",
+        "an operation whose peer is silent, not ready, or refuses it",
+        _FAULT,
+        "size client server fault silent_for timeout retry_cnt rnr_retry min_rnr_timer explain",
+        "fault.fault",
+        defaults=Options(size=64),
+        node_faults=_ends_some_time,
+    ),
     _mpi("osu_latency", "MPI ping-pong", _LATENCY_US, _LAT, _TWO),
     _mpi(
         "osu_multi_lat",
@@ -492,9 +526,12 @@ def run_point(
 ) -> Result:
     """Run one benchmark of `WORKLOADS` once on a fresh machine.
 
-    `listen` is given the simulator before anything happens, to listen to its blocks.
+    `listen` is given the simulator before anything happens, to listen to its blocks. Where links
+    lose packets, no iteration is like another, and all are run.
     """
     workload = WORKLOADS[name]
+    if machine.loses:
+        options = replace(options, exact=True)
     sim = Simulator(options.exact)
     if listen is not None:
         listen(sim)

@@ -16,6 +16,11 @@ from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
 from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
 from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
 from hcasim.hca.qp.responder import DatagramResponder, Responder
+from hcasim.hca.qp.selective_repeat import (
+    SelectiveRepeat,
+    SelectiveRequester,
+    SelectiveResponder,
+)
 from hcasim.hca.translation import Ring
 
 _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
@@ -43,9 +48,13 @@ class QueuePair(Endpoint):
         requester, responder = _HALVES[self.kind]
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
+        elif self.kind is QPType.RC and parts.repeats_selectively:
+            requester, responder = SelectiveRequester, SelectiveResponder
         self.requester = requester(self, queues[0], rings[0], parts, line)
         if isinstance(self.requester, ReliableRequester):
-            recovery = GoBack(self.requester, parts.sim)
+            recovery = GoBack(self.requester, parts)
+            if isinstance(self.requester, SelectiveRequester):
+                recovery = SelectiveRepeat(self.requester, parts)
             self.requester.recover_by(recovery)
             parts.sim.resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
         receives = shared or ReceiveQueue(rings[1], parts)

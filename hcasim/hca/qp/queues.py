@@ -124,17 +124,17 @@ class ReceiveQueue:
         if not self._ahead:
             self._parts.counts["receive_wqes_fetched"] += 1
             dma = self._parts.dma
-            dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, self._use, here, arrival)
+            dma.fetch_entry(self.ring, wqe.posted - 1, self._stride, self.use, here, arrival)
             return
         if self.ready:
             self.ready -= 1
-            self._use(here, arrival)
+            self.use(here, arrival)
         else:
             self._awaiting.append((here, arrival))
             self._parts.receive_entries.begin()
         self._fetch_ahead()
 
-    def _use(self, here: Callable[[Arrival], None], arrival: Arrival) -> None:
+    def use(self, here: Callable[[Arrival], None], arrival: Arrival) -> None:
         self._parts.sim.call_after(self._latency, here, arrival)
 
     def _fetch_ahead(self) -> None:
@@ -157,7 +157,7 @@ class ReceiveQueue:
         while self._awaiting and self.ready:
             self.ready -= 1
             self._parts.receive_entries.end()
-            self._use(*self._awaiting.popleft())
+            self.use(*self._awaiting.popleft())
 
     def ends(self) -> dict[str, int]:
         """A message that takes an entry is like none before it."""

@@ -6,7 +6,7 @@ from collections import deque
 from typing import ClassVar
 
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender
+from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender, behind
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
@@ -20,8 +20,8 @@ class Recovery:
     """What a requester does about packets that are lost, of which its ``watch`` is told, or
     refused.
 
-    It hears that an answer has come, that the responder has received something, and of negative
-    acknowledgements. It is a class as `Half` is.
+    It hears that an answer has come, that the responder has received something, of negative
+    acknowledgements, and of answers that are missing. It is a class as `Half` is.
     """
 
     watch: Sender
@@ -35,15 +35,20 @@ class Recovery:
     def refused(self, psn: int, aeth: Aeth) -> None:
         raise NotImplementedError
 
+    def missed(self, wqe: SendWqe) -> None:
+        raise NotImplementedError
+
 
 class ReliableRequester(Requester):
     """The requester of a reliable connection: it completes what the responder acknowledges.
 
     Attributes:
         since_ack_request: packets sent since one asked for an acknowledgement.
+        unanswered_psn: the first of which the responder may not have told that it is there; below
+            0 before there is any.
     """
 
-    changes: ClassVar[Changes] = Changes(wraps="since_ack_request")
+    changes: ClassVar[Changes] = Changes(wraps="since_ack_request", counts="unanswered_psn")
 
     recovery: Recovery
 
@@ -52,8 +57,28 @@ class ReliableRequester(Requester):
     ) -> None:
         super().__init__(end, cq, ring, parts, line)
         self.since_ack_request = 0
+        self.unanswered_psn = self._missed_psn = -1
         self._interval = parts.description.ack.interval
         self._in_cqe = parts.description.cqe.inline or 0
+
+    def ends(self) -> dict[str, int]:
+        return {"unanswered_psn": PSN_MODULUS}
+
+    def begin(self, wqe: SendWqe) -> bool:
+        if self.unanswered_psn < 0:
+            self.unanswered_psn = self.next_psn
+        if wqe.first_psn >= 0 and not wqe.awaits_response:
+            there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
+            if there < PSN_MODULUS // 2:
+                if there >= wqe.packets:
+                    # It had arrived before.
+                    self.unacknowledged.append(wqe)
+                    self.current = None
+                    wqe.responded = True
+                    self.retire()
+                    return False
+                wqe.resumes_at = max(there, wqe.resumes_at)
+        return super().begin(wqe)
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
         self.since_ack_request += 1
@@ -67,7 +92,6 @@ class ReliableRequester(Requester):
 
     def accept(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
-        self.recovery.heard()
         opcode = packet.opcode
         if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
             return self._response(arrival)
@@ -79,13 +103,21 @@ class ReliableRequester(Requester):
         return Verdict.DROP
 
     def acknowledge(self, psn: int) -> None:
-        """Everything up to ``psn`` has been received; what awaits a response still does."""
+        """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
+        following = (psn + 1) % PSN_MODULUS
+        if behind(following, self.unanswered_psn + 1):
+            # An acknowledgement that says nothing new.
+            return
+        self.recovery.heard()
         for wqe in self.unacknowledged:
-            if wqe.awaits_response:
-                continue
-            if _behind(psn, wqe.first_psn + wqe.packets - 1):
+            if behind(psn, wqe.first_psn + wqe.packets - 1):
                 break
+            if wqe.awaits_response and not wqe.responded:
+                self.unanswered_psn = wqe.first_psn
+                self.miss(wqe)
+                return
             wqe.responded = True
+        self.unanswered_psn = following
         self.recovery.acknowledged()
 
     # Reads and atomics.
@@ -99,8 +131,9 @@ class ReliableRequester(Requester):
     def _response(self, arrival: Arrival) -> Verdict:
         packet, parts = arrival.packet, self._parts
         wqe = self.awaiting(packet.psn)
-        if wqe is None:
+        if wqe is None or not self._in_order(wqe, packet):
             return Verdict.DROP
+        self.recovery.heard()
         self.region = region = self._find(wqe, Access.LOCAL_WRITE)
         if region is None:
             if wqe.length == 0:
@@ -114,6 +147,32 @@ class ReliableRequester(Requester):
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
         return self._place(packet, wqe)
+
+    def _in_order(self, wqe: SendWqe, packet: Packet) -> bool:
+        """Whether a response is the next one; tell if one before it is missing (9.7.5.2.8)."""
+        if self.unacknowledged[0] is not wqe:
+            for before in self.unacknowledged:
+                if before is wqe:
+                    break
+                if before.awaits_response and not before.responded:
+                    self.miss(before)
+                    return False
+                # Requests are executed in order: one that is answered acknowledges those before.
+                before.responded = True
+            self.unanswered_psn = wqe.first_psn
+            self.recovery.acknowledged()
+            self.retire()
+        index = (packet.psn - wqe.first_psn) % PSN_MODULUS
+        if index > wqe.received:
+            self.miss(wqe)
+        return index == wqe.received and not wqe.responded
+
+    def miss(self, wqe: SendWqe) -> None:
+        """A response is missing: ask for it once, as if the responder had refused the request."""
+        psn = (wqe.first_psn + wqe.received) % PSN_MODULUS
+        if psn != self._missed_psn:
+            self._missed_psn = psn
+            self.recovery.missed(wqe)
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
         assert self._wqe_cache is not None
@@ -141,6 +200,7 @@ class ReliableRequester(Requester):
         if wqe.received < wqe.packets:
             return
         wqe.responded = True
+        self.unanswered_psn = (wqe.first_psn + wqe.packets) % PSN_MODULUS
         if self._wqe_cache is not None:
             self._wqe_cache.drop(self.end.qpn, wqe)
         self.outstanding_reads -= 1
@@ -162,6 +222,7 @@ class ReliableRequester(Requester):
         self.watch = recovery.watch
 
     def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
+        """Go back to a request, to its first packet that is not known to be there."""
         self.rewind(wqe)
         if pause_ps is None:
             self._line.schedule(self)
@@ -170,12 +231,23 @@ class ReliableRequester(Requester):
 
     def refuse_at(self, psn: int) -> SendWqe | None:
         """The entry that ``psn`` belongs to has been refused; those before it were received."""
+        if behind(psn, self.unanswered_psn):
+            return None
         for wqe in self.unacknowledged:
-            if not _behind(wqe.first_psn + wqe.packets - 1, psn):
+            if not behind(wqe.first_psn + wqe.packets - 1, psn):
+                if not wqe.awaits_response:
+                    self.unanswered_psn = psn
                 return wqe
             if not wqe.awaits_response:
                 wqe.responded = True
         return None
+
+    def missing(self, wqe: SendWqe) -> int:
+        """Which packet of a request, or of its response, is the first that may not be there."""
+        if wqe.awaits_response:
+            return wqe.received
+        there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
+        return there if there < wqe.packets else 0
 
     def flush(self) -> None:
         self._unstall()
@@ -183,13 +255,14 @@ class ReliableRequester(Requester):
 
     def rewind(self, wqe: SendWqe) -> None:
         self._unstall()
+        missing = self.missing(wqe)
         again: deque[SendWqe] = deque()
         while self.unacknowledged:
             last = self.unacknowledged.pop()
             again.appendleft(last)
-            if last.awaits_response and last.sent:
+            if last.awaits_response and last.sent and not last.responded:
                 self.outstanding_reads -= 1
-            last.reset()
+            last.reset(missing if last is wqe else 0)
             if last is wqe:
                 break
         self._parts.counts["retransmissions"] += len(again)
@@ -203,6 +276,17 @@ class ReliableRequester(Requester):
 class IwarpRequester(ReliableRequester):
     """The requester of iWARP, where TCP acknowledges segments of responses, too."""
 
+    def acknowledge(self, psn: int) -> None:
+        """Everything up to ``psn`` has been received; what awaits a response still does."""
+        self.recovery.heard()
+        for wqe in self.unacknowledged:
+            if wqe.awaits_response:
+                continue
+            if behind(psn, wqe.first_psn + wqe.packets - 1):
+                break
+            wqe.responded = True
+        self.recovery.acknowledged()
+
     def _response(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
         if packet.ack_request:
@@ -210,8 +294,3 @@ class IwarpRequester(ReliableRequester):
             acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, ())
             self.egress.acknowledge_at_once(acknowledgement)
         return super()._response(arrival)
-
-
-def _behind(psn: int, other: int) -> bool:
-    """Whether ``psn`` comes before ``other`` on the circle of sequence numbers."""
-    return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2

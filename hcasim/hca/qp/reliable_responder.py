@@ -6,8 +6,17 @@ from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from hcasim.engine.changes import ALIKE, declare
-from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
+from hcasim.engine.changes import ALIKE, Changes, declare
+from hcasim.fabric.packet import (
+    PSN_MODULUS,
+    Aeth,
+    AtomicEth,
+    Opcode,
+    Packet,
+    Reth,
+    Syndrome,
+    behind,
+)
 from hcasim.fabric.payload import Payload, Transfer, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.events import EventType
@@ -20,6 +29,7 @@ from hcasim.hca.translation import WORD, Access, Region
 from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
+_TRIED_AGAIN: Final = (Syndrome.RNR_NAK, Syndrome.PSN_SEQUENCE_ERROR)
 _EVENTS: Final = {
     Syndrome.REMOTE_ACCESS_ERROR: EventType.QP_ACCESS_ERR,
     Syndrome.INVALID_REQUEST: EventType.QP_REQ_ERR,
@@ -65,13 +75,23 @@ class ReliableResponder(Responder):
     ask a receiver again that is not ready (volume 1, 9.7). Where queue pairs overlap, a processing
     unit is at work on the first packet of a response, and the time to begin an answer runs while
     those before it, in `answers`, are given.
+
+    One gap in the sequence is refused once, and what follows dropped until the packet comes that is
+    missing. What comes again has been executed: sends and writes are acknowledged again, reads are
+    executed again, and atomics have the results that are remembered (9.7.5.2.8, 9.7.5.1.5).
     """
+
+    changes: ClassVar[Changes] = Changes(unseen="_refused_psn _results")
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, queue: ReceiveQueue, parts: Parts
     ) -> None:
         super().__init__(end, cq, queue, parts)
         self.answers: deque[Packet | Read | Atomic] = deque()
+        self._refused_psn = -1
+        self._results: deque[tuple[int, int]] = deque(
+            maxlen=parts.description.responder.outstanding
+        )
         self._responses = self._egress.responses
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
@@ -80,6 +100,34 @@ class ReliableResponder(Responder):
     def begins_at(self, packet: Packet) -> bool:
         """After a negative acknowledgement the requester starts again at the refused PSN."""
         return False
+
+    def out_of_sequence(self, packet: Packet) -> Verdict:
+        if behind(packet.psn, self.expected_psn):
+            return self._again(packet)
+        verdict = super().out_of_sequence(packet)
+        if self._refused_psn != self.expected_psn:
+            return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
+        return verdict
+
+    def _again(self, packet: Packet) -> Verdict:
+        """Answer a request that has been executed before."""
+        self._parts.counts["duplicate_request"] += 1
+        if (header := packet.header(Reth)) is not None and packet.opcode is not Opcode.RDMA_WRITE:
+            region = self.find(header, header.length, Access.REMOTE_READ)
+            if region is None and header.length:
+                return Verdict.DROP
+            self._read(packet, header, region)
+            return Verdict.ANSWER
+        if packet.header(AtomicEth) is not None:
+            for psn, original in self._results:
+                if psn == packet.psn:
+                    self.answers.append(self._word(packet, original))
+                    return Verdict.ANSWER
+            return Verdict.DROP
+        if not packet.ack_request:
+            return Verdict.DROP
+        self.answers.append(self._acknowledgement(packet, self.expected_psn - 1))
+        return Verdict.ANSWER
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry; the queue pair once it is told."""
@@ -90,26 +138,30 @@ class ReliableResponder(Responder):
     # Reads and atomics.
 
     def ask(self, packet: Packet) -> Verdict:
-        now = self._sim.now
         if (header := packet.header(Reth)) is not None:
+            self._parts.counts["rx_read_requests"] += 1
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
-            # Both ends know the path MTU, so the responses take the sequence numbers left for them.
-            segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
-            transfer = None if region is None else transfer_of(region.contents)
-            read = Read(packet, header, region, segment, now, transfer)
-            self.answers.append(read)
-            self.advance(read.packets, last=True)
+            self.advance(self._read(packet, header, region).packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
+            self._parts.counts["rx_atomic_requests"] += 1
             region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             if operands.address % WORD:
                 return self.deny(Syndrome.INVALID_REQUEST)
-            self.answers.append(Atomic(packet, operands, region, now, self._executed))
+            self.answers.append(Atomic(packet, operands, region, self._sim.now, self._executed))
             self.advance(1, last=True)
         return Verdict.ANSWER
+
+    def _read(self, packet: Packet, header: Reth, region: Region | None) -> Read:
+        # Both ends know the path MTU, so the responses take the sequence numbers left for them.
+        segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
+        transfer = None if region is None else transfer_of(region.contents)
+        read = Read(packet, header, region, segment, self._sim.now, transfer)
+        self.answers.append(read)
+        return read
 
     def _execute(self, answer: Read | Atomic) -> None:
         if self._probe.listeners:
@@ -155,6 +207,7 @@ class ReliableResponder(Responder):
             Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
         )
         packet.first, packet.last = read.sent == 1, last
+        packet.sender = read.request.sender
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
         responses = self._responses
         responses.stage(packet)
@@ -182,32 +235,45 @@ class ReliableResponder(Responder):
         self._responses.room.acquire(self._responses.full, self._send_word, atomic, original)
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
-        request = atomic.request
+        self._results.append((atomic.request.psn, original))
+        self._egress.respond(self._word(atomic.request, original))
+        self._answered()
+
+    def _word(self, request: Packet, original: int) -> Packet:
         aeth = Aeth(Syndrome.ACK, self.msn, original=original)
         opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
         packet = self.end.answer(opcode, request.psn, (aeth,), WORD, operation)
         packet.data = Payload(None, 0, WORD)
         packet.data.add(original.to_bytes(WORD, "little"))
-        self._egress.respond(packet)
-        self._answered()
+        packet.sender = request.sender
+        return packet
 
     # Acknowledgements, and answers in turn.
 
-    def _acknowledgement(self, packet: Packet) -> Packet:
+    def _acknowledgement(self, packet: Packet, psn: int) -> Packet:
         self._parts.counts["acknowledgements"] += 1
-        return self.end.answer(Opcode.ACKNOWLEDGE, packet.psn, (Aeth(Syndrome.ACK, self.msn),))
+        aeth = Aeth(Syndrome.ACK, self.msn)
+        answer = self.end.answer(Opcode.ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
+        answer.sender = packet.sender
+        return answer
 
     def acknowledge(self, packet: Packet) -> None:
-        self.answers.append(self._acknowledgement(packet))
+        self.acknowledge_up_to(packet, packet.psn)
+
+    def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
+        self.answers.append(self._acknowledgement(packet, psn))
         self.answer(packet)
 
     def refuse(self, packet: Packet) -> None:
         """Tell why a packet was refused, and give up the queue pair unless it may be sent again."""
         self._parts.counts["naks"] += 1
         header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.end.path.rnr_timer_ps)
-        self.answers.append(self.end.answer(Opcode.NAK, packet.psn, (header,)))
+        self._refused_psn = self.expected_psn
+        answer = self.end.answer(Opcode.NAK, self.expected_psn, (header,))
+        answer.sender = packet.sender
+        self.answers.append(answer)
         self.answer(packet)
-        if self._syndrome is not Syndrome.RNR_NAK:
+        if self._syndrome not in _TRIED_AGAIN:
             self.end.tell(_EVENTS.get(self._syndrome, EventType.QP_FATAL))
             self.end.fail()
 
@@ -253,4 +319,4 @@ class IwarpResponder(ReliableResponder):
         return last or sent % self._parts.description.ack.interval == 0
 
     def acknowledge(self, packet: Packet) -> None:
-        self._egress.acknowledge_at_once(self._acknowledgement(packet))
+        self._egress.acknowledge_at_once(self._acknowledgement(packet, packet.psn))

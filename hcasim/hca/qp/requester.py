@@ -22,6 +22,7 @@ from hcasim.fabric.packet import (
 )
 from hcasim.fabric.payload import Payload, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
+from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -69,6 +70,9 @@ class Requester(Half):
     """
 
     changes: ClassVar[Changes] = Changes(times="paused_until", counts="busy_ps next_psn")
+
+    addresses_all: ClassVar[bool] = False
+    """Whether each packet of a write says where it goes, not only the first."""
 
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
@@ -206,9 +210,10 @@ class Requester(Half):
         if region is None:
             self._line.compete(self)
         else:
-            first = min(wqe.length, wqe.segment)
+            skipped = wqe.resumes_at * wqe.segment
+            first = min(wqe.length - skipped, wqe.segment)
             tables = self._parts.tables
-            tables.translate(region, wqe.address, first, self._line.compete, self)
+            tables.translate(region, wqe.address + skipped, first, self._line.compete, self)
 
     def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
         """Local memory of a message, or its first piece; None without any, or if it is wrong."""
@@ -245,6 +250,8 @@ class Requester(Half):
         if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
             wqe.transfer = transfer_of(wqe.region.contents)
         self.number(wqe)
+        if not wqe.awaits_response:
+            wqe.sent = wqe.resumes_at
         if self._wqe_cache is not None and wqe.awaits_response:
             self._wqe_cache.add(self.qpn, wqe)
         return True
@@ -258,9 +265,19 @@ class Requester(Half):
             self.outstanding_reads += 1
 
     def send(self, wqe: SendWqe) -> Packet:
-        end, index = self.end, wqe.sent
+        # A read that is sent again asks for what is missing of its response.
+        index = wqe.resumes_at if wqe.awaits_response else wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
+        packet = self.packet(wqe, index, last)
+        if last:
+            self.current = None
+            self.sent(wqe, packet)
+        return packet
+
+    def packet(self, wqe: SendWqe, index: int, last: bool) -> Packet:
+        """A packet of a request, its number ``index``, which may be the last."""
+        end = self.end
         headers: tuple[Header, ...] = ()
         payload, asks = 0, False
         if wqe.is_atomic:
@@ -268,8 +285,11 @@ class Requester(Half):
             adds = wqe.opcode is Opcode.FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
-        elif index == 0 and wqe.opcode is not Opcode.SEND:
-            headers = (Reth(wqe.remote_address, wqe.remote_key, wqe.length),)
+        elif wqe.opcode is not Opcode.SEND and (
+            index == 0 or wqe.awaits_response or self.addresses_all
+        ):
+            begun = index * wqe.segment
+            headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
         if last and wqe.immediate is not None:
             headers = (*headers, Immediate(wqe.immediate))
         elif last and wqe.invalidates:
@@ -284,7 +304,7 @@ class Requester(Half):
             (wqe.first_psn + index) % PSN_MODULUS,
             payload,
             headers,
-            first=index == 0,
+            first=index == 0 or wqe.awaits_response,
             last=last,
             ack_request=asks,
             operation=wqe.operation if last else 0,
@@ -298,8 +318,6 @@ class Requester(Half):
                 packet.data.add(wqe.data[first : first + payload])
         if last:
             packet.solicited = wqe.solicited
-            self.current = None
-            self.sent(wqe, packet)
         return packet
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
@@ -313,12 +331,18 @@ class Requester(Half):
         self.retire()
 
     def register(self, wqe: SendWqe) -> None:
-        self._parts.registrations.add(wqe, self._registered)
+        if wqe.first_psn < 0:
+            self._parts.registrations.add(wqe, self._registered)
+        else:
+            # It has been done, before a request ahead of it had to be sent again.
+            self._sim.call_after(0, self._registered, wqe)
 
     def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe:
             return  # It has been given up meanwhile.
-        if wqe.region is not None:
+        if wqe.first_psn >= 0:
+            pass
+        elif wqe.region is not None:
             if wqe.invalidates:
                 self._parts.tables.invalidate(wqe.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
@@ -328,7 +352,8 @@ class Requester(Half):
             return
         self.current = None
         # It completes in its turn, behind what has been sent before it.
-        wqe.first_psn = self.next_psn
+        if wqe.first_psn < 0:
+            wqe.first_psn = self.next_psn
         wqe.responded = True
         self.unacknowledged.append(wqe)
         self.retire()
@@ -344,10 +369,11 @@ class Requester(Half):
         unacknowledged = self.unacknowledged
         while unacknowledged and unacknowledged[0].responded:
             wqe = unacknowledged.popleft()
+            if self.current is wqe:
+                # It has failed, or what was to be sent again of it had arrived before.
+                self.current = None
             self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
             if wqe.fault is not None:
-                if self.current is wqe:
-                    self.current = None
                 self.end.fail()
 
     def fail(self, wqe: SendWqe, status: WCStatus) -> None:
@@ -363,9 +389,11 @@ class Requester(Half):
     def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
         completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
         completions.over(wqe)
-        if not succeeded and self._sim.forward is not None:
-            # A message that has failed comes to no further checkpoint.
-            self._sim.forward.checkpoint(wqe, 0)
+        if not succeeded:
+            count_request(self._parts.counts, self._parts.description, status)
+            if self._sim.forward is not None:
+                # A message that has failed comes to no further checkpoint.
+                self._sim.forward.checkpoint(wqe, 0)
         if wqe.signaled or not succeeded:
             # What is only acknowledged has ended for the application when its data was there.
             operation = wqe.operation if wqe.awaits_response and succeeded else 0

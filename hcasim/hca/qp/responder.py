@@ -17,6 +17,7 @@ from hcasim.fabric.packet import (
     Syndrome,
 )
 from hcasim.hca.completion_queue import CompletionQueue, End, WCStatus
+from hcasim.hca.counters import count_receive
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -30,6 +31,7 @@ GRH: Final = 40
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
 _PLACE: Final = Verdict.PLACE
+_SUCCESS: Final = WCStatus.SUCCESS
 
 
 class Responder(Half):
@@ -79,8 +81,7 @@ class Responder(Half):
         if self._probe.listeners:
             self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != self.expected_psn and not self.begins_at(packet):
-            self._parts.counts["out_of_sequence"] += 1
-            return Verdict.DROP
+            return self.out_of_sequence(packet)
         if packet.opcode is _WRITE:
             return self._write(arrival)
         if packet.opcode is not Opcode.SEND:
@@ -93,6 +94,10 @@ class Responder(Half):
             # Nothing is sent again, so any message may be next.
             self.expected_psn = packet.psn
         return packet.first
+
+    def out_of_sequence(self, packet: Packet) -> Verdict:
+        self._parts.counts["out_of_sequence"] += 1
+        return Verdict.DROP
 
     def ask(self, packet: Packet) -> Verdict:
         """Take what asks for data: this service has neither reads nor atomics."""
@@ -108,11 +113,14 @@ class Responder(Half):
         packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
+            self._parts.counts["rx_write_requests"] += 1
             self.address = header.address
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
             if self.region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
-            self.pieces, self._length = None, header.length
+            self.pieces = None
+            if packet.first:
+                self._length = header.length
         if packet.last and packet.headers and packet.header(Immediate) is not None:
             return self._begin_receive(arrival)
         self.advance(1, packet.last)
@@ -126,8 +134,15 @@ class Responder(Half):
         return None if region is not None and region.qpn not in (0, end.qpn) else region
 
     def _begin_receive(self, arrival: Arrival) -> Verdict:
+        wqe = self.receiving
+        if wqe is not None:
+            # It has been here for a message that lost packets, and is there for the next.
+            wqe.received = self.front
+            self.queue.use(self._ready, arrival)
+            return Verdict.HOLD
         wqe = self.receiving = self.queue.take()
         if wqe is None:
+            self._parts.counts["out_of_buffer"] += 1
             return self.deny(self.not_ready)
         wqe.received = self.front
         self.queue.bring(wqe, self._ready, arrival)
@@ -224,6 +239,8 @@ class Responder(Half):
     def _complete(
         self, wqe: ReceiveWqe, status: WCStatus, length: int = 0, operation: int = 0
     ) -> None:
+        if status is not _SUCCESS:
+            count_receive(self._parts.counts, self._parts.description, status)
         completions = self._parts.completions
         completions.complete(self.cq, self.end.qpn, wqe, status, length, operation)
 
@@ -236,6 +253,10 @@ class Responder(Half):
     def deny(self, syndrome: Syndrome) -> Verdict:
         """Refuse a packet, for a reason of which its requester is told if the service does so."""
         self._syndrome = syndrome
+        if syndrome is Syndrome.REMOTE_ACCESS_ERROR:
+            counters = self._parts.description.counters
+            if counters is not None and counters.responder_errors:
+                self._parts.counts["resp_remote_access_errors"] += 1
         return Verdict.REFUSE
 
     def refuse(self, packet: Packet) -> None:

@@ -28,6 +28,7 @@ from hcasim.fabric.packet import (
     Syndrome,
 )
 from hcasim.hca import QPType
+from hcasim.hca.qp.rnr import rnr_timer_code
 
 _BTH_FOLLOWS: Final = 2
 _LRH: Final = struct.Struct(">BBHHH")
@@ -63,8 +64,6 @@ _SYNDROMES: Final = {
     Syndrome.REMOTE_OPERATIONAL_ERROR: _NAK | 3,
 }
 _RNR: Final = 0x20
-_TICK: Final = 10_000_000
-"""The shortest pause that a receiver may ask for, in ps."""
 _PARTITION: Final = 0xFFFF
 QUEUE_PAIRS: Final = 0x400
 """What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
@@ -132,17 +131,8 @@ def headers(packet: Packet, service: QPType) -> bytes:
 
 def _syndrome(header: Aeth) -> int:
     if header.syndrome is Syndrome.RNR_NAK:
-        return _RNR | pause(header.rnr_timer_ps)
+        return _RNR | rnr_timer_code(header.rnr_timer_ps)
     return _SYNDROMES[header.syndrome]
-
-
-def pause(duration_ps: int) -> int:
-    """The code of the shortest pause that is not shorter (table 45); 0 is the longest."""
-    for code in range(1, 32):
-        lasts = _TICK if code == 1 else _TICK * (2 + code % 2) << code // 2 >> 1
-        if lasts >= duration_ps:
-            return code
-    return 0
 
 
 def data(packet: Packet) -> bytes:

@@ -1,11 +1,19 @@
 """The transport timer: from when on it runs, and when it has expired too often."""
 
+from itertools import accumulate, pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcasim.catalog import RoceAccl
+from hcasim.catalog.adapter import AdaptiveSteps
+from hcasim.catalog.adapter import RoceTimer as RoceTiming
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.packet import Route, packet_size
 from hcasim.hca import Path, QPType
 from hcasim.hca.qp.endpoint import Endpoint
-from hcasim.hca.qp.go_back import BASE_PS, RetryTimer
+from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer, RoceTimer
 
 TIMEOUT = 3
 EXPIRY = BASE_PS << TIMEOUT
@@ -73,3 +81,107 @@ def test_it_is_exhausted_when_it_has_expired_too_often_in_a_row() -> None:
     end.path = Path(timeout=0)
     expire()
     assert len(found) == 5
+
+
+MS = 10**9
+STEPS = (20 * MS, 15 * MS, 30 * MS, 60 * MS, 120 * MS, 240 * MS, 480 * MS, 960 * MS)
+STEPS += (1920 * MS, 3840 * MS)
+REGULAR, ADAPTIVE, NOTICE = "local_ack_timeout_err", "roce_adp_retrans", "rp_cnp_handled"
+
+
+def accl(*, adaptive: bool = True, floor: bool = True) -> RoceAccl:
+    steps = {f"step{number}": step for number, step in enumerate(STEPS, start=1)}
+    return RoceAccl(
+        roce_adp_retrans_en=adaptive,
+        roce_slow_restart_en=True,
+        roce_slow_restart_idle_en=False,
+        roce_tx_window_en=False,
+        min_ack_timeout_limit_disabled=not floor,
+        adaptive_routing_forced_en=False,
+        selective_repeat_forced_en=False,
+        timer=RoceTiming(
+            floor=16,
+            interval=200,
+            last=400,
+            first_without_floor=150,
+            interval_without_floor=100,
+            adaptive=AdaptiveSteps(**steps),
+        ),
+    )
+
+
+def silence(timeout: int, retries: int, how: RoceAccl) -> tuple[list[int], list[str]]:
+    """When the timer expires if nothing is ever answered, up to the end, and what counts it."""
+    sim, times, counters = Simulator(), list[int](), list[str]()
+    end = endpoint()
+    end.path = Path(timeout=timeout, retries=retries)
+
+    def expired() -> None:
+        times.append(sim.now)
+        counters.extend(timer.counters)
+        if not timer.exhausted:
+            timer.lost(packet(sim.now))
+
+    timer = RoceTimer(sim, end, Call(expired, ()), how)
+    timer.lost(packet(0))
+    sim.run()
+    return times, counters
+
+
+@given(timeout=st.integers(1, 24), retries=st.integers(1, 7))
+def test_firmware_retransmits_adaptively_and_then_by_twice_the_timeout(
+    timeout: int, retries: int
+) -> None:
+    times, counters = silence(timeout, retries, accl())
+    limit = BASE_PS << max(timeout, 16)
+    steps = [step for step in STEPS if step <= limit]
+    assert times[: len(steps)] == [*accumulate(steps)]
+    assert counters.count(ADAPTIVE) == len(steps)
+    assert counters.count("roce_adp_retrans_to") == 1
+    # All adaptive ones are one unit of retry_cnt, and the last timeout is the error.
+    regular = times[len(steps) :]
+    assert counters.count(REGULAR) == len(regular) == retries - 1
+    assert counters.count(NOTICE) == len(times) - 1
+    if regular:
+        further = STEPS[len(steps) :]
+        assert regular[0] - times[len(steps) - 1] == min(2 * limit, *further[:1] or (2 * limit,))
+    assert {b - a for a, b in pairwise(regular)} <= {2 * limit}
+
+
+@given(timeout=st.integers(1, 16))
+def test_without_retries_firmware_sends_once_more_and_waits_for_the_longest_time(
+    timeout: int,
+) -> None:
+    (*adaptive, again, error), counters = silence(timeout, 0, accl())
+    assert len(adaptive) == counters.count(ADAPTIVE)
+    assert error - again == 4 * BASE_PS << 16
+
+
+@given(timeout=st.integers(1, 24), retries=st.integers(0, 7))
+def test_without_the_floor_there_is_one_timeout_more_than_retries(
+    timeout: int, retries: int
+) -> None:
+    nominal = BASE_PS << timeout
+    times, counters = silence(timeout, retries, accl(floor=False))
+    assert times == [nominal * 3 // 2 + number * nominal for number in range(retries + 1)]
+    assert counters.count(REGULAR) == retries + 1
+    times, counters = silence(timeout, retries, accl(adaptive=False))
+    interval = 2 * BASE_PS << max(timeout, 16)
+    assert times == [number * interval for number in range(1, retries + 2)]
+    assert ADAPTIVE not in counters
+
+
+def test_an_answer_begins_the_schedule_anew() -> None:
+    sim, times = Simulator(), list[int]()
+    end = endpoint()
+    end.path = Path(timeout=14, retries=7)
+    timer = RoceTimer(sim, end, Call(lambda: times.append(sim.now), ()), accl())
+    timer.lost(packet(0))
+    sim.run()
+    timer.lost(packet(sim.now))
+    sim.run()
+    assert times == [STEPS[0], STEPS[0] + STEPS[1]]
+    timer.heard_at = begin = sim.now + MS
+    sim.call_at(begin + MS, timer.lost, packet(begin + MS))
+    sim.run()
+    assert times[-1] == begin + MS + STEPS[0]

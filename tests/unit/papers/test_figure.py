@@ -71,10 +71,13 @@ def test_the_axes_are_those_of_the_paper(
 def test_each_axis_has_a_name_and_the_unit_of_what_is_drawn() -> None:
     for scenario in list_scenarios():
         found = load_scenario(scenario)
+        if found.axes.field == "count":
+            continue
         unit = re.fullmatch(r".+ (\(.+\))", found.axes.y)
         assert unit is not None
         assert title(found.axes.field).endswith(unit[1])
-        assert ("(" in found.axes.x) == (found.options.axis.is_size or "%" in found.axes.x) or (
+        named = "(" in found.options.axis.title
+        assert ("(" in found.axes.x) == (found.options.axis.is_size or named) or (
             found.axes.kind == "bars"
         )
 

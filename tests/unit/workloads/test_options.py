@@ -96,6 +96,10 @@ def test_what_is_counted_doubles_along_the_axis_and_percentages_do_not() -> None
         "processes": True,
         "clients": True,
         "nodes": True,
+        "silent_for": True,
+        "timeout": False,
+        "retry_cnt": False,
+        "min_rnr_timer": False,
         "window_bytes": True,
     }
     assert AXES["size"].label(4096) == "4K"

@@ -15,7 +15,7 @@ from hcasim.fabric.payload import Payload
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
-from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, infiniband_frames, pause
+from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, infiniband_frames
 from tests.programs import program
 
 WHOLE = Tap()
@@ -172,13 +172,6 @@ def test_bytes_and_immediate_data_are_in_the_frame() -> None:
         assert frame[9] == (0x80 if last else 0) | 1 << 4
         opcodes[frame[8]] = frame[20 : 20 + 4 * len(headers)]
     assert opcodes == {0x05: bytes.fromhex("feedbeef"), 0x00: b"", 0x17: bytes([0, 0, 0, 7])}
-
-
-def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
-    """Table 45 of the specification, in us."""
-    table = {10: 1, 20: 2, 30: 3, 40: 4, 60: 5, 80: 6, 120: 7, 640: 12, 960: 13, 491_520: 31}
-    assert {us: pause(us * 10**6) for us in table} == table
-    assert pause(655_360 * 10**6) == 0
 
 
 def test_a_crc_passes_over_zeros_at_once() -> None:
