@@ -118,7 +118,7 @@ class GoBack(Recovery):
     def _unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
-        if requester.end.state is not State.RTS or not waiting:
+        if requester.end.state not in (State.RTS, State.SQD) or not waiting:
             return
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)

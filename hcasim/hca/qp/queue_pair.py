@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
-from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
+from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
@@ -25,38 +26,116 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
 
 
 class QueuePair(Endpoint):
-    """A queue pair: one end of a connection, whose transport is that of its two halves."""
+    """A queue pair: one end of a connection, whose transport is that of its two halves.
+
+    Attributes:
+        on_drained: called once what was in progress in the state SQD has been finished.
+    """
 
     requester: Requester
     responder: Responder
+    on_drained: Callable[[], None] | None = None
 
-    def open(
+    def create(
         self,
         queues: tuple[CompletionQueue, CompletionQueue],
         rings: tuple[Ring, Ring],
         parts: Parts,
         line: Line,
     ) -> None:
-        """Choose the transport, with its completion queues, its memory and its line."""
+        """Take its completion queues, its memory and its line, and choose the transport."""
+        self._queues, self._rings, self._parts, self._line = queues, rings, parts, line
+        self.open()
+        resources, requester = parts.sim.resources, self.requester
+        if parts.description.send.units > 1:
+            resources.serves(f"{parts.units.name}.qp{self.index}", requester)
+        resources.serves(f"{parts.name}.responder.qp{self.index}", self.responder)
+
+    def open(self) -> None:
+        """Make both halves, which have done nothing yet."""
+        parts = self._parts
         requester, responder = _HALVES[self.kind]
         if isinstance(parts.description.protocol, IwarpProtocol):
             requester, responder = IwarpRequester, IwarpResponder
-        self.requester = requester(self, queues[0], rings[0], parts, line)
+        resources, rings, queues = parts.sim.resources, self._rings, self._queues
+        self.requester = requester(self, queues[0], rings[0], parts, self._line)
         if isinstance(self.requester, ReliableRequester):
             recovery = GoBack(self.requester, parts.sim)
             self.requester.recover_by(recovery)
-            parts.sim.resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
+            resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
         self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
+        resources.keeps_waiting(self.requester.waits.name, self.requester)
 
     def connect(self, path: Path) -> None:
+        """Go from RESET to RTS in one step, or another way if it is there already."""
         if self.state is State.RESET:
             self.move(State.INIT, State.RTR)
+            self.start(path)
         self.move(State.RTS)
+        self.follow(path)
+
+    def follow(self, path: Path) -> None:
+        """Send and answer with other attributes from now on."""
         self.path = path
-        link = self.requester.egress.transmitter
-        self.requester.pacing = paced(link, path.slower)
+        parts, pkeys = self._parts, self._parts.pkeys(self.port)
+        self.denies = ALL_ACCESS.value & ~path.access
+        self.segment = 0
+        if self.kind is not QPType.UD and parts.wire.agreed:
+            self.segment = path.mtu
+        self.size_of = parts.wire.routed_size if path.route.extra else parts.wire.size
+        self.join(pkeys[path.pkey_index])
+        self.requester.pacing = paced(self.requester.egress.transmitter, path.slower)
+
+    def start(self, path: Path) -> None:
+        """Count packets from the numbers that both ends have agreed on."""
+        self.responder.expected_psn, self.requester.next_psn = path.rq_psn, path.sq_psn
+
+    def hold(self) -> None:
+        """Hold all that it has not begun to send (SQD)."""
+        self.move(State.SQD)
+        if self.requester.drained:
+            self.drained()
+
+    def resume(self) -> None:
+        """Send what was held, or what comes behind an error of a send."""
+        self.move(State.RTS)
+        self.requester.resume()
+
+    def drained(self) -> None:
+        told, self.on_drained = self.on_drained, None
+        if told is not None:
+            told()
 
     def fail(self) -> None:
         self.move(State.ERR)
         self.requester.flush()
         self.responder.flush()
+
+    def fail_send(self) -> None:
+        """End what is acknowledged; without that only sends are flushed (volume 1, 10.3.1.6)."""
+        if self.kind is QPType.RC:
+            self.fail()
+        elif self.state is not State.ERR:
+            self.move(State.SQE)
+            self.requester.flush()
+
+    def reset(self) -> None:
+        """Forget all requests and begin anew.
+
+        What is under way for the halves that it had finds them at an end that never sends again.
+        """
+        old = Endpoint(self.qpn, self.pd, self.port, self.kind, self.signals_all, self.size_of)
+        old.path = self.path
+        requester, responder = self.requester, self.responder
+        requester.end = responder.end = old
+        requester.discard()
+        responder.discard()
+        self.move(State.RESET)
+        self.path, self.on_drained = Path(), None
+        self.open()
+        # Old halves and new ones are one resource.
+        self.requester.busy_ps, self.responder.busy_ps = requester.busy_ps, responder.busy_ps
+        resources, parts = self._parts.sim.resources, self._parts
+        if parts.description.send.units > 1:
+            resources.succeeds(f"{parts.units.name}.qp{self.index}", self.requester)
+        resources.succeeds(f"{parts.name}.responder.qp{self.index}", self.responder)

@@ -109,7 +109,7 @@ class ReliableRequester(Requester):
             return Verdict.DROP
         if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
-        if self._wqe_cache is not None and not self._wqe_cache.held(self.end.qpn, wqe):
+        if self._wqe_cache is not None and not self._wqe_cache.held(self.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
@@ -142,7 +142,7 @@ class ReliableRequester(Requester):
             return
         wqe.responded = True
         if self._wqe_cache is not None:
-            self._wqe_cache.drop(self.end.qpn, wqe)
+            self._wqe_cache.drop(self.qpn, wqe)
         self.outstanding_reads -= 1
         self.retire()
         if self.stalled:
@@ -177,9 +177,9 @@ class ReliableRequester(Requester):
                 wqe.responded = True
         return None
 
-    def flush(self) -> None:
+    def drain(self) -> list[SendWqe]:
         self._unstall()
-        super().flush()
+        return super().drain()
 
     def rewind(self, wqe: SendWqe) -> None:
         self._unstall()

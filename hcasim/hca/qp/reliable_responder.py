@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hcasim.engine.changes import ALIKE, declare
+from hcasim.engine.changes import ALIKE, Changes, declare
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.fabric.payload import Payload, Transfer, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
@@ -61,6 +61,8 @@ class ReliableResponder(Responder):
     those before it, in `answers`, are given.
     """
 
+    changes: ClassVar[Changes] = Changes(counts="_refused_psn")
+
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, queue: ReceiveQueue, parts: Parts
     ) -> None:
@@ -70,9 +72,15 @@ class ReliableResponder(Responder):
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
         self._rdb = parts.rdb
+        self._refused_psn = -1
 
     def begins_at(self, packet: Packet) -> bool:
-        """After a negative acknowledgement the requester starts again at the refused PSN."""
+        """After a negative acknowledgement the requester starts again at the refused PSN.
+
+        Without one it waits for an answer in vain.
+        """
+        if self._refused_psn != self.expected_psn and packet.sender is not None:
+            packet.sender.lost(packet)
         return False
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
@@ -86,6 +94,8 @@ class ReliableResponder(Responder):
     def ask(self, packet: Packet) -> Verdict:
         now = self._sim.now
         if (header := packet.header(Reth)) is not None:
+            if self.end.denies & Access.REMOTE_READ.value:
+                return self.deny(Syndrome.INVALID_REQUEST)
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
@@ -96,6 +106,8 @@ class ReliableResponder(Responder):
             self.answers.append(read)
             self.advance(read.packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
+            if self.end.denies & Access.REMOTE_ATOMIC.value:
+                return self.deny(Syndrome.INVALID_REQUEST)
             region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
@@ -198,6 +210,7 @@ class ReliableResponder(Responder):
     def refuse(self, packet: Packet) -> None:
         """Tell why a packet was refused, and give up the queue pair unless it may be sent again."""
         self._parts.counts["naks"] += 1
+        self._refused_psn = packet.psn
         header = Aeth(self._syndrome, self.msn, rnr_timer_ps=self.end.path.rnr_timer_ps)
         self.answers.append(self.end.answer(Opcode.NAK, packet.psn, (header,)))
         self.answer(packet)
@@ -215,7 +228,7 @@ class ReliableResponder(Responder):
                 if self._rdb is None:
                     self._begin_answer(answer)
                 else:
-                    self._rdb.access(self.end.qpn, self._begin_answer, answer)
+                    self._rdb.access(self.end.index, self._begin_answer, answer)
                 return
             self._egress.acknowledge(answer)
             self.answers.popleft()
