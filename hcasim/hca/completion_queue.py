@@ -46,6 +46,39 @@ class WCStatus(Enum):
     TM_RNDV_INCOMPLETE = 23
 
 
+_WORDS: Final = (
+    "success",
+    "local length error",
+    "local QP operation error",
+    "local EE context operation error",
+    "local protection error",
+    "Work Request Flushed Error",
+    "memory management operation error",
+    "bad response error",
+    "local access error",
+    "remote invalid request error",
+    "remote access error",
+    "remote operation error",
+    "transport retry counter exceeded",
+    "RNR retry counter exceeded",
+    "local RDD violation error",
+    "remote invalid RD request",
+    "aborted error",
+    "invalid EE context number",
+    "invalid EE context state",
+    "fatal error",
+    "response timeout error",
+    "general error",
+    "TM error",
+    "TM software rendezvous",
+)
+
+
+def wc_status_str(status: WCStatus) -> str:
+    """What libibverbs calls a status (ibv_wc_status_str)."""
+    return _WORDS[status.value]
+
+
 class WCOpcode(Enum):
     """What has completed; names and numbers are those of libibverbs.
 

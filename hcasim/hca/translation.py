@@ -219,6 +219,9 @@ class TranslationTables:
                 holds.add(line)
                 self.mtt.hold(line * per_line)
 
+    def region(self, key: int) -> Region | None:
+        return self._regions.get(key)
+
     def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""
         region = self._regions.get(key)

@@ -3,27 +3,56 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
-from hcasim.hca import Access, Completion, QPType, WCStatus
+from hcasim.hca import Access, Completion, QPType, State, WCStatus
+from hcasim.hca.completion_queue import WCFlags, WCOpcode, wc_status_str
+from hcasim.verbs.address import GID, AHAttr, GIDEntry, GIDType, GlobalRoute, Rate
+from hcasim.verbs.ah import AH, create_ah
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ
+from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
 from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
+from hcasim.verbs.states import MTU, MigState, QPAttr, QPAttrMask, QPCap, QPInitAttr
 
 __all__ = [
+    "AH",
     "CQ",
+    "GID",
     "GRH_SIZE",
     "MR",
+    "MTU",
     "PD",
     "QP",
     "SGE",
+    "AHAttr",
     "Access",
+    "AtomicCap",
     "Completion",
     "Context",
+    "DeviceAttr",
+    "DeviceCap",
+    "GIDEntry",
+    "GIDType",
+    "GlobalRoute",
+    "LinkLayer",
+    "MigState",
+    "PortAttr",
+    "PortState",
+    "QPAttr",
+    "QPAttrMask",
+    "QPCap",
+    "QPInitAttr",
     "QPType",
+    "Rate",
     "RecvWR",
     "SendWR",
+    "State",
     "VerbsError",
+    "WCFlags",
+    "WCOpcode",
     "WCStatus",
     "WROpcode",
+    "create_ah",
+    "wc_status_str",
 ]

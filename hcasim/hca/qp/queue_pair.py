@@ -119,8 +119,14 @@ class QueuePair(Endpoint):
             self.move(State.SQE)
             self.requester.flush()
 
-    def reset(self) -> None:
-        """Forget all requests and begin anew.
+    def change_port(self, port: int, line: Line) -> None:
+        """Use another port from now on; it has done nothing yet."""
+        self.port, self._line = port, line
+        self.open()
+        self._succeed()
+
+    def reset(self, posted: int) -> None:
+        """Forget all requests and begin anew, after so many receive requests.
 
         What is under way for the halves that it had finds them at an end that never sends again.
         """
@@ -133,8 +139,12 @@ class QueuePair(Endpoint):
         self.move(State.RESET)
         self.path, self.on_drained = Path(), None
         self.open()
+        self.responder.queue.begin_behind(posted)
         # Old halves and new ones are one resource.
         self.requester.busy_ps, self.responder.busy_ps = requester.busy_ps, responder.busy_ps
+        self._succeed()
+
+    def _succeed(self) -> None:
         resources, parts = self._parts.sim.resources, self._parts
         if parts.description.send.units > 1:
             resources.succeeds(f"{parts.units.name}.qp{self.index}", self.requester)

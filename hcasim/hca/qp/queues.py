@@ -101,6 +101,10 @@ class ReceiveQueue:
         self._posted = count
         self.ready = self._fetched = min(self._ahead, count)
 
+    def begin_behind(self, posted: int) -> None:
+        """Number the next entries behind so many, in an empty queue."""
+        self._posted = self._fetched = self._taken = posted
+
     def take(self) -> ReceiveWqe | None:
         wqe = next(self._settled, None)
         if wqe is None:

@@ -222,6 +222,12 @@ class Requester(Half):
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
         fenced = wqe.fenced and self.outstanding_reads > 0
         if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
+            if not self.end.path.max_rd_atomic and wqe.awaits_response:
+                # It would wait for ever.
+                self.unacknowledged.append(wqe)
+                self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
+                self._line.leave(self)
+                return
             self.stalled = True
             self.waits.begin()
             self._parts.reads.begin()
@@ -349,6 +355,7 @@ class Requester(Half):
         elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
             self.unacknowledged.append(wqe)
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
+            self._line.leave(self)
             return
         self.current = None
         # It completes in its turn, behind what has been sent before it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
@@ -70,6 +71,10 @@ class Responder(Half):
         if self.region is not None:
             ends["address"] = self.region.alike_until(self.address)
         return ends
+
+    def post_list(self, wqes: Sequence[ReceiveWqe]) -> None:
+        for wqe in wqes:
+            self.post(wqe)
 
     def post(self, wqe: ReceiveWqe) -> None:
         self.queue.post(wqe)
