@@ -44,9 +44,8 @@ class SwitchInput(Receiver):
             probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
         output.send(self._port, packet, start, self.buffer)
 
-
     def _drop(self, packet: Packet, at_ps: int) -> None:
-        """Lose a packet to a LID that no port has (volume 1, 18.2.4.3)."""
+        """Lose a packet to a LID that no port has."""
         self.buffer.free(packet, at_ps)
         if packet.sender is not None:
             packet.sender.lost(packet)

@@ -103,7 +103,7 @@ class HostChannelAdapter(Parts):
         """Whether a packet with another key may come: of a partition one may be no full member."""
         if qp.accepts < 0:
             return False
-        mine, other = qp.accepts, packet.route.pkey
+        mine, other = qp.pkey, packet.route.pkey
         if not (mine ^ other) % MEMBERSHIP and (mine | other) & MEMBERSHIP:
             return True
         self.ports[qp.port].bad_pkeys += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcasim.fabric.packet import FULL_MEMBER
 from hcasim.verbs.address import AHAttr, Rate, route_of
-from hcasim.verbs.context import VerbsError, slower_by
+from hcasim.verbs.context import VerbsError
 from hcasim.verbs.memory import PD
 
 
@@ -20,7 +20,9 @@ class AH:
         self.pd = pd
         self.attr = attr
         self.route = route_of(pd.context, attr, attr.port_num, FULL_MEMBER)
-        self.slower = slower_by(pd.context, gigabits(attr))
+        if gigabits(attr):
+            found = f"static_rate is {attr.static_rate}"
+            raise VerbsError("EOPNOTSUPP", f"{found}; allowed: 0, as datagrams are not paced")
 
 
 def create_ah(pd: PD, attr: AHAttr) -> AH:

@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final
 
-from hcasim.fabric.packet import FULL_MEMBER, INDEX, Header, Opcode, Packet, Route
+from hcasim.fabric.packet import FULL_MEMBER, INDEX, MEMBERSHIP, Header, Opcode, Packet, Route
 from hcasim.hca.translation import Access
 
 
@@ -57,6 +57,7 @@ _NEXT: Final = {
 """The states that may follow each (volume 1, 10.3.1)."""
 _RECEIVING: Final = (State.RTR, State.RTS, State.SQD, State.SQE)
 _DEAF: Final = -1
+_LOOKED_AT: Final = 1 << 16
 ALL_ACCESS: Final = (
     Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
 )
@@ -105,7 +106,8 @@ class Endpoint:
         qpn: its number, which others know it by; ``index`` counts those of its adapter from 1.
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
-        pkey: of its partition; ``accepts`` is the same while packets may come, and else no key.
+        pkey: of its partition; ``accepts`` is the same for full members, whose packets may come
+            without another look, and less than 0 while none may come.
         denies: value of the rights that the other end does not have here, whatever its region says.
         segment: data of a full packet that comes; 0 if that is not agreed on.
     """
@@ -151,13 +153,18 @@ class Endpoint:
                 allowed = ", ".join(one.name for one in _NEXT[self.state])
                 raise ValueError(f"{state.name} after {self.state.name}; allowed: {allowed}")
             self.state = state
-            self.accepts = self.pkey if state in _RECEIVING else _DEAF
+            self._listen()
 
     def join(self, pkey: int) -> None:
         """Take part in the partition of a key."""
         self.pkey = pkey
-        if self.state in _RECEIVING:
-            self.accepts = pkey
+        self._listen()
+
+    def _listen(self) -> None:
+        if self.state not in _RECEIVING:
+            self.accepts = _DEAF
+        else:
+            self.accepts = self.pkey if self.pkey & MEMBERSHIP else _LOOKED_AT
 
     def fail(self) -> None:
         """Enter the error state; the queue pair says how, which knows both halves."""
