@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
+from hcasim.cluster import Node
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
 from hcasim.fabric.route_header import GRH, global_header, ipv4_header
 from hcasim.verbs.errors import VerbsError
-
-if TYPE_CHECKING:
-    from hcasim.verbs.context import Context
 
 GID = IPv6Address
 """A global identifier of 128 bits, written as an address of IPv6."""
@@ -123,9 +121,9 @@ class GIDEntry:
     gid_type: GIDType
 
 
-def on_ethernet(context: Context) -> bool:
-    """Whether the ports of a context are those of Ethernet."""
-    return isinstance(context.node.group.link, EthernetLink)
+def on_ethernet(node: Node) -> bool:
+    """Whether the ports of a node are those of Ethernet."""
+    return isinstance(node.group.link, EthernetLink)
 
 
 def port_guid(lid: int) -> int:
@@ -133,52 +131,52 @@ def port_guid(lid: int) -> int:
     return _GUID | lid
 
 
-def gids(context: Context, port_num: int) -> list[IPv6Address]:
+def gids(node: Node, port_num: int) -> list[IPv6Address]:
     """The GIDs of a port of the adapter."""
-    return gids_of(context, lid_at(context, port_num))
+    return gids_of(node, lid_at(node, port_num))
 
 
-def gids_of(context: Context, lid: int) -> list[IPv6Address]:
+def gids_of(node: Node, lid: int) -> list[IPv6Address]:
     """The GIDs of a port.
 
     Over InfiniBand it is the subnet's prefix with the GUID of the port. Over Ethernet the first is
     made of the MAC address, the second of the IPv4 address of the node at this port.
     """
-    if not on_ethernet(context):
+    if not on_ethernet(node):
         return [IPv6Address(SUBNET_PREFIX | port_guid(lid))]
     local, mapped = SUBNET_PREFIX | _EUI64 | lid, _MAPPED | _IPV4 | lid
-    if isinstance(context.adapter.description.protocol, IwarpProtocol):
+    if isinstance(node.adapter.description.protocol, IwarpProtocol):
         return [IPv6Address(local)]
     return [IPv6Address(local), IPv6Address(mapped)]
 
 
-def gid_type(context: Context) -> GIDType:
-    """What the GIDs of a context's ports belong to; those of iWARP to nothing of RoCE."""
-    iwarp = isinstance(context.adapter.description.protocol, IwarpProtocol)
-    return GIDType.ROCE_V2 if on_ethernet(context) and not iwarp else GIDType.IB
+def gid_type(node: Node) -> GIDType:
+    """What the GIDs of the ports of a node belong to; those of iWARP to nothing of RoCE."""
+    iwarp = isinstance(node.adapter.description.protocol, IwarpProtocol)
+    return GIDType.ROCE_V2 if on_ethernet(node) and not iwarp else GIDType.IB
 
 
-def lid_at(context: Context, port_num: int) -> int:
+def lid_at(node: Node, port_num: int) -> int:
     """LID of a port; over Ethernet its number among those of all nodes."""
-    ports = context.adapter.ports
+    ports = node.adapter.ports
     if not 1 <= port_num <= len(ports):
         raise VerbsError("EINVAL", f"port_num is {port_num}; allowed: 1 to {len(ports)}")
     return ports[port_num - 1].lid
 
 
-def lid_of(context: Context, gid: IPv6Address) -> int:
-    """LID of the port that has a GID, in the machine of a context; 0 if none has."""
+def lid_of(node: Node, gid: IPv6Address) -> int:
+    """LID of the port that has a GID, in the machine of a node; 0 if none has."""
     number = int(gid)
     lid, rest = number & _LOW, number & ~_LOW
     known = [SUBNET_PREFIX | _GUID]
-    if on_ethernet(context):
+    if on_ethernet(node):
         known = [SUBNET_PREFIX | _EUI64, _MAPPED | _IPV4]
-    groups = context.node.machine.groups
+    groups = node.machine.groups
     ports = sum([group.count * group.adapter.ports for group in groups])
     return lid if rest in known and 1 <= lid <= ports else 0
 
 
-def route_of(context: Context, attr: AHAttr, port_num: int, pkey: int) -> Route:
+def route_of(node: Node, attr: AHAttr, port_num: int, pkey: int) -> Route:
     """The way of packets from a port to an address.
 
     Raises:
@@ -195,23 +193,23 @@ def route_of(context: Context, attr: AHAttr, port_num: int, pkey: int) -> Route:
     if attr.src_path_bits:
         bits = attr.src_path_bits
         raise VerbsError("EOPNOTSUPP", f"src_path_bits is {bits}; allowed: 0, as LMC is 0")
-    ethernet = on_ethernet(context)
+    ethernet = on_ethernet(node)
     if ethernet and not attr.is_global:
         raise VerbsError("EINVAL", "is_global is 0; Ethernet needs a grh with a GID")
     # Within a subnet packets find their way by the LID, whatever the GID.
-    lid = lid_of(context, attr.grh.dgid) if ethernet else attr.dlid
+    lid = lid_of(node, attr.grh.dgid) if ethernet else attr.dlid
     if ethernet and not lid:
         raise VerbsError("EHOSTUNREACH", f"no port has the GID {attr.grh.dgid}")
     if not 1 <= lid < PERMISSIVE_LID:
         raise VerbsError("EINVAL", f"dlid is {lid}; allowed: 1 to {PERMISSIVE_LID - 1}")
     if not attr.is_global:
         return Route(lid, attr.sl, pkey)
-    source = _source(context, attr, port_num)
-    return Route(lid, attr.sl, pkey, _header(context, attr, source), 0 if ethernet else GRH)
+    source = _source(node, attr, port_num)
+    return Route(lid, attr.sl, pkey, _header(node, attr, source), 0 if ethernet else GRH)
 
 
-def _source(context: Context, attr: AHAttr, port_num: int) -> IPv6Address:
-    table, grh = gids(context, port_num), attr.grh
+def _source(node: Node, attr: AHAttr, port_num: int) -> IPv6Address:
+    table, grh = gids(node, port_num), attr.grh
     for what, value, most in (
         ("sgid_index", grh.sgid_index, len(table) - 1),
         ("flow_label", grh.flow_label, (1 << 20) - 1),
@@ -223,12 +221,12 @@ def _source(context: Context, attr: AHAttr, port_num: int) -> IPv6Address:
     return table[grh.sgid_index]
 
 
-def _header(context: Context, attr: AHAttr, source: IPv6Address) -> bytes:
+def _header(node: Node, attr: AHAttr, source: IPv6Address) -> bytes:
     grh = attr.grh
-    if not on_ethernet(context):
+    if not on_ethernet(node):
         ends = source.packed, grh.dgid.packed
         return global_header(*ends, grh.traffic_class, grh.flow_label, grh.hop_limit)
-    lids = lid_of(context, source), lid_of(context, grh.dgid)
+    lids = lid_of(node, source), lid_of(node, grh.dgid)
     return header_between(lids[0], lids[1], grh.traffic_class, grh.hop_limit)
 
 

@@ -19,7 +19,7 @@ class AH:
     def __init__(self, pd: PD, attr: AHAttr) -> None:
         self.pd = pd
         self.attr = attr
-        self.route = route_of(pd.context, attr, attr.port_num, FULL_MEMBER)
+        self.route = route_of(pd.context.node, attr, attr.port_num, FULL_MEMBER)
         if gigabits(attr):
             found = f"static_rate is {attr.static_rate}"
             raise VerbsError("EOPNOTSUPP", f"{found}; allowed: 0, as datagrams are not paced")

@@ -58,7 +58,7 @@ def changed(
     index = attr.pkey_index if mask & m.PKEY_INDEX else path.pkey_index
     pkey, route, slower = keys[index], path.route, path.slower
     if mask & m.AV:
-        route = route_of(context, attr.ah_attr, port_num, pkey)
+        route = route_of(context.node, attr.ah_attr, port_num, pkey)
         slower = slower_by(context, gigabits(attr.ah_attr))
     elif pkey != route.pkey:
         route = Route(route.lid, route.service_level, pkey, route.grh, route.extra)

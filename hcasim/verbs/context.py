@@ -144,11 +144,11 @@ class Context:
 
     def query_device(self) -> DeviceAttr:
         """What the adapter can do, as ibv_query_device tells."""
-        return device_of(self)
+        return device_of(self.node)
 
     def query_port(self, port_num: int = 1) -> PortAttr:
         """State and limits of a port, as ibv_query_port tells; ``EINVAL`` if there is none."""
-        return port_of(self, port_num)
+        return port_of(self.node, port_num)
 
     def query_gid(self, port_num: int = 1, index: int = 0) -> IPv6Address:
         """A global identifier of a port; ``EINVAL`` beyond the end of its table.
@@ -160,10 +160,10 @@ class Context:
 
     def query_gid_ex(self, port_num: int = 1, index: int = 0) -> GIDEntry:
         """A global identifier of a port, with what it belongs to."""
-        table = gids(self, port_num)
+        table = gids(self.node, port_num)
         if not 0 <= index < len(table):
             raise VerbsError("EINVAL", f"index is {index}; allowed: 0 to {len(table) - 1}")
-        return GIDEntry(table[index], index, port_num, gid_type(self))
+        return GIDEntry(table[index], index, port_num, gid_type(self.node))
 
     def query_gid_table(self) -> list[GIDEntry]:
         """The global identifiers of all ports."""
@@ -171,12 +171,12 @@ class Context:
         return [
             self.query_gid_ex(number, index)
             for number in numbers
-            for index in range(len(gids(self, number)))
+            for index in range(len(gids(self.node, number)))
         ]
 
     def query_pkey(self, port_num: int = 1, index: int = 0) -> int:
         """A key of a partition that a port is in; ``EINVAL`` beyond the end of its table."""
-        lid_at(self, port_num)
+        lid_at(self.node, port_num)
         table = self.adapter.pkeys(port_num - 1)
         if not 0 <= index < len(table):
             raise VerbsError("EINVAL", f"index is {index}; allowed: 0 to {len(table) - 1}")
@@ -188,7 +188,7 @@ class Context:
         Parameters:
             pkeys: keys of 16 bits, the highest of which is that of full members.
         """
-        lid_at(self, port_num)
+        lid_at(self.node, port_num)
         for pkey in pkeys:
             if not 0 < pkey & ~MEMBERSHIP < MEMBERSHIP or not 0 <= pkey <= FULL_MEMBER:
                 raise VerbsError("EINVAL", f"pkey is {pkey:#x}; allowed: 15 bits that are not 0")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
+from hcasim.cluster import Node
 from hcasim.hca.driver import device
 from hcasim.verbs.address import gids, lid_at, on_ethernet, port_guid
-
-if TYPE_CHECKING:
-    from hcasim.verbs.context import Context
 
 _MANY: Final = 1 << 24
 """Told of what nothing limits here: as many as numbers of 24 bits."""
@@ -161,11 +159,11 @@ class PortAttr:
     active_speed_ex: int = 0
 
 
-def device_of(context: Context) -> DeviceAttr:
-    """What the adapter of a context tells of itself."""
-    description = context.adapter.description
+def device_of(node: Node) -> DeviceAttr:
+    """What the adapter of a node tells of itself."""
+    description = node.adapter.description
     limits, made = description.limits, device(description.id)
-    guid = port_guid(context.adapter.ports[0].lid) | 1 << 24
+    guid = port_guid(node.adapter.ports[0].lid) | 1 << 24
     answers = description.responder.outstanding
     can = DeviceCap.CURR_QP_STATE_MOD | DeviceCap.RC_RNR_NAK_GEN | DeviceCap.SYS_IMAGE_GUID
     can |= DeviceCap.BAD_PKEY_CNTR | DeviceCap.BAD_QKEY_CNTR
@@ -186,16 +184,16 @@ def device_of(context: Context) -> DeviceAttr:
         max_res_rd_atom=answers * limits.max_qp,
         max_qp_init_rd_atom=description.requester.outstanding,
         atomic_cap=AtomicCap.HCA if limits.atomics else AtomicCap.NONE,
-        max_pkeys=max([len(context.adapter.pkeys(port)) for port in range(description.ports)]),
+        max_pkeys=max([len(node.adapter.pkeys(port)) for port in range(description.ports)]),
         phys_port_cnt=description.ports,
     )
 
 
-def port_of(context: Context, port_num: int) -> PortAttr:
+def port_of(node: Node, port_num: int) -> PortAttr:
     """What a port tells of itself; ``EINVAL`` if there is none."""
-    lid = lid_at(context, port_num)
-    adapter, ethernet = context.adapter, on_ethernet(context)
-    port, link = adapter.ports[port_num - 1], context.node.group.link
+    lid = lid_at(node, port_num)
+    adapter, ethernet = node.adapter, on_ethernet(node)
+    port, link = adapter.ports[port_num - 1], node.group.link
     if isinstance(link, EthernetLink):
         width, speed = _of_ethernet(float(link.gigabits))
     else:
@@ -207,7 +205,7 @@ def port_of(context: Context, port_num: int) -> PortAttr:
     return PortAttr(
         max_mtu=max(most, active),
         active_mtu=active,
-        gid_tbl_len=len(gids(context, port_num)),
+        gid_tbl_len=len(gids(node, port_num)),
         bad_pkey_cntr=port.bad_pkeys,
         qkey_viol_cntr=port.bad_qkeys,
         pkey_tbl_len=len(adapter.pkeys(port_num - 1)),

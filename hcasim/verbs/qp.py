@@ -175,13 +175,8 @@ class QP:
             return
         if target is State.SQD and current is State.RTS:
             self._notifies = asks and bool(attr.en_sqd_async_notify)
-            qp.on_drained = self._drained
-            qp.hold()
+            qp.hold(self._drained)
             return
-        if target is State.RTR:
-            qp.responder.expected_psn = path.rq_psn
-        elif current is State.RTR and target is State.RTS:
-            qp.requester.next_psn = path.sq_psn
         if target is not current and target is not State.RTS:
             qp.move(target)
         self._routes.clear()
@@ -248,10 +243,10 @@ class QP:
         if self._address is not None:
             return self._address
         attr = AHAttr(sl=route.service_level, port_num=self._port_num)
-        if not on_ethernet(self.context):
+        if not on_ethernet(self.context.node):
             attr.dlid = route.lid
         elif route.lid:
-            attr.is_global, attr.grh = 1, GlobalRoute(gids_of(self.context, route.lid)[-1])
+            attr.is_global, attr.grh = 1, GlobalRoute(gids_of(self.context.node, route.lid)[-1])
         return attr
 
     def _route_to(self, dlid: int) -> Route:
@@ -259,7 +254,7 @@ class QP:
         route = self._routes.get(dlid)
         if route is None:
             header = None
-            if on_ethernet(self.context):
+            if on_ethernet(self.context.node):
                 header = header_between(self.lid, dlid)
             route = self._routes[dlid] = Route(dlid, 0, self._qp.pkey, header)
         return route

@@ -26,15 +26,11 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
 
 
 class QueuePair(Endpoint):
-    """A queue pair: one end of a connection, whose transport is that of its two halves.
-
-    Attributes:
-        on_drained: called once what was in progress in the state SQD has been finished.
-    """
+    """A queue pair: one end of a connection, whose transport is that of its two halves."""
 
     requester: Requester
     responder: Responder
-    on_drained: Callable[[], None] | None = None
+    _told: Callable[[], None] | None = None
 
     def create(
         self,
@@ -70,9 +66,11 @@ class QueuePair(Endpoint):
         """Go from RESET to RTS in one step, or another way if it is there already."""
         if self.state is State.RESET:
             self.move(State.INIT, State.RTR)
-            self.start(path)
-        self.move(State.RTS)
-        self.follow(path)
+            self.follow(path)
+            self.resume()
+        else:
+            self.move(State.RTS)
+            self.follow(path)
 
     def follow(self, path: Path) -> None:
         """Send and answer with other attributes from now on."""
@@ -84,25 +82,27 @@ class QueuePair(Endpoint):
             self.segment = path.mtu
         self.size_of = parts.wire.routed_size if path.route.extra else parts.wire.size
         self.join(pkeys[path.pkey_index])
+        if self.state is State.RTR:
+            # Packets are counted from the numbers that both ends have agreed on.
+            self.responder.expected_psn = path.rq_psn
         self.requester.pacing = paced(self.requester.egress.transmitter, path.slower)
 
-    def start(self, path: Path) -> None:
-        """Count packets from the numbers that both ends have agreed on."""
-        self.responder.expected_psn, self.requester.next_psn = path.rq_psn, path.sq_psn
-
-    def hold(self) -> None:
-        """Hold all that it has not begun to send (SQD)."""
+    def hold(self, drained: Callable[[], None]) -> None:
+        """Hold all that it has not begun to send (SQD), and call once what it had has ended."""
+        self._told = drained
         self.move(State.SQD)
         if self.requester.drained:
             self.drained()
 
     def resume(self) -> None:
         """Send what was held, or what comes behind an error of a send."""
+        if self.state is State.RTR:
+            self.requester.next_psn = self.path.sq_psn
         self.move(State.RTS)
         self.requester.resume()
 
     def drained(self) -> None:
-        told, self.on_drained = self.on_drained, None
+        told, self._told = self._told, None
         if told is not None:
             told()
 
@@ -137,7 +137,7 @@ class QueuePair(Endpoint):
         requester.discard()
         responder.discard()
         self.move(State.RESET)
-        self.path, self.on_drained = Path(), None
+        self.path, self._told = Path(), None
         self.open()
         self.responder.queue.begin_behind(posted)
         # Old halves and new ones are one resource.
