@@ -6,7 +6,7 @@ Calls that take time are generators for use in a SimPy process: ``yield from qp.
 from hcasim.hca import Access, Completion, QPType, State, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode, wc_status_str
 from hcasim.verbs.address import GID, AHAttr, GIDEntry, GIDType, GlobalRoute, Rate
-from hcasim.verbs.ah import AH, create_ah
+from hcasim.verbs.ah import AH, create_ah, create_ah_from_wc, init_ah_from_wc
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
@@ -54,5 +54,7 @@ __all__ = [
     "WCStatus",
     "WROpcode",
     "create_ah",
+    "create_ah_from_wc",
+    "init_ah_from_wc",
     "wc_status_str",
 ]

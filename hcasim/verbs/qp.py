@@ -57,7 +57,8 @@ class QP:
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot"
+        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot",
+        unseen="_address _routes",
     )
 
     def __init__(

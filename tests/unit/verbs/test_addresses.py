@@ -26,6 +26,8 @@ from hcasim.verbs import (
     VerbsError,
     WCFlags,
     create_ah,
+    create_ah_from_wc,
+    init_ah_from_wc,
 )
 from tests.iwarp import machine as iwarp
 from tests.rig import READ, SEND, WRITE, Peer, Rig, machine, statuses, succeeded
@@ -209,6 +211,44 @@ def test_a_global_route_header_is_there_if_the_datagram_has_one(is_global: int) 
     # BTH, DETH and ICRC are 24 bytes.
     assert header[4:8] == (124).to_bytes(2, "big") + bytes([0x1B, 3])
     assert header[8:] == at_first(a)[0].packed + at_first(b)[0].packed
+
+
+@pytest.mark.parametrize(("on", "is_global"), [(None, 0), (None, 1), (ROCE, 1)])
+def test_a_datagram_can_be_answered_by_what_its_completion_tells(
+    on: Machine | None, is_global: int
+) -> None:
+    rig = Rig(on, data=True)
+    a, b = rig.peers
+    ends = datagrams(rig, QKEY, QKEY)
+    way = by_gid(b, len(at_first(b)) - 1, traffic_class=17)
+    way.is_global, way.sl = is_global, 2
+    (found,) = exchange(rig, ends, remote_qkey=QKEY, ah=create_ah(a.pd, way))
+    header = b.mr.read(40, 0)
+    back = init_ah_from_wc(b.context, 1, found, header)
+    assert (back.is_global, back.sl) == (is_global, 2)
+    assert back.grh.traffic_class == 17 * is_global
+    answer = {"ah": create_ah_from_wc(b.pd, found, header), "remote_qpn": found.src_qp}
+    sent, received = rig.run(
+        b.send(ends[1], b.request(SEND, a, remote_qkey=QKEY, **answer), after=20 * US),
+        a.take(ends[0], a.receive(64)),
+    )
+    assert succeeded([*sent, *received])
+    if is_global:
+        for wrong, words in (
+            (b"", "a grh of 0 bytes; allowed: 40"),
+            (header[:-1] + b"~", "no GID"),
+        ):
+            with pytest.raises(VerbsError, match=f"EINVAL: .*{words}"):
+                init_ah_from_wc(b.context, 1, found, wrong)
+
+
+def test_iwarp_has_the_same_steps_and_segments_of_any_length() -> None:
+    rig = Rig(iwarp())
+    a, b = rig.peers
+    qp, remote = (QP(one.pd, one.cq, one.cq) for one in (a, b))
+    for end, there, peer in ((qp, remote, b), (remote, qp, a)):
+        bring(end, State.RTS, there, ah_attr=by_gid(peer, 0), rq_psn=9, max_rd_atomic=1)
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 3000), a.request(READ, b, 3000)))
 
 
 def test_what_no_datagram_has_is_not_supported() -> None:
