@@ -128,10 +128,9 @@ class QueuePair(Endpoint):
     def reset(self, posted: int) -> None:
         """Forget all requests and begin anew, after so many receive requests.
 
-        What is under way for the halves that it had finds them at an end that never sends again.
+        What is under way for the halves that it had finds them at an end that sends to nobody.
         """
         old = Endpoint(self.qpn, self.pd, self.port, self.kind, self.signals_all, self.size_of)
-        old.path = self.path
         requester, responder = self.requester, self.responder
         requester.end = responder.end = old
         requester.discard()

@@ -199,6 +199,9 @@ def test_a_global_route_header_is_there_if_the_datagram_has_one(is_global: int) 
     way = by_gid(b, 0, flow_label=5, hop_limit=3, traffic_class=17)
     way.is_global, way.sl = is_global, 2
     (found,) = exchange(rig, ends, 100, remote_qkey=QKEY, ah=create_ah(a.pd, way))
+    # A byte takes 1 ns: 36 bytes are headers and what frames a packet.
+    taken = a.adapter.ports[0].transmitter.busy_ps
+    assert taken == pytest.approx((36 + 100 + 40 * is_global) * 1000, rel=0.02)
     assert (found.byte_len, found.slid, found.sl) == (140, ends[0].lid, 2)
     assert (found.pkey_index, found.dlid_path_bits) == (0, 0)
     assert b.mr.read(100, 40) == bytes(range(100))
@@ -288,6 +291,33 @@ def test_packets_of_another_partition_are_dropped_and_counted() -> None:
         assert rig.counter("bad_pkey") == b.context.query_port().bad_pkey_cntr == bad
         assert b.context.query_pkey(1, index) == tables[1][index]
         assert b.context.query_port().pkey_tbl_len == len(tables[1])
+
+
+def test_a_queue_pair_may_change_its_partition_while_it_drains() -> None:
+    rig, qp, remote = partitioned([0x8001, 0x8003], [0x8001, 0x8003])
+    a, b = rig.peers
+    for end in (qp, remote):
+        for state, mask in ((State.SQD, QPAttrMask(0)), (State.SQD, QPAttrMask.PKEY_INDEX)):
+            end.modify_qp(QPAttr(qp_state=state, pkey_index=1), mask | QPAttrMask.STATE)
+        if end is qp:
+            qp.modify_qp(QPAttr(qp_state=State.RTS), QPAttrMask.STATE)
+            # The other end is a partition behind.
+            rig.run(a.post(qp, a.request(WRITE, b, signaled=False)))
+            assert rig.counter("bad_pkey") == 2
+            assert qp.state is State.ERR
+
+
+def test_datagrams_belong_to_the_partition_of_their_queue_pair() -> None:
+    for keys in ([0x8001], [0x8002]):
+        rig = Rig()
+        for peer, table in zip(rig.peers, ([0x8001], keys), strict=True):
+            peer.context.set_pkeys(table)
+        ends = datagrams(rig, QKEY, QKEY)
+        way = create_ah(rig.peers[0].pd, by_gid(rig.peers[1], 0))
+        comes = len(exchange(rig, ends, remote_qkey=QKEY, ah=way))
+        comes += len(exchange(rig, ends, remote_qkey=QKEY, dlid=ends[1].lid))
+        same = keys == [0x8001]
+        assert (comes, rig.counter("bad_pkey")) == ((3, 0) if same else (0, 2))
 
 
 def test_keys_of_partitions_have_15_bits_and_one_more() -> None:

@@ -206,7 +206,7 @@ def test_a_reset_forgets_everything_and_the_queue_pair_can_be_used_again(
         yield from a.post_receives(qp, *[a.receive(64, wr_id=9)] * 3)
         yield from b.post_receives(remote, *[b.receive(2000, offset=8192)] * 3)
         size = 1000 if kind is QPType.UD else 20_000
-        yield from a.post(qp, *[a.request(first, b, size, wr_id=i, **to) for i in range(4)])
+        yield from a.post(qp, *[a.request(first, b, size, wr_id=i, **to) for i in range(6)])
         yield rig.sim.timeout(8 * US)
         if before is not State.RTS:
             go(qp, before)
@@ -231,6 +231,65 @@ def test_a_reset_forgets_everything_and_the_queue_pair_can_be_used_again(
     front = 40 if kind is QPType.UD else 0
     assert b.mr.read(10, front) == b"anew again"
     check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_what_was_asked_for_before_a_reset_is_not_answered_any_more() -> None:
+    rig = Rig(data=True)
+    a, b, qp, remote = pair(rig)
+    connect(qp, remote)
+    old, new = b"o" * 200_000, b"n" * 50_000
+    b.mr.write(old)
+    b.mr.write(new, offset=1 << 20)
+
+    def program() -> Program:
+        yield from a.post(qp, a.request(READ, b, len(old), offset=1 << 21, remote_offset=0))
+        yield rig.sim.timeout(30 * US)
+        go(remote, State.RESET)
+        # What has left is lost by a queue pair that is not ready.
+        go(qp, State.RESET)
+        yield rig.sim.timeout(20 * US)
+        for end, there in ((qp, remote), (remote, qp)):
+            bring(end, State.RTS, there, rq_psn=80, sq_psn=80)
+        return (yield from a.send(qp, a.request(READ, b, len(new), remote_offset=1 << 20)))
+
+    (found,) = rig.run(program())
+    assert succeeded(found)
+    assert a.mr.read(len(new), 0) == new
+
+
+@pytest.mark.parametrize("on", [None, "pair"])
+def test_a_queue_pair_has_all_its_entries_after_a_reset(on: str | None) -> None:
+    rig = Rig(None if on is None else resolve(on))
+    a, b, qp, remote = pair(rig, max_send_wr=4, max_recv_wr=4)
+
+    def program() -> Program:
+        for number in range(3):
+            connect(qp, remote)
+            yield from b.post_receives(remote, *[b.receive(64)] * 4)
+            if number:
+                sent = yield from a.send(qp, *[a.request(SEND, b)] * 4)
+                assert succeeded(sent + (yield from b.collect(4)))
+            yield rig.sim.timeout(100 * US)
+            for end in (qp, remote):
+                go(end, State.RESET)
+
+    rig.run(program())
+    fetched = b.adapter.counters()["receive_wqes_fetched"]
+    assert fetched == (12 if on == "pair" else 8)
+
+
+def test_a_queue_pair_that_drains_gives_up_what_is_never_answered(rig: Rig) -> None:
+    a, b, qp, remote = pair(rig)
+    bring(qp, State.RTS, remote, timeout=3, retry_cnt=2)
+
+    def program() -> Program:
+        yield from a.post(qp, a.request(WRITE, b))
+        yield rig.sim.timeout(10 * US)
+        go(qp, State.SQD)
+        return (yield from a.collect(1))
+
+    (found,) = rig.run(program())
+    assert statuses(found) == ["RETRY_EXC_ERR"]
 
 
 def test_a_reset_takes_completions_of_the_queue_pair_from_its_queue(rig: Rig) -> None:
