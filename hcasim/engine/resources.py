@@ -35,6 +35,10 @@ class Resources:
         if self._busy.setdefault(name, resource) is not resource:
             raise ValueError(f"two resources have the name {name}")
 
+    def succeeds(self, name: str, resource: Busy) -> None:
+        """Enter what goes on with the time of the resource that had a name before."""
+        self._busy[name] = resource
+
     def keeps_waiting(self, name: str, resource: Awaited) -> None:
         """Enter what work may have to wait for; the times of equal names add up."""
         self._awaited.setdefault(name, []).append(resource)

@@ -130,15 +130,16 @@ class Aeth(Header):
 
 
 class Deth(Header):
-    """Datagram extended transport header: from which queue pair it comes.
+    """Datagram extended transport header: from which queue pair it comes, and the key it names.
 
     The port it comes from is in the LRH, or in the addresses of the frame.
     """
 
-    __slots__ = ("source_lid", "source_qpn")
+    __slots__ = ("qkey", "source_lid", "source_qpn")
 
-    def __init__(self, source_qpn: int, source_lid: int) -> None:
+    def __init__(self, source_qpn: int, source_lid: int, qkey: int = 0) -> None:
         self.size = DETH
+        self.qkey = qkey
         self.source_qpn = source_qpn
         self.source_lid = source_lid
 
@@ -171,6 +172,13 @@ def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> in
     return size
 
 
+FULL_MEMBER: Final = 0xFFFF
+"""Key of the default partition, whose full members may speak with all of it (10.9)."""
+MEMBERSHIP: Final = 1 << 15
+"""Bit of a partition's key: whether it is that of a full member (10.9.1)."""
+INDEX: Final = (1 << 19) - 1
+"""Bits of the number of a queue pair that count those of an adapter."""
+
 PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
 
@@ -185,13 +193,30 @@ SERVICE_LEVELS: Final = 16
 
 
 class Route:
-    """The way of packets: to a port, with a priority, 0 to 15, that no switch tells apart."""
+    """The way of packets: to a port, with a priority, 0 to 15, that no switch tells apart.
 
-    __slots__ = ("lid", "service_level")
+    Attributes:
+        pkey: key of the partition that they belong to.
+        grh: the global route header in front of them, or the IP header in its place, as it is
+            written into receive buffers; None without any.
+        extra: bytes of a packet that this header takes beside its usual size.
+    """
 
-    def __init__(self, lid: int, service_level: int = 0) -> None:
+    __slots__ = ("extra", "grh", "lid", "pkey", "service_level")
+
+    def __init__(
+        self,
+        lid: int,
+        service_level: int = 0,
+        pkey: int = FULL_MEMBER,
+        grh: bytes | None = None,
+        extra: int = 0,
+    ) -> None:
         self.lid = lid
         self.service_level = service_level
+        self.pkey = pkey
+        self.grh = grh
+        self.extra = extra
 
 
 class Holder:
@@ -304,4 +329,4 @@ class Packet:
         return {"psn": PSN_MODULUS}
 
     def __repr__(self) -> str:
-        return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"
+        return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn & INDEX}"

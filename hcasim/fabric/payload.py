@@ -117,3 +117,46 @@ class Gathered(Payload):
     def read(self) -> None:
         for contents, address, length in self._pieces:
             self.add(bytes(length) if contents is None else contents.read(address, length))
+
+
+class Led(Payload):
+    """The data of one packet with a header in front, which goes to memory before it.
+
+    Args:
+        data: what is behind the header, if that is known.
+        places: memory of the header, as an address and a length each.
+    """
+
+    __slots__ = ("_behind", "_header", "_places")
+
+    def __init__(
+        self, data: Payload | None, header: bytes, places: list[tuple[Contents, int, int]]
+    ) -> None:
+        super().__init__(None, 0, 0)
+        self._behind = data
+        self._header = header
+        self._places = places
+
+    def lead(self) -> None:
+        """Put the header into its memory."""
+        first = 0
+        for contents, address, length in self._places:
+            contents.write(address, self._header[first : first + length])
+            first += length
+        self._places = []
+
+    def read(self) -> None:
+        """Its data has been read before."""
+
+    def content(self) -> bytes:
+        return b"" if self._behind is None else self._behind.content()
+
+    def part(self, contents: Contents, address: int, first: int, length: int) -> None:
+        self.lead()
+        if self._behind is not None:
+            self._behind.part(contents, address, first, length)
+
+    def place(self, contents: Contents, address: int) -> None:
+        self.lead()
+        if self._behind is not None:
+            self._behind.place(contents, address)

@@ -16,7 +16,7 @@ class Routes(Protocol):
     """What knows the outputs of switches."""
 
     def output(self, switch: Switch, lid: int) -> int:
-        """The output of a switch towards a destination."""
+        """The output of a switch towards a destination; -1 if there is none."""
 
 
 class SwitchInput(Receiver):
@@ -30,6 +30,9 @@ class SwitchInput(Receiver):
         switch = self._switch
         lid = packet.route.lid
         output = switch.routes.get(lid) or switch.find(lid)
+        if output is None:
+            self._drop(packet, tail_at)
+            return
         # The output may not run dry when it is faster than the input.
         start = tail_at - output.serialisation(packet)
         if head_at > start:
@@ -40,6 +43,12 @@ class SwitchInput(Receiver):
             probe.event("link", packet.operation, packet, head_at)
             probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
         output.send(self._port, packet, start, self.buffer)
+
+    def _drop(self, packet: Packet, at_ps: int) -> None:
+        """Lose a packet to a LID that no port has."""
+        self.buffer.free(packet, at_ps)
+        if packet.sender is not None:
+            packet.sender.lost(packet)
 
 
 class Switch:
@@ -76,8 +85,10 @@ class Switch:
         self.sim.resources.serves(output.name, output)
         return output
 
-    def find(self, lid: int) -> Transmitter:
-        output = self.outputs[self._network.output(self, lid)]
-        assert output is not None
-        self.routes[lid] = output
+    def find(self, lid: int) -> Transmitter | None:
+        """The output towards a destination; None if there is none."""
+        port = self._network.output(self, lid)
+        output = self.outputs[port] if port >= 0 else None
+        if output is not None:
+            self.routes[lid] = output
         return output

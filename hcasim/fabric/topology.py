@@ -74,6 +74,8 @@ class Fabric:
         return found
 
     def output(self, switch: Switch, lid: int) -> int:
+        if not 1 <= lid <= len(self.wiring.places):
+            return -1
         way = self.wiring.out(switch.number, lid)
         if not isinstance(way, Way):
             if switch.outputs[way] is None:

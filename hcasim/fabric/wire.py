@@ -14,6 +14,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Protocol as ProtocolDescription
 from hcasim.catalog.link import Rocev2Protocol
 from hcasim.fabric.packet import FRAME_DELIMITERS, LRH, VCRC, Header, Opcode, packet_size
+from hcasim.fabric.route_header import GRH
 
 FRAME_HEADER: Final = 14
 FCS: Final = 4
@@ -71,6 +72,8 @@ class WireFormat:
     """What a protocol puts around data, and beyond a packet: InfiniBand, whose MTU counts data."""
 
     around: ClassVar[int] = FRAME_DELIMITERS
+    agreed: ClassVar[bool] = True
+    """Whether both ends agree on the data of a full packet."""
 
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
         """Data in a full packet of a request; a read stands for its response."""
@@ -79,6 +82,10 @@ class WireFormat:
     def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
         """Bytes of a packet with ``payload`` bytes of data and InfiniBand's transport headers."""
         return packet_size(opcode, payload, headers)
+
+    def routed_size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        """Bytes of a packet behind a global route header."""
+        return packet_size(opcode, payload, headers) + GRH
 
 
 class Rocev2Format(WireFormat):
@@ -94,6 +101,7 @@ class IwarpFormat(WireFormat):
     """One FPDU, perhaps with markers, in one TCP segment, perhaps with timestamps, in one frame."""
 
     around: ClassVar[int] = AROUND_FRAME
+    agreed: ClassVar[bool] = False
 
     def __init__(self, markers: bool, timestamps: bool) -> None:
         self.markers = markers

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.engine import Args
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import MEMBERSHIP, Opcode, Packet
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.counters import shown
@@ -19,8 +19,6 @@ from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import DRIVER, Access, Ring, WorkQueueBuffer
 
-# Bound once, because compiled code looks members of enumerations up each time.
-_RTS: Final = State.RTS
 _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
@@ -87,15 +85,10 @@ class HostChannelAdapter(Parts):
         shared: ReceiveQueue | None = None,
     ) -> QueuePair:
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
-        number, size_of = len(self._queue_pairs) + 1, self.wire.size
+        number, size_of = self.first_number + len(self._queue_pairs) + 1, self.wire.size
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
-        qp.open(queues, layout.rings(memory), self, self.send_engines[port], shared)
+        qp.create(queues, layout.rings(memory), self, self.send_engines[port], shared)
         self._queue_pairs[qp.qpn] = qp
-        resources, requester = self.sim.resources, qp.requester
-        if self.description.send.units > 1:
-            resources.serves(f"{self.units.name}.qp{qp.qpn}", requester)
-        resources.serves(f"{self.name}.responder.qp{qp.qpn}", qp.responder)
-        resources.keeps_waiting(requester.waits.name, requester)
         return qp
 
     def ring(self, action: Callable[[*Args], None], *args: *Args) -> None:
@@ -108,24 +101,39 @@ class HostChannelAdapter(Parts):
     def dispatch(self, arrival: Arrival) -> None:
         """Hand a packet to the requester or the responder, once their context is on chip.
 
-        A queue pair that is not ready drops it without a word (volume 1, 10.3.1).
+        A queue pair that is not ready, or in another partition, drops it without a word (volume 1,
+        10.3.1 and 10.9.3).
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if qp is None or qp.state is not _RTS:
+        if qp is None or (qp.accepts != packet.route.pkey and not self._admits(qp, packet)):
             self.lose(packet)
             arrival.settle(Verdict.DROP)
         elif packet.answers:
             if packet.opcode in _WITHOUT_DATA:
                 arrival.free()
             arrival.half = qp.requester
-            self.sqpc.access(packet.qpn, arrival.accept)
+            self.sqpc.access(qp.index, arrival.accept)
         else:
             arrival.half = qp.responder
-            if self.rqpc.held(packet.qpn):
+            if self.rqpc.held(qp.index):
                 arrival.accept()
             else:
-                self.rqpc.access(packet.qpn, arrival.accept)
+                self.rqpc.access(qp.index, arrival.accept)
+
+    def _admits(self, qp: QueuePair, packet: Packet) -> bool:
+        """Whether a packet with another key may come: of a partition one may be no full member."""
+        if qp.accepts < 0:
+            return False
+        mine, other = qp.pkey, packet.route.pkey
+        if not (mine ^ other) % MEMBERSHIP and (mine | other) & MEMBERSHIP:
+            return True
+        self.ports[qp.port].bad_pkeys += 1
+        return False
+
+    def refuse_key(self, packet: Packet, port: int) -> None:
+        self.ports[port].bad_qkeys += 1
+        self.lose(packet)
 
     def counters(self) -> dict[str, int]:
         found = shown(self.counts, self.description, self.over_ethernet) | {
@@ -134,6 +142,8 @@ class HostChannelAdapter(Parts):
             "port_xmit_data": sum(p.transmitter.payload_bytes for p in self.ports),
             "port_rcv_packets": sum(p.packets_received for p in self.ports),
             "port_rcv_data": sum(p.payload_received for p in self.ports),
+            "bad_pkey": sum(p.bad_pkeys for p in self.ports),
+            "qkey_viol": sum(p.bad_qkeys for p in self.ports),
             "flow_control_packets": sum(p.transmitter.flow_control_packets for p in self.ports),
         }
         for cache in self.caches:

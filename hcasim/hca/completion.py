@@ -11,6 +11,7 @@ from hcasim.fabric.packet import Opcode
 from hcasim.hca.completion_queue import Completion, CompletionQueue, WCOpcode, WCStatus
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
+from hcasim.hca.driver import device, vendor_error
 from hcasim.hca.icm import Icm
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
@@ -43,6 +44,7 @@ class CompletionEngine:
         self._service = adapter.completion.service
         self.writer = SerialServer(sim, f"{name}.completion_engine")
         self._size = adapter.cqe.size
+        self._driver = device(adapter.id).driver
 
     def over(self, wqe: SendWqe) -> None:
         if self._probe.listeners:
@@ -60,6 +62,10 @@ class CompletionEngine:
         """Complete a request of so many bytes, and the operation, if any, that ends with it."""
         receives = isinstance(wqe, ReceiveWqe)
         completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
+        if status is not WCStatus.SUCCESS:
+            region = self._dma.tables.region(wqe.key)
+            what = self._driver, status, receives
+            completion.vendor_err = vendor_error(*what, region, wqe.address, wqe.length)
         if isinstance(wqe, SendWqe):
             completion.opcode = _COMPLETED[wqe.opcode]
         elif (end := wqe.end) is not None:

@@ -5,25 +5,78 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, IntFlag, auto
+from enum import Enum, IntFlag
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes, declare
+from hcasim.fabric.packet import INDEX
 from hcasim.hca.translation import Region, Ring
 
 
 class WCStatus(Enum):
-    """Completion status; the names are those of libibverbs."""
+    """Completion status; names and numbers are those of libibverbs (verbs.h, ibv_wc_status).
 
-    SUCCESS = auto()
-    LOC_LEN_ERR = auto()
-    LOC_PROT_ERR = auto()
-    WR_FLUSH_ERR = auto()
-    REM_INV_REQ_ERR = auto()
-    REM_ACCESS_ERR = auto()
-    REM_OP_ERR = auto()
-    RETRY_EXC_ERR = auto()
-    RNR_RETRY_EXC_ERR = auto()
+    Those of reliable datagrams, of end-to-end contexts and of tag matching come from nothing that
+    is modelled.
+    """
+
+    SUCCESS = 0
+    LOC_LEN_ERR = 1
+    LOC_QP_OP_ERR = 2
+    LOC_EEC_OP_ERR = 3
+    LOC_PROT_ERR = 4
+    WR_FLUSH_ERR = 5
+    MW_BIND_ERR = 6
+    BAD_RESP_ERR = 7
+    LOC_ACCESS_ERR = 8
+    REM_INV_REQ_ERR = 9
+    REM_ACCESS_ERR = 10
+    REM_OP_ERR = 11
+    RETRY_EXC_ERR = 12
+    RNR_RETRY_EXC_ERR = 13
+    LOC_RDD_VIOL_ERR = 14
+    REM_INV_RD_REQ_ERR = 15
+    REM_ABORT_ERR = 16
+    INV_EECN_ERR = 17
+    INV_EEC_STATE_ERR = 18
+    FATAL_ERR = 19
+    RESP_TIMEOUT_ERR = 20
+    GENERAL_ERR = 21
+    TM_ERR = 22
+    TM_RNDV_INCOMPLETE = 23
+
+
+_WORDS: Final = (
+    "success",
+    "local length error",
+    "local QP operation error",
+    "local EE context operation error",
+    "local protection error",
+    "Work Request Flushed Error",
+    "memory management operation error",
+    "bad response error",
+    "local access error",
+    "remote invalid request error",
+    "remote access error",
+    "remote operation error",
+    "transport retry counter exceeded",
+    "RNR retry counter exceeded",
+    "local RDD violation error",
+    "remote invalid RD request",
+    "aborted error",
+    "invalid EE context number",
+    "invalid EE context state",
+    "fatal error",
+    "response timeout error",
+    "general error",
+    "TM error",
+    "TM software rendezvous",
+)
+
+
+def wc_status_str(status: WCStatus) -> str:
+    """What libibverbs calls a status (ibv_wc_status_str)."""
+    return _WORDS[status.value]
 
 
 class WCOpcode(Enum):
@@ -62,7 +115,8 @@ class End:
         immediate: its immediate data, or None.
         invalidated: the key that it has made invalid, or 0.
         solicited: whether its sender wants an event.
-        source_qpn, source_lid: where a datagram comes from.
+        source_qpn, source_lid: where a datagram comes from, with a priority, ``service_level``.
+        routed: whether a global route header, or an IP header, is in front of its data.
     """
 
     written: bool = False
@@ -71,6 +125,8 @@ class End:
     solicited: bool = False
     source_qpn: int = 0
     source_lid: int = 0
+    service_level: int = 0
+    routed: bool = False
 
 
 _NO_END: Final = End()
@@ -89,6 +145,7 @@ class Completion:
         written_ps: when it began to be written, if somebody listens.
         data: region, address, length and bytes, if they are known, of a message that is in the
             entry, from where the application's library copies it.
+        vendor_err: what the adapter says beside of an error; 0 if no driver tells.
     """
 
     wr_id: int
@@ -103,6 +160,11 @@ class Completion:
     data: tuple[Region, int, int, bytes | None] | None = None
     opcode: WCOpcode = WCOpcode.RECV
     end: End = _NO_END
+    vendor_err: int = 0
+
+    @property
+    def qp_num(self) -> int:
+        return self.qpn
 
     @property
     def imm_data(self) -> int:
@@ -122,16 +184,33 @@ class Completion:
         return self.end.source_lid
 
     @property
+    def sl(self) -> int:
+        """Service level of a datagram."""
+        return self.end.service_level
+
+    @property
+    def pkey_index(self) -> int:
+        """Place of the partition's key; libibverbs tells it of management packets only."""
+        return 0
+
+    @property
+    def dlid_path_bits(self) -> int:
+        """Low bits of the LID that it was sent to; ports have one LID each."""
+        return 0
+
+    @property
     def wc_flags(self) -> WCFlags:
         flags = WCFlags.NONE
         if self.end.immediate is not None:
             flags |= WCFlags.WITH_IMM
         if self.end.invalidated:
             flags |= WCFlags.WITH_INV
+        if self.end.routed:
+            flags |= WCFlags.GRH
         return flags
 
     def __str__(self) -> str:
-        return f"{self.status.name} qp {self.qpn}"
+        return f"{self.status.name} qp {self.qpn & INDEX}"
 
 
 declare(End, unseen="immediate invalidated")
@@ -144,6 +223,8 @@ class CompletionQueue:
     Attributes:
         entries: what the application has not polled yet; ``unwritten`` is still to be written.
         overrun: whether an entry was lost because the queue was full; then all that follow are.
+        cleaned: number of the last request of a queue pair's queue before it was reset, whose
+            completions nobody sees any more, by its number and whether it is of receives.
     """
 
     changes: ClassVar[Changes] = Changes(counts="produced")
@@ -158,8 +239,26 @@ class CompletionQueue:
         self.overrun = False
         self.on_entry: Callable[[], None] | None = None
         self.on_overrun: Callable[[], None] | None = None
+        self.cleaned: dict[tuple[int, bool], int] = {}
+
+    def clean(self, qpn: int, receives: bool, posted: int) -> None:
+        """Take out the entries of a queue that has been reset, also those on their way.
+
+        Source: rdma-core, mlx5/cq.c and mthca/cq.c, which do so when a queue pair is reset.
+        """
+        self.cleaned[qpn, receives] = posted
+        kept = [one for one in self.entries if not self._is_stale(one)]
+        if len(kept) < len(self.entries):
+            self.entries.clear()
+            self.entries.extend(kept)
+
+    def _is_stale(self, completion: Completion) -> bool:
+        last = self.cleaned.get((completion.qpn, completion.is_receive), 0)
+        return completion.posted <= last
 
     def push(self, completion: Completion, now_ps: int) -> None:
+        if self.cleaned and self._is_stale(completion):
+            return
         if self.overrun or len(self.entries) >= self.depth:
             first, self.overrun = not self.overrun, True
             if first and self.on_overrun is not None:

@@ -8,7 +8,7 @@ from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Cache, EthernetLink, Link
 from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import FULL_MEMBER, INDEX, Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
@@ -23,6 +23,9 @@ from hcasim.hca.translation import TranslationTables
 from hcasim.hca.units import AtomicUnit, RegistrationUnit
 from hcasim.hca.wqe import WqeCache
 
+NUMBERINGS: Final = 31
+"""Adapters side by side whose queue pairs have different numbers, of 24 bits."""
+
 _PIPELINES: Final[dict[str, tuple[type[InOrder], type[DmaEngine]]]] = {
     "port": (InOrder, DmaEngine),
     "queue_pair": (PerQueuePair, OverlappingDmaEngine),
@@ -34,6 +37,7 @@ class Parts(Dispatcher):
 
     Attributes:
         mtu: largest path MTU in bytes.
+        first_number: what the numbers of its queue pairs are counted from.
         wqe_cache: the requests in flight whose entries are on the chip, if that is limited.
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
@@ -57,6 +61,7 @@ class Parts(Dispatcher):
         self.description = adapter = description
         self.bus = bus
         self.mtu = mtu
+        self.first_number = (1 + (first_lid - 1) % NUMBERINGS) * (INDEX + 1)
         self.wire = wire_format(adapter.protocol)
         pipeline, dma = _PIPELINES[adapter.order]
         self.pipeline = pipeline()
@@ -68,7 +73,7 @@ class Parts(Dispatcher):
         fetch = self.pipeline.fetch(bus)
         self.memory = LocalMemory(sim, f"{name}.memory", adapter.memory, adapter.local_memory_size)
         self.icm = Icm(sim, name, adapter, bus, self.memory, fetch)
-        self.tables = TranslationTables(adapter, self.icm)
+        self.tables = TranslationTables(adapter, self.icm, first_lid)
         self.dma = dma(sim, name, adapter, bus, self.memory, self.tables, fetch)
         self.completions = CompletionEngine(sim, name, adapter, self.icm, self.dma)
         self.sqpc = self._context_cache("sqpc", adapter.sqpc)
@@ -87,6 +92,7 @@ class Parts(Dispatcher):
         self.receive_probe = Probe(sim, f"{name}.responder")
         self.counts = dict.fromkeys(COUNTED, 0)
         self.over_ethernet = isinstance(link, EthernetLink)
+        self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()
         self._build()
 
@@ -116,6 +122,14 @@ class Parts(Dispatcher):
 
     def _context_cache(self, name: str, description: Cache) -> ContextCache:
         return ContextCache(self.sim, name, description, self.icm.table(description), written=True)
+
+    def pkeys(self, port: int) -> list[int]:
+        """The table of keys of partitions of a port, which the subnet manager writes."""
+        return self._pkeys[port]
+
+    def refuse_key(self, packet: Packet, port: int) -> None:
+        """Drop a datagram that has come to a port and names a wrong key."""
+        raise NotImplementedError
 
     def lose(self, packet: Packet) -> None:
         """Drop a packet without a word; who waits for an answer will notice."""

@@ -8,7 +8,7 @@ from typing import Final
 from hcasim.bus import Bus
 from hcasim.catalog.adapter import Send, Services
 from hcasim.engine import Action, Server
-from hcasim.fabric.packet import Opcode, Packet
+from hcasim.fabric.packet import INDEX, Opcode, Packet
 
 LEAST: Final = 64
 """Bytes that the descriptor of a packet takes at least in a buffer that is shared by bytes."""
@@ -89,7 +89,7 @@ class PerQueuePair(InOrder):
 
 def name_of(line: int) -> str:
     """What the name of a line ends with; nothing if there is only one."""
-    return f".qp{line & 0xFFFFFF}" if line else ""
+    return f".qp{line & INDEX}" if line else ""
 
 
 def services_of(description: Services | None, otherwise: int = 0) -> dict[Opcode, int]:

@@ -218,11 +218,14 @@ class Port(EndPort):
     """One port: what it sends leaves by its egress, what it receives is dealt with in order.
 
     Attributes:
+        bad_pkeys, bad_qkeys: packets dropped for a key of a partition, or of datagrams.
         pipeline: its receiving units.
         lines: of arrivals that keep their order.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="packets_received payload_received")
+    changes: ClassVar[Changes] = Changes(
+        counts="packets_received payload_received bad_pkeys bad_qkeys"
+    )
 
     def __init__(
         self,
@@ -241,6 +244,7 @@ class Port(EndPort):
         self.buffer_bytes = adapter.receive.buffer
         Loopback(self, egress.loopback)
         self.packets_received = self.payload_received = 0
+        self.bad_pkeys = self.bad_qkeys = 0
         self._latency = adapter.receive.latency
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)

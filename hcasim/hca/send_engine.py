@@ -113,7 +113,7 @@ class SendEngine(Line):
 
     def execute(self, requester: Requester, since_ps: int) -> None:
         wqe = requester.current
-        ready = wqe is not None and requester.end.state is _RTS
+        ready = wqe is not None and (requester.end.state is _RTS or requester.sends)
         if wqe is not None and ready and wqe.opcode in _BY_ITSELF:
             self._idle()
             requester.register(wqe)

@@ -22,6 +22,9 @@ TABLE: Final = 512
 """Entries of a table of a long region: those of 8 bytes that a page of 4 KiB holds."""
 
 
+KEY_VARIANTS: Final = 256
+
+
 class Access(IntFlag):
     """What a memory region allows; the names are those of libibverbs."""
 
@@ -52,6 +55,7 @@ class Region:
 
     Attributes:
         qpn: the one queue pair that may be asked for it, or 0: any of its protection domain.
+        key: what names it; ``number`` is that of its MPT entry.
         keyed: whether it has the MPT entry; contexts of queues may point to the MTT entries.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
@@ -78,6 +82,7 @@ class Region:
     words: dict[int, int] = field(default_factory=dict)
     unstored: dict[int, int] = field(default_factory=dict)
     listeners: list[Callable[[int, int], None]] = field(default_factory=list)
+    number: int = 0
 
     def covers(self, address: int, length: int) -> bool:
         return self.address <= address and address + length <= self.address + self.length
@@ -136,17 +141,22 @@ class Region:
 
 
 class TranslationTables:
-    """The regions an adapter knows, and the caches through which it looks them up."""
+    """The regions an adapter knows, and the caches through which it looks them up.
+
+    Keys are the number of an MPT entry with eight bits behind it, as those of mlx5. These tell the
+    adapters of a machine apart, so that a key of another adapter is none (Linux, mlx5 mr.c).
+    """
 
     changes: ClassVar[Changes] = Changes(unseen="_holds _holds_in")
 
-    def __init__(self, adapter: Adapter, icm: Icm) -> None:
+    def __init__(self, adapter: Adapter, icm: Icm, first_lid: int = 1) -> None:
+        self._variant = first_lid % KEY_VARIANTS
         self.mpt = ContextCache(icm.sim, "mpt", adapter.mpt, icm.table(adapter.mpt), written=False)
         self.mtt = ContextCache(icm.sim, "mtt", adapter.mtt, icm.table(adapter.mtt), written=False)
         self._reach = adapter.mtt.reach
         self._queues_keyed = adapter.queues == "mpt"
         self._regions: dict[int, Region] = {}
-        self._next_key, self._next_mtt = 1, 0
+        self._next_number, self._next_mtt = 1, 0
         # What was held in the same call of the simulator: lines of the MTT; MPT entries below 0.
         self._holds: set[int] = set()
         self._holds_in = -1
@@ -166,11 +176,13 @@ class TranslationTables:
         offset = self._next_mtt - address // page_size
         rights = access.value
         keyed = self._queues_keyed or pd != DRIVER
-        key = self._next_key
+        number = self._next_number
+        key = number * KEY_VARIANTS + self._variant
         region = Region(key, pd, address, length, rights, page_size, offset, on_adapter, keyed)
+        region.number = number
         region.contents = contents
         self._regions[region.key] = region
-        self._next_key += 1
+        self._next_number += 1
         pages = -(-(address % page_size + length) // page_size)
         self._next_mtt += pages
         if self._reach is not None and length > self._reach:
@@ -180,8 +192,9 @@ class TranslationTables:
 
     def window(self, of: Region, address: int, length: int, access: Access, qpn: int) -> Region:
         """A part of a region under a key of its own, which is not valid before it is entered."""
+        number = self._next_number
         window = Region(
-            self._next_key,
+            number * KEY_VARIANTS + self._variant,
             of.pd,
             address,
             length,
@@ -196,7 +209,8 @@ class TranslationTables:
             unstored=of.unstored,
             listeners=of.listeners,
         )
-        self._next_key += 1
+        window.number = number
+        self._next_number += 1
         return window
 
     def enter(self, region: Region) -> None:
@@ -220,9 +234,9 @@ class TranslationTables:
             self._holds = set()
         # Nothing has left since: to hold something again changes nothing.
         holds = self._holds
-        if region.keyed and -region.key not in holds:
-            holds.add(-region.key)
-            self.mpt.hold(region.key)
+        if region.keyed and -region.number not in holds:
+            holds.add(-region.number)
+            self.mpt.hold(region.number)
         per_line = self.mtt.per_line
         first = address // region.page_size + region.entry_offset
         last = (address + length - 1) // region.page_size + region.entry_offset
@@ -230,6 +244,9 @@ class TranslationTables:
             if line not in holds:
                 holds.add(line)
                 self.mtt.hold(line * per_line)
+
+    def region(self, key: int) -> Region | None:
+        return self._regions.get(key)
 
     def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""
@@ -256,9 +273,9 @@ class TranslationTables:
         page = address // size
         if (address + length - 1) // size != page or region.upper_offset is not None:
             return False
-        if not self.mpt.has(region.key) or not self.mtt.held(page + region.entry_offset):
+        if not self.mpt.has(region.number) or not self.mtt.held(page + region.entry_offset):
             return False
-        return self.mpt.held(region.key)
+        return self.mpt.held(region.number)
 
     def translate(
         self,
@@ -273,16 +290,16 @@ class TranslationTables:
             last = (address + length - 1) // region.page_size + region.entry_offset
         if region.upper_offset is not None:
             upper = (first - region.entry_offset) // TABLE + region.upper_offset
-            self.mpt.access(region.key, self._below, upper, first, last, action, args)
+            self.mpt.access(region.number, self._below, upper, first, last, action, args)
         elif not region.keyed:
             self._pages(first, last, action, args)
-        elif first == last and self.mpt.held(region.key):
+        elif first == last and self.mpt.held(region.number):
             if self.mtt.held(first):
                 action(*args)
             else:
                 self.mtt.access(first, action, *args)
         else:
-            self.mpt.access(region.key, self._pages, first, last, action, args)
+            self.mpt.access(region.number, self._pages, first, last, action, args)
 
     def _below(
         self, upper: int, page: int, last: int, action: Callable[[*Args], None], args: tuple[*Args]

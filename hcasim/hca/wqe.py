@@ -97,6 +97,7 @@ class SendWqe:
     slot: int = 0
     route: Route | None = None
     remote_qpn: int = 0
+    remote_qkey: int = 0
     pages: int = 0
     carried: bool = False
     pieces: Pieces | None = None

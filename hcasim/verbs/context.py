@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from fractions import Fraction
+from ipaddress import IPv6Address
 from typing import ClassVar, TypeVar
 
 from hcasim.catalog import EthernetLink, Host
@@ -12,25 +13,19 @@ from hcasim.catalog.stack import Stack
 from hcasim.cluster import Node
 from hcasim.engine import Event, Probe, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import FULL_MEMBER, MEMBERSHIP, Opcode
 from hcasim.hca import QPType
 from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
+from hcasim.verbs.address import GIDEntry, gid_type, gids, lid_at
+from hcasim.verbs.device import DeviceAttr, PortAttr, device_of, port_of
+from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.events import AsyncEvent, EventQueue
 
+__all__ = ["Context", "CoreProbe", "Costs", "VerbsError", "mtu_of", "slower_by"]
+
 _Returned = TypeVar("_Returned")
-
-
-class VerbsError(Exception):
-    """A verbs call failed; ``errno`` is what the C call would return, such as ``ENOMEM``."""
-
-    def __init__(self, errno: str, message: str) -> None:
-        super().__init__(errno, message)
-        self.errno = errno
-
-    def __str__(self) -> str:
-        return f"{self.args[0]}: {self.args[1]}"
 
 
 class CoreProbe(Probe):
@@ -152,6 +147,60 @@ class Context:
     def get_async_event(self) -> Generator[Event, object, AsyncEvent]:
         """Wait for what the adapter tells of the objects of this process, and take it."""
         return self.made(self.events.get(), "context.get_async_event")
+
+    def query_device(self) -> DeviceAttr:
+        """What the adapter can do, as ibv_query_device tells."""
+        return device_of(self.node)
+
+    def query_port(self, port_num: int = 1) -> PortAttr:
+        """State and limits of a port, as ibv_query_port tells; ``EINVAL`` if there is none."""
+        return port_of(self.node, port_num)
+
+    def query_gid(self, port_num: int = 1, index: int = 0) -> IPv6Address:
+        """A global identifier of a port; ``EINVAL`` beyond the end of its table.
+
+        Over InfiniBand it is the subnet's prefix with the GUID of the port. Over Ethernet the first
+        is made of the MAC address, and that of RoCE v2 of the IPv4 address is the second.
+        """
+        return self.query_gid_ex(port_num, index).gid
+
+    def query_gid_ex(self, port_num: int = 1, index: int = 0) -> GIDEntry:
+        """A global identifier of a port, with what it belongs to."""
+        table = gids(self.node, port_num)
+        if not 0 <= index < len(table):
+            raise VerbsError("EINVAL", f"index is {index}; allowed: 0 to {len(table) - 1}")
+        return GIDEntry(table[index], index, port_num, gid_type(self.node))
+
+    def query_gid_table(self) -> list[GIDEntry]:
+        """The global identifiers of all ports."""
+        numbers = range(1, len(self.adapter.ports) + 1)
+        return [
+            self.query_gid_ex(number, index)
+            for number in numbers
+            for index in range(len(gids(self.node, number)))
+        ]
+
+    def query_pkey(self, port_num: int = 1, index: int = 0) -> int:
+        """A key of a partition that a port is in; ``EINVAL`` beyond the end of its table."""
+        lid_at(self.node, port_num)
+        table = self.adapter.pkeys(port_num - 1)
+        if not 0 <= index < len(table):
+            raise VerbsError("EINVAL", f"index is {index}; allowed: 0 to {len(table) - 1}")
+        return table[index]
+
+    def set_pkeys(self, pkeys: Sequence[int], port_num: int = 1) -> None:
+        """Write the table of partitions of a port, as the subnet manager does before programs run.
+
+        Parameters:
+            pkeys: keys of 16 bits, the highest of which is that of full members.
+        """
+        lid_at(self.node, port_num)
+        for pkey in pkeys:
+            if not 0 < pkey & ~MEMBERSHIP < MEMBERSHIP or not 0 <= pkey <= FULL_MEMBER:
+                raise VerbsError("EINVAL", f"pkey is {pkey:#x}; allowed: 15 bits that are not 0")
+        if not pkeys:
+            raise VerbsError("EINVAL", "0 keys; allowed: at least 1")
+        self.adapter.pkeys(port_num - 1)[:] = pkeys
 
     @property
     def max_inline(self) -> int:

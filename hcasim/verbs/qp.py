@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
@@ -15,15 +16,19 @@ from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOU
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
+from hcasim.verbs.address import AHAttr, GlobalRoute, gids_of, header_between, on_ethernet
+from hcasim.verbs.ah import AH
+from hcasim.verbs.attributes import changed
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
+from hcasim.verbs.device import MAX_MESSAGE, number_of
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
+from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault, rnr_timer_code
 
 ATOMIC_SIZE: Final = WORD
-MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
 _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
@@ -39,6 +44,8 @@ _KEYED: Final = (
 """Which need keys that requests make valid."""
 _LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
 """Which change a key without a list of pages."""
+_UNSENDING: Final = (State.RESET, State.INIT, State.RTR)
+_ALTERNATE: Final = QPAttrMask.ALT_PATH | QPAttrMask.PATH_MIG_STATE
 
 
 class QP:
@@ -57,7 +64,9 @@ class QP:
             if it has no more queue pairs.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="_posted_sends _retired_sends _next_slot")
+    changes: ClassVar[Changes] = Changes(
+        counts="_posted_sends _retired_sends _next_slot", unseen="_address _routes"
+    )
 
     def __init__(
         self,
@@ -76,6 +85,7 @@ class QP:
         srq: SRQ | None = None,
     ) -> None:
         self.context = pd.context
+        self.pd, self.send_cq, self.recv_cq = pd, send_cq, recv_cq
         adapter = self.context.adapter
         limits = adapter.description.limits
         for what, value, low, high in (
@@ -95,6 +105,10 @@ class QP:
         self._max_send_wr = max_send_wr
         self._max_inline = max_inline_data
         self._max_sge = max_send_sge
+        self._port_num = port_num
+        self._address: AHAttr | None = None
+        self._routes: dict[int, Route] = {}
+        self._notifies = False
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
         self._posted_sends = self._retired_sends = 0
@@ -121,14 +135,153 @@ class QP:
         if srq is None:
             responder = self._qp.responder
             most = max_recv_wr, max_recv_sge
-            self._receives = Receives(self.context, responder.queue, most, responder.post)
+            self._receives = Receives(self.context, responder.queue, most, responder.post_list)
         self.qp_num = self._qp.qpn
-        self.lid = adapter.ports[port_num - 1].lid
         send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
 
     @property
     def state(self) -> State:
         return self._qp.state
+
+    @property
+    def lid(self) -> int:
+        """LID of its port; over Ethernet the number of the port among those of all nodes."""
+        return self.context.adapter.ports[self._port_num - 1].lid
+
+    def modify_qp(self, attr: QPAttr, mask: QPAttrMask) -> None:
+        """Change attributes or the state, in no time, as ibv_modify_qp.
+
+        Parameters:
+            mask: which of the attributes count.
+
+        Raises:
+            VerbsError: ``EINVAL`` for a state that may not follow, for attributes that the change
+                needs and that are missing, that it does not allow, or that have no such value;
+                ``EHOSTUNREACH`` for a GID that no port has, ``EOPNOTSUPP`` for an alternate path.
+
+        Source: manual page ibv_modify_qp; Linux, core/verbs.c, ib_modify_qp_is_ok.
+        """
+        current, mask = self._qp.state, QPAttrMask(mask)
+        target = attr.qp_state if mask & QPAttrMask.STATE else current
+        found = fault(current, target, self.qp_type, mask)
+        if mask & QPAttrMask.CUR_STATE and attr.cur_qp_state is not current and not found:
+            found = f"cur_qp_state is {attr.cur_qp_state.name}; allowed: {current.name}"
+        if found:
+            raise VerbsError("EINVAL", found)
+        if mask & _ALTERNATE:
+            raise VerbsError("EOPNOTSUPP", "an alternate path, which is not modelled")
+        path = changed(self.context, self._qp.path, self._port_num, self._datagram, attr, mask)
+        if mask & QPAttrMask.PORT and attr.port_num != self._port_num:
+            self._move_to(attr.port_num)
+        if mask & QPAttrMask.AV:
+            ah = attr.ah_attr
+            self._address = replace(ah, grh=replace(ah.grh))
+        self._go(current, target, path, bool(mask & QPAttrMask.EN_SQD_ASYNC_NOTIFY), attr)
+
+    def _go(self, current: State, target: State, path: Path, asks: bool, attr: QPAttr) -> None:
+        qp = self._qp
+        if target is State.RESET:
+            self._reset()
+            return
+        if target is State.ERR:
+            qp.fail()
+            return
+        if target is State.SQD and current is State.RTS:
+            self._notifies = asks and bool(attr.en_sqd_async_notify)
+            qp.hold(self._drained)
+            return
+        if target is not current and target is not State.RTS:
+            qp.move(target)
+        self._routes.clear()
+        qp.follow(path)
+        if target is State.RTS and current is not target:
+            qp.resume()
+
+    def _drained(self) -> None:
+        if self._notifies:
+            self._event(EventType.SQ_DRAINED)
+
+    def _reset(self) -> None:
+        qp = self._qp
+        self._retired_sends = self._posted_sends
+        receives = self._receives
+        posted = 0 if receives is None else receives.posted
+        qp.reset(posted)
+        self.send_cq.queue.clean(qp.qpn, False, self._posted_sends)
+        if receives is not None:
+            receives.reopen(qp.responder.queue, qp.responder.post_list)
+            self.recv_cq.queue.clean(qp.qpn, True, posted)
+        self._address = None
+        self._routes.clear()
+
+    def _move_to(self, port_num: int) -> None:
+        receives = self._receives
+        waiting = receives is not None and receives.posted > receives.retired
+        if self._qp.state not in (State.RESET, State.INIT) or waiting:
+            raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
+        self._port_num = port_num
+        self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
+
+    def query_qp(self, mask: QPAttrMask = ALL) -> tuple[QPAttr, QPInitAttr]:
+        """The attributes, and what it was made with, as ibv_query_qp; all, whatever the mask.
+
+        PSNs are those of the next packet that is expected and of the next that is sent.
+        """
+        qp, path = self._qp, self._qp.path
+        own = self._receives
+        most = (0, 0) if own is None else (own.max_wr, own.max_sge)
+        cap = QPCap(self._max_send_wr, most[0], self._max_sge, most[1], self._max_inline)
+        attr = QPAttr(
+            qp_state=qp.state,
+            cur_qp_state=qp.state,
+            path_mtu=number_of(path.mtu) if path.mtu else 0,
+            qkey=path.qkey,
+            rq_psn=qp.responder.expected_psn,
+            sq_psn=qp.requester.next_psn,
+            dest_qp_num=path.qpn,
+            qp_access_flags=path.access,
+            cap=cap,
+            ah_attr=self._address_of(path.route),
+            pkey_index=path.pkey_index,
+            en_sqd_async_notify=int(self._notifies),
+            sq_draining=int(qp.state is State.SQD and not qp.requester.drained),
+            max_rd_atomic=path.max_rd_atomic,
+            max_dest_rd_atomic=path.max_dest_rd_atomic,
+            min_rnr_timer=rnr_timer_code(path.rnr_timer_ps),
+            port_num=self._port_num,
+            timeout=path.timeout,
+            retry_cnt=path.retries,
+            rnr_retry=path.rnr_retry,
+        )
+        made = QPInitAttr(self.send_cq, self.recv_cq, cap, self.qp_type, qp.signals_all)
+        return attr, made
+
+    def _address_of(self, route: Route) -> AHAttr:
+        """The address that was given, or that of the end it was connected with."""
+        if self._address is not None:
+            return self._address
+        attr = AHAttr(sl=route.service_level, port_num=self._port_num)
+        if not on_ethernet(self.context.node):
+            attr.dlid = route.lid
+        elif route.lid:
+            attr.is_global, attr.grh = 1, GlobalRoute(gids_of(self.context.node, route.lid)[-1])
+        return attr
+
+    def _route_to(self, dlid: int) -> Route:
+        """The way of datagrams to a port that is known by its LID alone."""
+        route = self._routes.get(dlid)
+        if route is None:
+            header = None
+            if on_ethernet(self.context.node):
+                header = header_between(self.lid, dlid)
+            route = self._routes[dlid] = Route(dlid, 0, self._qp.pkey, header)
+        return route
+
+    def _route_of(self, ah: AH) -> Route:
+        if self._qp.pkey == ah.route.pkey:
+            return ah.route
+        way = ah.route
+        return Route(way.lid, way.service_level, self._qp.pkey, way.grh, way.extra)
 
     def connect(
         self,
@@ -142,7 +295,9 @@ class QP:
         service_level: int = 0,
         static_rate: float = 0,
     ) -> None:
-        """Bring this end to ready-to-send, connected to ``remote``.
+        """Bring this end to ready-to-send, connected to ``remote``: INIT, RTR and RTS in one step.
+
+        It has all rights, and packets are counted from 0. `modify_qp` takes these steps one by one.
 
         Args:
             path_mtu: bytes; the machine's MTU by default.
@@ -176,20 +331,29 @@ class QP:
         adapter = self.context.adapter
         answers = remote.context.adapter.description.responder.outstanding
         reads = min(adapter.description.requester.outstanding, answers)
+        answered = adapter.description.responder.outstanding
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
-        route = Route(remote.lid, service_level)
+        route = Route(remote.lid, service_level, self._qp.pkey)
         slower = slower_by(self.context, static_rate)
-        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower))
+        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower, answered))
 
-    def activate(self, *, path_mtu: int | None = None) -> None:
-        """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`."""
+    def activate(self, *, path_mtu: int | None = None, qkey: int = 0) -> None:
+        """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`.
+
+        Parameters:
+            qkey: what datagrams have to name to be received.
+        """
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
-        self._connect(Path(mtu_of(self.context, path_mtu)))
+        self._connect(Path(mtu_of(self.context, path_mtu), qkey=qkey))
 
     def _connect(self, path: Path) -> None:
-        if self._qp.state is State.ERR:
-            raise VerbsError("EINVAL", "the queue pair is in the state ERR; allowed: RESET, RTS")
+        if self._qp.state not in (State.RESET, State.RTS):
+            state = self._qp.state.name
+            raise VerbsError(
+                "EINVAL", f"the queue pair is in the state {state}; allowed: RESET, RTS"
+            )
+        self._address = None
         self._qp.connect(path)
 
     @property
@@ -284,6 +448,9 @@ class QP:
             and size <= blueflame.buffer
             and (wr.inline or blueflame.takes == "any")
         )
+        route = None
+        if self._datagram:
+            route = self._route_to(wr.dlid) if wr.ah is None else self._route_of(wr.ah)
         wqe = SendWqe(
             opcode,
             wr.wr_id,
@@ -300,8 +467,9 @@ class QP:
             operation=operation,
             size=size,
             slot=slot,
-            route=Route(wr.dlid) if self._datagram else None,
+            route=route,
             remote_qpn=wr.remote_qpn,
+            remote_qkey=wr.remote_qkey,
             pages=pages,
             region=region,
             carried=carried,
@@ -331,8 +499,9 @@ class QP:
         length = 0
         for one in wr.sg_list:
             length += one.length
-        if self._qp.state is State.RESET:
-            raise VerbsError("EINVAL", "the queue pair is not connected")
+        state = self._qp.state
+        if state is not State.RTS and state in _UNSENDING:
+            raise VerbsError("EINVAL", f"the queue pair is not connected, but in {state.name}")
         if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:
             raise VerbsError(
                 "ENOMEM", f"the send queue is full: {self._max_send_wr} requests are outstanding"
@@ -371,11 +540,16 @@ class QP:
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""
-        return self.context.made(self._own().post_list((wr,)), "qp.post_recv")
+        return self.context.made(self._post_recv_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         """Post requests with one doorbell, all or none."""
-        return self.context.made(self._own().post_list(wrs), "qp.post_recv_list")
+        return self.context.made(self._post_recv_list(wrs), "qp.post_recv_list")
+
+    def _post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
+        if self._qp.state is State.RESET:
+            raise VerbsError("EINVAL", "the queue pair is in RESET; receives need INIT or later")
+        return self._own().post_list(wrs)
 
     def prepost_recv(self, wr: RecvWR) -> None:
         """Post a request to the receive queue in no time, as while a program sets itself up."""

@@ -21,59 +21,62 @@ class Receives:
     """What a process has posted to a receive queue and not seen completed.
 
     Args:
-        post: hands an entry that the adapter has been told of to its queue.
+        post: hands entries that the adapter has been told of to its queue.
+
+    Attributes:
+        max_wr, max_sge: requests that it holds, and pieces of memory of each.
+        posted, retired: how many requests there were so far, and how many have completed.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="_posted retired")
+    changes: ClassVar[Changes] = Changes(counts="posted retired")
 
     def __init__(
         self,
         context: Context,
         queue: ReceiveQueue,
         limits: tuple[int, int],
-        post: Callable[[ReceiveWqe], None],
+        post: Callable[[Sequence[ReceiveWqe]], None],
     ) -> None:
-        self.queue = queue
-        self.retired = 0
+        self.max_wr, self.max_sge = limits
+        self.posted = self.retired = 0
         self._context = context
-        self._max_wr, self._max_sge = limits
-        self._posted = 0
-        self._post = post
+        self._queue, self._post = queue, post
+
+    def reopen(self, queue: ReceiveQueue, post: Callable[[Sequence[ReceiveWqe]], None]) -> None:
+        """Go on with an empty queue: nothing that was posted comes back."""
+        self._queue, self._post = queue, post
+        self.retired = self.posted
 
     def post_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         context = self._context
         context.sim.unrun.run()
         wqes = self._entries(wrs)
         yield context.core.work(context.costs.receiving(len(wqes)))
-        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._arrive, wqes)
-
-    def _arrive(self, wqes: Sequence[ReceiveWqe]) -> None:
-        for wqe in wqes:
-            self._post(wqe)
+        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post, wqes)
 
     def prepost(self, wr: RecvWR) -> None:
         """Post a request in no time, as while a program sets itself up."""
-        self._arrive(self._entries((wr,)))
+        self._post(self._entries((wr,)))
 
     def fill(self, count: int, request: Callable[[int], RecvWR]) -> None:
         """Have so many requests, by number from 0, in an empty queue, posted long ago.
 
         They cost nothing before messages take them: what the adapter holds of a queue is on it.
         """
-        if self._posted:
+        if self.posted:
             raise VerbsError("EINVAL", "the receive queue has been used before")
         self._check(count)
-        self._posted = count
+        self.posted = count
 
         def entry(number: int) -> ReceiveWqe:
             return _entry(request(number), number + 1)
 
         # A map, because compiled code makes all of a generator expression at once.
-        self.queue.fill(map(entry, range(count)), count)
+        self._queue.fill(map(entry, range(count)), count)
 
     def _check(self, count: int) -> None:
-        outstanding = self._posted - self.retired
-        if outstanding + count > self._max_wr:
+        outstanding = self.posted - self.retired
+        if outstanding + count > self.max_wr:
             raise VerbsError(
                 "ENOMEM", f"the receive queue is full: {outstanding} requests are outstanding"
             )
@@ -81,10 +84,10 @@ class Receives:
     def _entries(self, wrs: Sequence[RecvWR]) -> list[ReceiveWqe]:
         self._check(len(wrs))
         for wr in wrs:
-            if len(wr.sg_list) > self._max_sge:
-                found, most = len(wr.sg_list), self._max_sge
+            if len(wr.sg_list) > self.max_sge:
+                found, most = len(wr.sg_list), self.max_sge
                 raise VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
-        first, self._posted = self._posted + 1, self._posted + len(wrs)
+        first, self.posted = self.posted + 1, self.posted + len(wrs)
         return [_entry(wr, first + ahead) for ahead, wr in enumerate(wrs)]
 
 
@@ -122,7 +125,7 @@ class SRQ:
         address = context.node.allocate(max_wr * stride, written=True)
         self.queue = context.adapter.create_srq(max_wr, stride, address)
         self.queue.on_limit = self._limit_reached
-        self.receives = Receives(context, self.queue, (max_wr, max_sge), self.queue.post)
+        self.receives = Receives(context, self.queue, (max_wr, max_sge), self.queue.post_list)
         self.modify(srq_limit)
 
     def modify(self, srq_limit: int) -> None:

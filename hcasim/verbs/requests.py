@@ -13,6 +13,7 @@ from hcasim.hca.qp.responder import GRH
 from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
+    from hcasim.verbs.ah import AH
     from hcasim.verbs.memory import MR
     from hcasim.verbs.windows import MW
 
@@ -95,7 +96,10 @@ class SendWR:
             LOCAL_INV.
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
-        dlid, remote_qpn: port and queue pair that a datagram goes to.
+        ah, remote_qpn: port and queue pair that a datagram goes to; ``dlid`` is a short form of
+            the address of a port.
+        remote_qkey: key that a datagram names; one from 2 ** 31 on stands for that of its queue
+            pair.
         mr: what REG_MR makes valid; requests behind it wait until it has.
         mw, bind_info: window that BIND_MW opens, and on which part of a region.
     """
@@ -115,6 +119,8 @@ class SendWR:
     swap: int = 0
     dlid: int = 0
     remote_qpn: int = 0
+    remote_qkey: int = 0
+    ah: AH | None = None
     mr: MR | None = None
     mw: MW | None = None
     bind_info: BindInfo | None = None

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from fractions import Fraction
 from typing import Final
 
-from hcasim.fabric.packet import Header, Opcode, Packet, Route
+from hcasim.fabric.packet import FULL_MEMBER, INDEX, MEMBERSHIP, Header, Opcode, Packet, Route
 from hcasim.hca.events import EventType
+from hcasim.hca.translation import Access
 
 
 class QPType(Enum):
-    """Transport service of a queue pair; the names are those of libibverbs.
+    """Transport service of a queue pair; names and numbers are those of libibverbs.
 
     UC, unreliable connection, and UD, unreliable datagram, are not acknowledged: a request has
     ended when its last packet has left, and what finds no receive buffer is dropped without a word
     (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
     """
 
-    RC = auto()
-    UC = auto()
-    UD = auto()
+    RC = 2
+    UC = 3
+    UD = 4
 
 
 class State(Enum):
-    """State of a queue pair; the names are those of libibverbs."""
+    """State of a queue pair; names and numbers are those of libibverbs.
 
-    RESET = auto()
-    INIT = auto()
-    RTR = auto()
-    RTS = auto()
-    SQD = auto()
-    SQE = auto()
-    ERR = auto()
+    INIT takes receive requests, RTR also messages, RTS sends. SQD finishes what it has begun to
+    send and holds the rest; SQE follows an error of a send without an acknowledgement, and flushes
+    sends; ERR flushes everything (InfiniBand Architecture Specification volume 1, 10.3.1).
+    """
+
+    RESET = 0
+    INIT = 1
+    RTR = 2
+    RTS = 3
+    SQD = 4
+    SQE = 5
+    ERR = 6
 
 
 NOWHERE: Final = Route(0)
@@ -50,6 +56,12 @@ _NEXT: Final = {
     State.ERR: _ANY,
 }
 """The states that may follow each (volume 1, 10.3.1)."""
+_RECEIVING: Final = (State.RTR, State.RTS, State.SQD, State.SQE)
+_DEAF: Final = -1
+_LOOKED_AT: Final = 1 << 16
+ALL_ACCESS: Final = (
+    Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,12 @@ class Path:
         rnr_retry: tries after the receiver was not ready; 7 is for ever.
         rnr_timer_ps: pause that this end asks for when it is not ready.
         max_rd_atomic: reads and atomics that may be in flight.
+        max_dest_rd_atomic: reads and atomics of the other end that this end takes at once.
         slower: how many times slower packets may leave than the link of the port would let them.
+        access: value of the rights that the other end has here; regions may give fewer.
+        rq_psn, sq_psn: number of the first packet that comes, and of the first that goes.
+        pkey_index: place of the partition's key in the table of the port.
+        qkey: what datagrams have to name to be received.
     """
 
     mtu: int = 0
@@ -74,6 +91,12 @@ class Path:
     rnr_timer_ps: int = 0
     max_rd_atomic: int = 1
     slower: Fraction = Fraction(1)
+    max_dest_rd_atomic: int = 1
+    access: int = ALL_ACCESS.value
+    rq_psn: int = 0
+    sq_psn: int = 0
+    pkey_index: int = 0
+    qkey: int = 0
 
 
 @dataclass(eq=False)
@@ -81,9 +104,14 @@ class Endpoint:
     """One end of a connection, or of datagrams, at a port of the adapter.
 
     Attributes:
+        qpn: its number, which others know it by; ``index`` counts those of its adapter from 1.
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
         on_event: told of asynchronous events.
+        pkey: of its partition; ``accepts`` is the same for full members, whose packets may come
+            without another look, and less than 0 while none may come.
+        denies: value of the rights that the other end does not have here, whatever its region says.
+        segment: data of a full packet that comes; 0 if that is not agreed on.
     """
 
     qpn: int
@@ -95,9 +123,17 @@ class Endpoint:
     state: State = State.RESET
     path: Path = Path()
     on_event: Callable[[EventType], None] | None = None
+    pkey: int = FULL_MEMBER
+    accepts: int = _DEAF
+    denies: int = 0
+    segment: int = 0
+
+    @property
+    def index(self) -> int:
+        return self.qpn & INDEX
 
     def __str__(self) -> str:
-        return f"qp {self.qpn}"
+        return f"qp {self.index}"
 
     def answer(
         self,
@@ -120,6 +156,18 @@ class Endpoint:
                 allowed = ", ".join(one.name for one in _NEXT[self.state])
                 raise ValueError(f"{state.name} after {self.state.name}; allowed: {allowed}")
             self.state = state
+            self._listen()
+
+    def join(self, pkey: int) -> None:
+        """Take part in the partition of a key."""
+        self.pkey = pkey
+        self._listen()
+
+    def _listen(self) -> None:
+        if self.state not in _RECEIVING:
+            self.accepts = _DEAF
+        else:
+            self.accepts = self.pkey if self.pkey & MEMBERSHIP else _LOOKED_AT
 
     def tell(self, event: EventType) -> None:
         if self.on_event is not None:
@@ -128,3 +176,10 @@ class Endpoint:
     def fail(self) -> None:
         """Enter the error state; the queue pair says how, which knows both halves."""
         raise NotImplementedError
+
+    def fail_send(self) -> None:
+        """Enter the state that follows the error of a send."""
+        raise NotImplementedError
+
+    def drained(self) -> None:
+        """Learn that what had begun in the state SQD has been finished."""

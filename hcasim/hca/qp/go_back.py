@@ -63,6 +63,8 @@ class GoBack(Recovery):
         before = requester.unanswered_psn
         wqe = requester.refuse_at(psn)
         if wqe is None:
+            if requester.end.path.timeout:
+                self._timer.go_on()
             return
         if requester.unanswered_psn != before:
             # What is before it has been received.
@@ -99,7 +101,7 @@ class GoBack(Recovery):
     def _unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
-        if requester.end.state is not State.RTS or not waiting:
+        if requester.end.state not in (State.RTS, State.SQD) or not waiting:
             self.heard()
             return
         for counter in self._timer.counters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
@@ -102,11 +102,19 @@ class ReceiveQueue:
         if self._ahead:
             self._fetch_ahead()
 
+    def post_list(self, wqes: Sequence[ReceiveWqe]) -> None:
+        for wqe in wqes:
+            self.post(wqe)
+
     def fill(self, entries: Iterator[ReceiveWqe], count: int) -> None:
         """Hold entries, counted from 1, in an empty queue; each is made when a message takes it."""
         self._settled = entries
         self._posted = count
         self.ready = self._fetched = min(self._ahead, count)
+
+    def begin_behind(self, posted: int) -> None:
+        """Number the next entries behind so many, in an empty queue."""
+        self._posted = self._fetched = self._taken = posted
 
     def take(self) -> ReceiveWqe | None:
         wqe = next(self._settled, None)

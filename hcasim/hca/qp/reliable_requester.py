@@ -105,8 +105,8 @@ class ReliableRequester(Requester):
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
         following = (psn + 1) % PSN_MODULUS
-        if behind(following, self.unanswered_psn + 1):
-            # An acknowledgement that says nothing new.
+        if behind(following, self.unanswered_psn + 1) or not behind(psn, self.next_psn):
+            # An acknowledgement that says nothing new, or of what has not been sent.
             return
         self.recovery.heard()
         for wqe in self.unacknowledged:
@@ -142,7 +142,7 @@ class ReliableRequester(Requester):
             return Verdict.DROP
         if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
-        if self._wqe_cache is not None and not self._wqe_cache.held(self.end.qpn, wqe):
+        if self._wqe_cache is not None and not self._wqe_cache.held(self.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
@@ -202,7 +202,7 @@ class ReliableRequester(Requester):
         wqe.responded = True
         self.unanswered_psn = (wqe.first_psn + wqe.packets) % PSN_MODULUS
         if self._wqe_cache is not None:
-            self._wqe_cache.drop(self.end.qpn, wqe)
+            self._wqe_cache.drop(self.qpn, wqe)
         self.outstanding_reads -= 1
         self.retire()
         if self.stalled:
@@ -249,9 +249,9 @@ class ReliableRequester(Requester):
         there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
         return there if there < wqe.packets else 0
 
-    def flush(self) -> None:
+    def drain(self) -> list[SendWqe]:
         self._unstall()
-        super().flush()
+        return super().drain()
 
     def rewind(self, wqe: SendWqe) -> None:
         self._unstall()

@@ -107,6 +107,8 @@ class ReliableResponder(Responder):
         verdict = super().out_of_sequence(packet)
         if self._refused_psn != self.expected_psn:
             return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
+        if packet.sender is not None and self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
+            packet.sender.lost(packet)
         return verdict
 
     def _again(self, packet: Packet) -> Verdict:
@@ -139,12 +141,16 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         if (header := packet.header(Reth)) is not None:
+            if self.end.denies & Access.REMOTE_READ.value:
+                return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_read_requests"] += 1
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             self.advance(self._read(packet, header, region).packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
+            if self.end.denies & Access.REMOTE_ATOMIC.value:
+                return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_atomic_requests"] += 1
             region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
             if region is None:
@@ -288,7 +294,7 @@ class ReliableResponder(Responder):
                 if self._rdb is None:
                     self._begin_answer(answer)
                 else:
-                    self._rdb.access(self.end.qpn, self._begin_answer, answer)
+                    self._rdb.access(self.end.index, self._begin_answer, answer)
                 return
             self._egress.acknowledge(answer)
             self.answers.popleft()

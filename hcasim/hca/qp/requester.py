@@ -35,6 +35,7 @@ NO_ACCESS: Final = Access(0)
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
+_SQD: Final = State.SQD
 
 
 class Line(Action):
@@ -59,6 +60,7 @@ class Requester(Half):
     Source: InfiniBand Architecture Specification volume 1, 9.8.2.
 
     Attributes:
+        qpn: number of its queue pair among those of the adapter.
         awaits_entry: whether its turn has come before an entry was on the chip.
         backlogged: whether more than what is being fetched was left when that began to be awaited.
         current: the entry being executed, if not ``stalled`` by an earlier read or atomic.
@@ -79,7 +81,7 @@ class Requester(Half):
     ) -> None:
         super().__init__()
         self.end = end
-        self.qpn = end.qpn
+        self.qpn = end.index
         self.cq = cq
         self.queue = SendQueue(ring)
         self.egress = parts.egresses[end.port]
@@ -87,7 +89,7 @@ class Requester(Half):
         self.paused_until = self.next_psn = self.outstanding_reads = self.busy_ps = 0
         self.current: SendWqe | None = None
         self.unacknowledged: deque[SendWqe] = deque()
-        self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.qpn}")
+        self.waits = Waits(parts.sim, f"{parts.name}.send_queue.qp{end.index}")
         self.watch: Sender | None = None
         self.pacing: Pacing | None = None
         self._sim = parts.sim
@@ -113,6 +115,8 @@ class Requester(Half):
         self._line.schedule(self)
         if end.state is State.ERR:
             end.fail()
+        elif end.state is State.SQE:
+            self.flush()
 
     def pause(self, until_ps: int) -> None:
         self.paused_until = max(self.paused_until, until_ps)
@@ -125,19 +129,41 @@ class Requester(Half):
     @property
     def ready(self) -> bool:
         """Whether there is something to do that nothing holds up."""
-        if self.pausing or self.stalled or self.end.state is not _RTS:
+        if self.pausing or self.stalled or (self.end.state is not _RTS and not self.sends):
             return False
         # What has a fault waits for the requests before it, and those behind it will be flushed.
         return self.queue.has_work if self.current is None else self.current.fault is None
+
+    @property
+    def sends(self) -> bool:
+        """Whether it may go on: in the state SQD only with what it has begun to send."""
+        state = self.end.state
+        if state is not _SQD:
+            return state is _RTS
+        wqe = self.current
+        if wqe is None:
+            queue = self.queue.fetched or self.queue.posted
+            wqe = queue[0] if queue else None
+        return wqe is not None and wqe.first_psn >= 0
+
+    def resume(self) -> None:
+        """Go on with what the state of the queue pair has held."""
+        self._line.schedule(self)
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing is left of what it has begun to send."""
+        return not self.unacknowledged and not self.sends
 
     def load(self) -> None:
         self._parts.sqpc.access(self.qpn, self._next)
 
     def _next(self) -> None:
         queue = self.queue
-        if self.current is not None:
+        state = self.end.state
+        if self.current is not None and (state is _RTS or self.sends):
             self._make_ready(self.current)
-        elif not queue.has_work or self.end.state is not _RTS or self.pausing:
+        elif not queue.has_work or not (state is _RTS or self.sends) or self.pausing:
             # By an event, because a whole line may have lost its work while it waited.
             self._sim.call_after(0, self._line.leave, self)
         elif queue.fetched:
@@ -200,6 +226,12 @@ class Requester(Half):
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
         fenced = wqe.fenced and self.outstanding_reads > 0
         if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
+            if not self.end.path.max_rd_atomic and wqe.awaits_response:
+                # It would wait for ever.
+                self.unacknowledged.append(wqe)
+                self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
+                self._line.leave(self)
+                return
             self.stalled = True
             self.waits.begin()
             self._parts.reads.begin()
@@ -349,6 +381,7 @@ class Requester(Half):
         elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
             self.unacknowledged.append(wqe)
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
+            self._line.leave(self)
             return
         self.current = None
         # It completes in its turn, behind what has been sent before it.
@@ -374,7 +407,9 @@ class Requester(Half):
                 self.current = None
             self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
             if wqe.fault is not None:
-                self.end.fail()
+                self.end.fail_send()
+        if self.end.state is _SQD and not unacknowledged and self.drained:
+            self.end.drained()
 
     def fail(self, wqe: SendWqe, status: WCStatus) -> None:
         """Complete a request in error as soon as all before it have completed."""
@@ -385,6 +420,13 @@ class Requester(Half):
     def flush(self) -> None:
         for wqe in self.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
+
+    def discard(self) -> None:
+        """Forget all requests, as the queue pair is reset."""
+        for wqe in self.drain():
+            self._parts.completions.over(wqe)
+            if self._sim.forward is not None:
+                self._sim.forward.checkpoint(wqe, 0)
 
     def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
         completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
@@ -397,7 +439,7 @@ class Requester(Half):
         if wqe.signaled or not succeeded:
             # What is only acknowledged has ended for the application when its data was there.
             operation = wqe.operation if wqe.awaits_response and succeeded else 0
-            completions.complete(self.cq, self.qpn, wqe, status, wqe.length, operation)
+            completions.complete(self.cq, self.end.qpn, wqe, status, wqe.length, operation)
 
     def drain(self) -> list[SendWqe]:
         drained = [*self.unacknowledged]
@@ -409,14 +451,21 @@ class Requester(Half):
         return drained + self.queue.drain()
 
 
+_CONTROLLED: Final = 1 << 31
+"""Keys of datagrams from here on are the system's: that of the queue pair goes out (10.2.5)."""
+
+
 class DatagramRequester(Requester):
     """The requester of unreliable datagrams, each of which says where it goes."""
 
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)
         assert wqe.route is not None
-        origin = Deth(self.qpn, self.egress.lid)
-        packet.headers = (origin, *packet.headers)
+        end, qkey = self.end, wqe.remote_qkey
+        if qkey >= _CONTROLLED:
+            qkey = end.path.qkey
+        packet.headers = (Deth(end.qpn, self.egress.lid, qkey), *packet.headers)
         packet.route, packet.qpn = wqe.route, wqe.remote_qpn
-        packet.size = self.end.size_of(packet.opcode, packet.payload, packet.headers)
+        size = end.size_of(packet.opcode, packet.payload, packet.headers)
+        packet.size = size + wqe.route.extra
         return packet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
@@ -16,6 +17,8 @@ from hcasim.fabric.packet import (
     Reth,
     Syndrome,
 )
+from hcasim.fabric.payload import Led
+from hcasim.fabric.route_header import filled
 from hcasim.hca.completion_queue import CompletionQueue, End, WCStatus
 from hcasim.hca.counters import count_receive
 from hcasim.hca.parts import Parts
@@ -23,7 +26,7 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import Access, Region
-from hcasim.hca.wqe import Pieces, ReceiveWqe, cut
+from hcasim.hca.wqe import Piece, Pieces, ReceiveWqe, cut
 
 GRH: Final = 40
 """Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
@@ -71,6 +74,10 @@ class Responder(Half):
             ends["address"] = self.region.alike_until(self.address)
         return ends
 
+    def post_list(self, wqes: Sequence[ReceiveWqe]) -> None:
+        for wqe in wqes:
+            self.post(wqe)
+
     def post(self, wqe: ReceiveWqe) -> None:
         self.queue.post(wqe)
         if self.end.state is State.ERR:
@@ -82,11 +89,21 @@ class Responder(Half):
             self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != self.expected_psn and not self.begins_at(packet):
             return self.out_of_sequence(packet)
+        if packet.first and packet.payload != self.end.segment and not self.fits(packet):
+            return self.deny(Syndrome.INVALID_REQUEST)
         if packet.opcode is _WRITE:
             return self._write(arrival)
         if packet.opcode is not Opcode.SEND:
             return self.ask(packet)
         return self._begin_receive(arrival) if packet.first else self._receive(packet)
+
+    def fits(self, packet: Packet) -> bool:
+        """Whether the first packet of a message is as long as the path MTU lets it be (9.7.4.1.6).
+
+        Both ends may have been told different ones. Segments of TCP have any length.
+        """
+        segment = self.end.segment
+        return not segment or (packet.last and packet.payload < segment)
 
     def begins_at(self, packet: Packet) -> bool:
         """Whether another message may begin with a packet that is not the expected one."""
@@ -113,6 +130,8 @@ class Responder(Half):
         packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
+            if self.end.denies & Access.REMOTE_WRITE.value:
+                return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_write_requests"] += 1
             self.address = header.address
             self.region = self.find(header, header.length, Access.REMOTE_WRITE)
@@ -217,11 +236,11 @@ class Responder(Half):
         """Complete the entry of a message whose last packet is here."""
         self.receiving = None
         if packet.headers or packet.solicited:
-            wqe.end = self._end_of(packet)
+            wqe.end = self.end_of(packet)
         if wqe.signaled:
             self._complete(wqe, WCStatus.SUCCESS, length, packet.operation)
 
-    def _end_of(self, packet: Packet) -> End:
+    def end_of(self, packet: Packet) -> End:
         end = End(written=packet.opcode is _WRITE, solicited=packet.solicited)
         for header in packet.headers:
             if isinstance(header, Immediate):
@@ -229,8 +248,6 @@ class Responder(Half):
             elif isinstance(header, Ieth):
                 end.invalidated = header.rkey
                 self._parts.tables.invalidate(header.rkey, self.end.pd)
-            elif isinstance(header, Deth):
-                end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
         return end
 
     def acknowledge(self, packet: Packet) -> None:
@@ -262,6 +279,12 @@ class Responder(Half):
     def refuse(self, packet: Packet) -> None:
         self._parts.counts["dropped"] += 1
 
+    def discard(self) -> None:
+        """Forget all receive requests, as the queue pair is reset."""
+        self.receiving = None
+        if not self.queue.shared:
+            self.queue.drain()
+
     def flush(self) -> None:
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
@@ -273,6 +296,47 @@ class Responder(Half):
 
 
 class DatagramResponder(Responder):
-    """The responder of unreliable datagrams, in front of which is room for a routing header."""
+    """The responder of unreliable datagrams, in front of which is room for a routing header.
+
+    A datagram that names another key than that of the queue pair is dropped without a word (volume
+    1, 10.2.5). Over Ethernet the last half of the room takes the IPv4 header.
+    """
 
     front: ClassVar[int] = GRH
+
+    def accept(self, arrival: Arrival) -> Verdict:
+        origin = arrival.packet.header(Deth)
+        if origin is not None and origin.qkey != self.end.path.qkey:
+            self._parts.refuse_key(arrival.packet, self.end.port)
+            return Verdict.DROP
+        return super().accept(arrival)
+
+    def _receive(self, packet: Packet) -> Verdict:
+        wqe, verdict = self.receiving, super()._receive(packet)
+        if verdict is _PLACE and wqe is not None and packet.route.grh is not None:
+            self._lead(packet, wqe, packet.route.grh)
+        return verdict
+
+    def _lead(self, packet: Packet, wqe: ReceiveWqe, header: bytes) -> None:
+        """Have the header written in front of the data, where bytes of memory are known."""
+        tables, pd = self._parts.tables, self.end.pd
+        pieces = cut(wqe.pieces or [Piece(wqe.address, wqe.length, wqe.key)], 0, GRH)
+        places = []
+        for one in pieces:
+            region = tables.find(one.key, pd, one.address, one.length, Access.LOCAL_WRITE)
+            if region is not None and region.contents is not None:
+                places.append((region.contents, one.address, one.length))
+        if places:
+            data = Led(packet.data, filled(header, packet), places)
+            if packet.payload:
+                packet.data = data
+            else:
+                data.lead()
+
+    def end_of(self, packet: Packet) -> End:
+        end, route = super().end_of(packet), packet.route
+        end.service_level, end.routed = route.service_level, route.grh is not None
+        for header in packet.headers:
+            if isinstance(header, Deth):
+                end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
+        return end

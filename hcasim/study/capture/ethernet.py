@@ -15,7 +15,8 @@ import struct
 from typing import Final
 from zlib import crc32
 
-from hcasim.fabric.packet import Opcode, Packet, Reth
+from hcasim.fabric.packet import INDEX, Opcode, Packet, Reth
+from hcasim.fabric.route_header import checksum
 from hcasim.fabric.wire import FCS, IP, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
 from hcasim.study.capture.infiniband import Way
@@ -58,15 +59,7 @@ def _internet(lid: int, to: int, protocol: int, size: int) -> bytes:
     """The header of an IP packet with so many bytes behind it."""
     parts = (0x45, 0, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
     ends = [struct.pack(">BBH", 10, 0, one) for one in (lid, to)]
-    return _HEADER.pack(*parts, _checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
-
-
-def _checksum(words: bytes) -> int:
-    """The Internet checksum."""
-    total: int = sum(struct.unpack(f">{len(words) // 2}H", words))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
+    return _HEADER.pack(*parts, checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
 
 
 def _ethernet(inside: bytes, lid: int, to: int, size: int) -> bytes:
@@ -136,7 +129,7 @@ class IwarpFrames:
             options = b"\x01\x01\x08\x0a" + struct.pack(">II", mine.sent % 2**32, 0)
         words = (TCP + len(options)) // 4
         segment = _TCP.pack(
-            *(_PORT + qpn, _PORT + to_qpn, mine.sent % 2**32, yours.sent % 2**32),
+            *(_PORT + qpn & INDEX, _PORT + to_qpn & INDEX, mine.sent % 2**32, yours.sent % 2**32),
             *(words << 4, _ACK | (_PUSH if size else 0), _WINDOW, 0, 0),
         )
         mine.sent += size

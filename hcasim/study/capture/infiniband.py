@@ -27,10 +27,12 @@ from hcasim.fabric.packet import (
     Reth,
     Syndrome,
 )
+from hcasim.fabric.route_header import GRH, filled
 from hcasim.hca import QPType
 from hcasim.hca.qp.rnr import rnr_timer_code
 
 _BTH_FOLLOWS: Final = 2
+_GRH_FOLLOWS: Final = 3
 _LRH: Final = struct.Struct(">BBHHH")
 _BTH: Final = struct.Struct(">BBHII")
 _RETH: Final = struct.Struct(">QII")
@@ -64,9 +66,6 @@ _SYNDROMES: Final = {
     Syndrome.REMOTE_OPERATIONAL_ERROR: _NAK | 3,
 }
 _RNR: Final = 0x20
-_PARTITION: Final = 0xFFFF
-QUEUE_PAIRS: Final = 0x400
-"""What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
 _ASKS: Final = 1 << 31
 _SOLICITED: Final = 1 << 7
 
@@ -107,8 +106,8 @@ def headers(packet: Packet, service: QPType) -> bytes:
     found = _BTH.pack(
         opcode(packet, service),
         -packet.payload % 4 << 4 | (_SOLICITED if packet.solicited else 0),
-        _PARTITION,
-        packet.qpn + QUEUE_PAIRS,
+        packet.route.pkey,
+        packet.qpn,
         packet.psn | (_ASKS if packet.ack_request else 0),
     )
     for header in packet.headers:
@@ -117,7 +116,7 @@ def headers(packet: Packet, service: QPType) -> bytes:
         elif isinstance(header, AtomicEth):
             found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
         elif isinstance(header, Deth):
-            found += _DETH.pack(0, header.source_qpn + QUEUE_PAIRS)
+            found += _DETH.pack(header.qkey, header.source_qpn)
         elif isinstance(header, Immediate):
             found += struct.pack(">I", header.value)
         elif isinstance(header, Ieth):
@@ -151,12 +150,18 @@ def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") 
 
 
 def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
-    """Return a packet of a subnet, without a global route header."""
-    words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
-    local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
-    head, carried = local + headers(packet, way.service), data(packet)
+    """Return a packet of a subnet, with a global route header if it has one."""
+    route = packet.route
+    words, level, first = (packet.size - VCRC) // 4, route.service_level << 4, LRH
     # The virtual lane may change on the way, and a byte of the BTH is reserved.
-    end = invariant_crc(head + carried, {0: 0xF0, LRH + 4: 0xFF})
+    masks, follows, routed = {0: 0xF0}, _BTH_FOLLOWS, b""
+    if route.extra and route.grh is not None:
+        follows, routed, first = _GRH_FOLLOWS, filled(route.grh, packet), LRH + GRH
+        # Traffic class, flow label and hop limit may change, too.
+        masks |= {LRH: 0x0F, **dict.fromkeys((LRH + 1, LRH + 2, LRH + 3, LRH + 7), 0xFF)}
+    local = _LRH.pack(0, level | follows, way.lid, words, way.source_lid) + routed
+    head, carried = local + headers(packet, way.service), data(packet)
+    end = invariant_crc(head + carried, masks | {first + 4: 0xFF})
     crc = _crc(0xFFFF, head)
     crc = _crc(crc, carried) if any(carried) else _after_zeros(crc, len(carried))
     return [head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)]

@@ -1,0 +1,56 @@
+"""Headers that lead from subnet to subnet, as receive buffers of datagrams show them.
+
+Source: InfiniBand Architecture Specification volume 1, 8.3 (GRH), annex A17 (RoCEv2: the IPv4
+header lies in the last 20 bytes of the 40, the 20 before it are undefined); RFC 791 (IPv4).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from hcasim.fabric.packet import LRH, VCRC, Packet, packet_size
+
+GRH: Final = 40
+"""Bytes of a global route header."""
+IPV4: Final = 20
+_UDP: Final = 8
+_NEXT: Final = 0x1B
+_IPV4: Final = struct.Struct(">BBHHHBBH4s4s")
+_DO_NOT_CUT: Final = 0x4000
+_UDP_INSIDE: Final = 17
+_HOPS: Final = 64
+
+
+def global_header(
+    source: bytes, destination: bytes, traffic_class: int, flow_label: int, hop_limit: int
+) -> bytes:
+    """A global route header between two GIDs, whose payload length is not filled in."""
+    first = 6 << 28 | traffic_class << 20 | flow_label
+    return struct.pack(">IHBB", first, 0, _NEXT, hop_limit) + source + destination
+
+
+def ipv4_header(source: bytes, destination: bytes, traffic_class: int, hop_limit: int) -> bytes:
+    """An IPv4 header behind as many zeros as there is room, without total length and checksum."""
+    hops = hop_limit or _HOPS
+    parts = (0x45, traffic_class, 0, 0, _DO_NOT_CUT, hops, _UDP_INSIDE, 0, source, destination)
+    return bytes(GRH - IPV4) + _IPV4.pack(*parts)
+
+
+def filled(header: bytes, packet: Packet) -> bytes:
+    """The header of a packet, with what depends on its length."""
+    inner = packet_size(packet.opcode, packet.payload, packet.headers) - LRH - VCRC
+    if header[0]:
+        return header[:4] + struct.pack(">H", inner) + header[6:]
+    front, last = header[:-IPV4], bytearray(header[-IPV4:])
+    last[2:4] = struct.pack(">H", IPV4 + _UDP + inner)
+    last[10:12] = struct.pack(">H", checksum(last))
+    return front + bytes(last)
+
+
+def checksum(words: bytes | bytearray) -> int:
+    """The Internet checksum."""
+    total: int = sum(struct.unpack(f">{len(words) // 2}H", words))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
