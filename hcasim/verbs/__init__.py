@@ -3,6 +3,8 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
+import sys
+
 from hcasim.hca import Access, Completion, QPType, State, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode, wc_status_str
 from hcasim.hca.events import EventType
@@ -12,11 +14,12 @@ from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
 from hcasim.verbs.events import AsyncEvent
-from hcasim.verbs.memory import MR, PD
+from hcasim.verbs.memory import MR, PD, Rereg
 from hcasim.verbs.qp import QP
 from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
 from hcasim.verbs.states import MTU, MigState, QPAttr, QPAttrMask, QPCap, QPInitAttr
+from hcasim.verbs.unsupported import REFUSALS
 from hcasim.verbs.windows import MW, MWType
 from hcasim.verbs.wr import QPEx
 
@@ -59,6 +62,7 @@ __all__ = [
     "QPType",
     "Rate",
     "RecvWR",
+    "Rereg",
     "SendWR",
     "State",
     "VerbsError",
@@ -71,3 +75,6 @@ __all__ = [
     "init_ah_from_wc",
     "wc_status_str",
 ]
+
+# What is not modelled can be named, and says so when it is called.
+vars(sys.modules[__name__]).update(REFUSALS)
