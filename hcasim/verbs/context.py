@@ -188,6 +188,15 @@ class Context:
             raise VerbsError("EINVAL", f"index is {index}; allowed: 0 to {len(table) - 1}")
         return table[index]
 
+    def get_pkey_index(self, pkey: int, port_num: int = 1) -> int:
+        """Where a port has a key in its table; ``ENOENT`` if it is not there."""
+        lid_at(self.node, port_num)
+        table = self.adapter.pkeys(port_num - 1)
+        if pkey not in table:
+            known = ", ".join(hex(one) for one in table)
+            raise VerbsError("ENOENT", f"pkey is {pkey:#x}; allowed: {known}")
+        return table.index(pkey)
+
     def set_pkeys(self, pkeys: Sequence[int], port_num: int = 1) -> None:
         """Write the table of partitions of a port, as the subnet manager does before programs run.
 

@@ -51,7 +51,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_export_buf_dmabuf_fd": _BUFFERS,
     "ibv_free_buf": _BUFFERS,
     "ibv_free_dm": _DEVICE,
-    "ibv_get_pkey_index": "names of GIDs of other subnets are not modelled",
     "ibv_get_srq_num": _XRC,
     "ibv_import_device": _IMPORT,
     "ibv_import_dm": _IMPORT,

@@ -328,6 +328,10 @@ def test_keys_of_partitions_have_15_bits_and_one_more() -> None:
     with pytest.raises(VerbsError, match="EINVAL: index is 1; allowed: 0 to 0"):
         context.query_pkey(1, 1)
     assert context.query_pkey() == 0xFFFF
+    context.set_pkeys([0x8001, 0xFFFF])
+    assert context.get_pkey_index(0xFFFF) == 1
+    with pytest.raises(VerbsError, match="ENOENT: pkey is 0x8002; allowed: 0x8001, 0xffff"):
+        context.get_pkey_index(0x8002)
 
 
 # Devices.

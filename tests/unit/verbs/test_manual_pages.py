@@ -68,6 +68,7 @@ CALLS = {
     "ibv_query_gid_ex": "Context.query_gid_ex",
     "ibv_query_gid_table": "Context.query_gid_table",
     "ibv_query_pkey": "Context.query_pkey",
+    "ibv_get_pkey_index": "Context.get_pkey_index",
     "ibv_reg_mr": "PD.reg_mr",
     "ibv_req_notify_cq": "CQ.req_notify",
     "ibv_rereg_mr": "MR.rereg",
