@@ -10,13 +10,32 @@ from hcasim.catalog.buses import Bridge, PcixBridge
 from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key, optional
 from hcasim.ground.units import OPERATIONS, SIZE, Bytes, Hertz
 
+_BIN = 10**8
+"""Step of the clock in Hz (Intel support article 000056901, Available Bins of Turbo Boost)."""
+_FEW = 2
+"""Cores of a socket that may have the highest clock at once."""
+
 
 class Core(Section):
     """One core, for stacks whose work is in cycles."""
 
     frequency: Annotated[Hertz, Field(ge=10**8, le=10**10)] = key("clock while few cores are busy")
+    all_busy: Annotated[Hertz, Field(ge=10**8, le=10**10)] | None = optional(
+        "clock while all cores of a socket are busy, if it is less"
+    )
     fence: Latency = key("until a doorbell has left the core: locks and further doorbells wait")
     line: Latency = key("reading a line that a device or another core has just written")
+
+    def clock(self, busy: int) -> int:
+        """Return the clock in Hz while so many cores of a socket are busy.
+
+        Two have the highest. Each further one takes a bin from all of them, down to what all have:
+        3/3/3/3/3/3/3/4/5/6/7/7 are the bins of an Intel Xeon E5-2650 v4 (specification update).
+        """
+        if self.all_busy is None:
+            return self.frequency
+        left = self.frequency - max(0, busy - _FEW) * _BIN
+        return min(self.frequency, max(self.all_busy, left))
 
 
 class Memory(Section):

@@ -71,25 +71,14 @@ class Costs:
     """
 
     def __init__(self, stack: Stack, host: Host) -> None:
-        self._clock = 0
-        self.program = 0
-        self.post_send = self.post_wr = stack.post_send
-        self.post_recv = stack.post_recv
-        self.poll_empty = self.poll_entry = stack.poll_cq
-        self.poll_memory = stack.poll_memory
-        self.blueflame = self.fence = self.line = self.lock = 0
-        cycles, core = stack.cycles, host.core
-        if cycles is not None and core is not None:
-            self._clock = core.frequency
-            self.post_send += self.cycles(cycles.post_send)
-            self.post_wr += self.cycles(cycles.post_wr)
-            self.blueflame = self.cycles(cycles.blueflame)
-            self.post_recv += self.cycles(cycles.post_recv)
-            self.poll_empty += self.cycles(cycles.poll_empty)
-            self.poll_entry += self.cycles(cycles.poll_entry)
-            self.poll_memory += self.cycles(cycles.poll_memory)
-            self.lock = self.cycles(cycles.lock)
-            self.fence, self.line = core.fence, core.line
+        self._clock = self._work = 0
+        self._locks = True
+        self._stack = stack
+        self.fence = self.line = 0
+        if stack.cycles is not None and host.core is not None:
+            self._clock = host.core.frequency
+            self.fence, self.line = host.core.fence, host.core.line
+        self._settle()
 
     def cycles(self, number: int) -> int:
         """The time of a program's own work, in ps: 0 if it is in the times of the stack."""
@@ -97,9 +86,33 @@ class Costs:
 
     def run(self, work: int, *, locks: bool = True) -> None:
         """Have a program work so many cycles for each request; it may do without locks."""
-        self.program = self.cycles(work)
-        if not locks:
-            self.lock = 0
+        self._work, self._locks = work, locks
+        self._settle()
+
+    def run_at(self, clock: int) -> None:
+        """Have the processor run at so many Hz, if the work of the stack is in cycles."""
+        if self._clock:
+            self._clock = clock
+            self._settle()
+
+    def _settle(self) -> None:
+        stack = self._stack
+        self.program = self.cycles(self._work)
+        self.post_send = self.post_wr = stack.post_send
+        self.post_recv = stack.post_recv
+        self.poll_empty = self.poll_entry = stack.poll_cq
+        self.poll_memory = stack.poll_memory
+        self.blueflame = self.lock = 0
+        cycles = stack.cycles
+        if cycles is not None:
+            self.post_send += self.cycles(cycles.post_send)
+            self.post_wr += self.cycles(cycles.post_wr)
+            self.blueflame = self.cycles(cycles.blueflame)
+            self.post_recv += self.cycles(cycles.post_recv)
+            self.poll_empty += self.cycles(cycles.poll_empty)
+            self.poll_entry += self.cycles(cycles.poll_entry)
+            self.poll_memory += self.cycles(cycles.poll_memory)
+            self.lock = self.cycles(cycles.lock) if self._locks else 0
 
     def posting(self, core: Core) -> int:
         """What a call takes up to its first doorbell, after the program's work before it."""
@@ -134,6 +147,7 @@ class Context:
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
         self.costs = Costs(self.stack, node.group.host)
+        node.cores.take(self.core, self.costs)
 
     def made(
         self, steps: Generator[Event, object, _Returned], call: str
