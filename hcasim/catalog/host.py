@@ -30,7 +30,7 @@ class Core(Section):
         """Return the clock in Hz while so many cores of a socket are busy.
 
         Two have the highest. Each further one takes a bin from all of them, down to what all have:
-        3/3/3/3/3/3/3/4/5/6/7/7 are the bins of an Intel Xeon E5-2650 v4 (specification update).
+        5/5/5/5/5/6/7/8 are the bins of an Intel Xeon E5-2650 v2, of all its cores to one.
         """
         if self.all_busy is None:
             return self.frequency
