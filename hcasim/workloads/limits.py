@@ -31,7 +31,7 @@ what is behind it."""
 _PARAMETERS: Final = """
 *.cpu*: stack.cycles.lock,post_send,post_wr,blueflame,post_recv,poll_entry
     stack.post_send,post_recv,poll_cq,poll_memory stack.mpi.cycles.send,recv,packet
-    host.core.frequency,all_busy,fence,line host.cache.hit_bandwidth,miss_bandwidth
+    host.core.frequency,fence,line host.cache.hit_bandwidth,miss_bandwidth
 *.gpu.reads: host.gpu.read_bandwidth
 *.gpu.writes: host.gpu.write_bandwidth
 dma.reads: adapter.dma.read_interval,read_bandwidth
