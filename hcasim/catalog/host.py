@@ -25,7 +25,9 @@ class Memory(Section):
     read_latency: Latency = key("read at the root port to first data leaving it")
     write_latency: Latency = key("last byte at the root port to visible for a polling processor")
     dram_latency: Latency = key(
-        "part of read_latency that a read saves which the last-level cache answers", default=0
+        "part of read_latency that a read saves which the last-level cache answers, and a write "
+        "takes longer that displaces there what a device wrote",
+        default=0,
     )
     bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
     partial_write: Latency = key(

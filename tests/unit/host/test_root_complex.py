@@ -173,6 +173,13 @@ def test_a_write_of_a_part_of_a_line_is_visible_later(address: int, size: int, l
     assert rig.run().visible_at == [WRITE + later]
 
 
+def test_a_write_that_finds_the_part_of_devices_full_waits_for_what_leaves_it() -> None:
+    rig = Rig(ddio=512)
+    for place in (0, 256, 0, 512):
+        rig.write(place)
+    assert rig.run().visible_at == [WRITE, WRITE, WRITE, WRITE + READ - CACHED]
+
+
 def test_the_cache_that_takes_writes_completes_a_line_that_it_holds() -> None:
     rig = Rig(memory={"partial_write": 60_000}, ddio=4096)
     rig.write(0, 8)
