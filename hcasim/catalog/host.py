@@ -86,7 +86,9 @@ class Iommu(Section):
     enabled: bool = key("devices use it")
     entries: int = key("pages that it holds; what was used longest ago leaves", 1, 2**20)
     page: Bytes = key("size of a page", 4096, 2**30, multiple_of=4096)
-    walks: int = key("look-ups that miss at a time, each a read of memory", 1, 1024)
+    walks: int = key(
+        "look-ups that miss at a time, each a read of a line of the page tables", 1, 1024
+    )
 
 
 class Gpu(Section):
