@@ -44,7 +44,9 @@ class Memory(Section):
     read_latency: Latency = key("read at the root port to first data leaving it")
     write_latency: Latency = key("last byte at the root port to visible for a polling processor")
     dram_latency: Latency = key(
-        "part of read_latency that a read saves which the last-level cache answers", default=0
+        "part of read_latency that a read saves which the last-level cache answers, and a write "
+        "takes longer that displaces there what a device wrote",
+        default=0,
     )
     bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
     partial_write: Latency = key(
@@ -103,7 +105,9 @@ class Iommu(Section):
     enabled: bool = key("devices use it")
     entries: int = key("pages that it holds; what was used longest ago leaves", 1, 2**20)
     page: Bytes = key("size of a page", 4096, 2**30, multiple_of=4096)
-    walks: int = key("look-ups that miss at a time, each a read of memory", 1, 1024)
+    walks: int = key(
+        "look-ups that miss at a time, each a read of a line of the page tables", 1, 1024
+    )
 
 
 class Gpu(Section):

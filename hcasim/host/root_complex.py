@@ -17,6 +17,8 @@ from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
 """Bytes of a cache line."""
+ENTRIES: Final = 8
+"""Pages of which a line of page tables tells the places (Intel VT-d: entries of 8 B)."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
 
@@ -49,7 +51,8 @@ class Iommu:
     """Translates addresses of devices; what was used longest ago leaves its IO-TLB.
 
     What it does not hold it walks for, so many at a time. It keeps the upper levels of the tables,
-    so that a walk is one read of memory. A page that is being looked up is not looked up again.
+    so that a walk is one read of memory, of a line that tells of several pages: who has read it
+    knows these until it walks again. A page that is being looked up is not looked up again.
     """
 
     def __init__(
@@ -62,6 +65,8 @@ class Iommu:
         self._page = description.page
         self._latency = memory.read_latency
         self._ready: OrderedDict[int, int] = OrderedDict()
+        self._read: OrderedDict[int, int] = OrderedDict()
+        self._walks = description.walks
 
     def translate(self, address: int, size: int) -> int:
         known = int(self.sim.now)
@@ -73,12 +78,22 @@ class Iommu:
                 ready.move_to_end(page)
             else:
                 self.misses += 1
-                ready[page] = at = self.walks.reserve(self._latency)
+                ready[page] = at = self._look_up(page // ENTRIES, known)
                 if len(ready) > self._entries:
                     ready.popitem(last=False)
             if at > known:
                 known = at
         return known
+
+    def _look_up(self, line: int, now: int) -> int:
+        read = self._read
+        at = read.get(line)
+        if at is None or at > now:
+            read.pop(line, None)
+            read[line] = at = self.walks.reserve(self._latency)
+            if len(read) > self._walks:
+                read.popitem(last=False)
+        return at
 
 
 class RootComplex(Chipset):
