@@ -35,7 +35,9 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
     allowed = sorted(workload.options)
     faults = [
-        f"{name}: {workload.name} has no such option; "
+        _of_a_gpu(workload)
+        if name == "memory" and "gpu" in several[name]
+        else f"{name}: {workload.name} has no such option; "
         f"it has {', '.join(allowed)}{nearest(name, allowed)}"
         for name, value in given.items()
         # A flag that is not set asks for nothing.
@@ -51,6 +53,22 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     if machine is not None:
         faults += machine_faults(workload, settings, machine, several.get("nodes", ()))
     return faults
+
+
+def _of_a_gpu(workload: Workload) -> str:
+    """Why a workload that does not choose where its buffers are has none on a GPU."""
+    if workload.mpi:
+        why = "whose library copies between GPU and host in ways that are not modelled"
+    elif workload.name.startswith("write_"):
+        why = "whose processor polls the end of the message; perftest refuses it, too"
+    else:
+        why = "which does not choose where its buffers are"
+    able = [
+        one.name
+        for one in WORKLOADS.values()
+        if "memory" in one.options and "gpu" in one.option("memory").words
+    ]
+    return f"memory: found 'gpu' with {workload.name}, {why}; allowed: with {one_of(able)}"
 
 
 def contradictions(
