@@ -6,6 +6,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.foreign import to_trace
 from hcasim.workloads import Options, run_point
 
@@ -216,3 +217,8 @@ def test_doorbells_and_lines_cross_to_the_socket_of_the_adapter() -> None:
     assert found[1] - found[0] == pytest.approx(six, rel=1e-6, abs=0)
     rates = [run_point("write_bw", one, options).row["rate_Mps"] for one in (near, far)]
     assert rates[1] < 0.95 * rates[0]
+
+
+def test_a_cache_that_devices_do_not_use_is_not_warmed() -> None:
+    with pytest.raises(CatalogError, match="cache: found 'host-warm', but devices do not use the"):
+        Experiment.of("lat_rd", "liu2004", cache="host-warm").benchmark()
