@@ -19,7 +19,9 @@ LINE: Final = 64
 """Bytes of a cache line."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
-_MEMORY, _NEAR, _HOME = range(3)
+_MEMORY: Final = 0
+_NEAR: Final = 1
+_HOME: Final = 2
 
 
 def says_more(description: Description, port: RootPort) -> bool:
