@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hcasim.catalog.buses import Bridge, PcixBridge
-from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key, optional
+from hcasim.catalog.section import Bandwidth, Clash, Description, Latency, Section, key, optional
 from hcasim.ground.units import OPERATIONS, SIZE, Bytes, Hertz
 
 _BIN = 10**8
@@ -152,6 +152,9 @@ class Host(Description):
 
     cpus: int = key("processors", 1, 4096)
     sockets: int = key("among which the processors are shared out evenly", 1, 64)
+    adapter_socket: int = key(
+        "socket that adapters are attached to; memory is that of socket 0", 0, 63, default=0
+    )
     core: Core | None = optional("of hosts on which stacks run whose work is in cycles")
     cache: ProcessorCache
     memory: Memory
@@ -164,3 +167,12 @@ class Host(Description):
     pcix_bridge: PcixBridge | None = optional("of hosts with PCI-X")
     computing: Computing | None = optional("of hosts whose speed of computing matters")
     io_bridge: Bridge | None = optional("a bridge between all I/O and the memory controller")
+
+    @model_validator(mode="after")
+    def _attached(self) -> Host:
+        most = self.sockets - 1 if self.interconnect is not None else 0
+        if self.adapter_socket > most:
+            what = f"{self.sockets} sockets" if most else "one memory controller for all sockets"
+            found = f"adapter_socket = {self.adapter_socket} with {what}"
+            raise Clash(found, f"0 to {most}" if most else "0", other="adapter_socket")
+        return self

@@ -60,6 +60,7 @@ _WHOLE = tuple(
     f".{name}"
     for name in (
         *("generation", "lanes", "width", "gigabits", "ports", "count", "cpus", "sockets"),
+        "adapter_socket",
         *("max_payload", "max_read_request", "completion", "address_bits", "page"),
     )
 )

@@ -12,7 +12,7 @@ from hcasim.catalog.host import RootPort
 from hcasim.engine import Action, CreditPool, Simulator, servers
 from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
-from hcasim.host.memory import WRITTEN, Memory
+from hcasim.host.memory import SOCKET_BITS, WRITTEN, Memory
 from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
@@ -21,6 +21,9 @@ ENTRIES: Final = 8
 """Pages of which a line of page tables tells the places (Intel VT-d: entries of 8 B)."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
+_MEMORY: Final = 0
+_NEAR: Final = 1
+_HOME: Final = 2
 
 
 def says_more(description: Description, port: RootPort) -> bool:
@@ -99,12 +102,12 @@ class Iommu:
 class RootComplex(Chipset):
     """A chipset that says more of itself than latencies.
 
-    Reads are translated, and answered by the last-level cache of the socket if that takes what
-    devices write and holds what is read. Writes are translated and stored in order, and leave the
-    buffer of the root port when they are visible. PCI Express lets no read pass a posted write
-    (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore begins when the
-    writes before it are visible. Each line holds a place in the root port until it is here or
-    visible; reads and writes take turns at them.
+    Reads are translated, and answered by the last-level cache of the socket, or of that whose
+    memory it is, if that takes what devices write and holds what is read. Writes are translated and
+    stored in order, and leave the buffer of the root port when they are visible. PCI Express lets
+    no read pass a posted write (Base Specification, 2.4.1); where `reads_wait` says so, a read
+    therefore begins when the writes before it are visible. Each line holds a place in the root port
+    until it is here or visible; reads and writes take turns at them.
 
     Args:
         lanes: of the link, among which the root complex shares out its places.
@@ -172,34 +175,48 @@ class RootComplex(Chipset):
         else:
             self._ask(address, size, transfer)
 
+    def _held(self, address: int, size: int) -> int:
+        """Which last-level cache answers a read, if any: that of the socket, in which devices
+        write, or that of the socket whose memory it is."""
+        near = self._ddio
+        if near is None or address >= self._uncached:
+            return _MEMORY
+        home = self._memory.caches[address >> SOCKET_BITS]
+        if address & WRITTEN:
+            return _NEAR if home is near else _HOME
+        if near.holds(address, size):
+            return _NEAR
+        return _HOME if home is not near and home.holds(address, size) else _MEMORY
+
     def _ask(self, address: int, size: int, transfer: Transfer) -> None:
-        cache = self._ddio
-        cached = cache is not None and (bool(address & WRITTEN) or cache.holds(address, size))
+        held = self._held(address, size)
         if self._lines is None:
-            self._take(address, size, cached, transfer)
+            self._take(address, size, held, transfer)
             return
         end, whole = address + size, PACKET * LINE
         while address < end:
             piece = min(end, address - address % whole + whole) - address
             most = min(_lines(address, piece), self._lines.capacity)
-            self._lines.acquire(most, self._take, address, piece, cached, transfer)
+            self._lines.acquire(most, self._take, address, piece, held, transfer)
             address += piece
 
-    def _take(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+    def _take(self, address: int, size: int, held: int, transfer: Transfer) -> None:
         if self._reads is None:
-            self._fetch(address, size, cached, transfer)
+            self._fetch(address, size, held, transfer)
         else:
-            self._reads.acquire(1, self._fetch, address, size, cached, transfer)
+            self._reads.acquire(1, self._fetch, address, size, held, transfer)
 
-    def _fetch(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+    def _fetch(self, address: int, size: int, held: int, transfer: Transfer) -> None:
         at_ps = self.sim.now
         if self._reads_wait and self._visible_at > at_ps:
             at_ps = self._visible_at
-        if cached:
+        if held == _NEAR:
             there = at_ps + self._cached_latency
             self.sim.call_at(there, transfer.fetched, there, address, size)
         else:
-            there = self.fetch(at_ps, address, size, transfer)
+            # Memory of another socket is read while the cache there is asked.
+            sooner = self._read_latency - self._cached_latency if held == _HOME else 0
+            there = self.fetch(at_ps - sooner, address, size, transfer)
         if self._reads is not None:
             self._reads.release_at(there, 1)
         if self._lines is not None:

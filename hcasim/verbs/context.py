@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from fractions import Fraction
 from typing import ClassVar, TypeVar
 
@@ -10,7 +10,7 @@ from hcasim.catalog import EthernetLink, Host
 from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
 from hcasim.catalog.stack import Stack
 from hcasim.cluster import Node
-from hcasim.engine import Event, Probe, Simulator
+from hcasim.engine import Args, Event, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Opcode
 from hcasim.hca import QPType
@@ -67,17 +67,21 @@ class Costs:
         fence: until a doorbell has left the processor. Other stores and locks wait for it.
         poll_empty, poll_entry: a look at a completion queue that finds nothing, or an entry.
         line: reading what a device, or another processor, has written since the last look.
+        away: how far the processor is from the socket of the adapter, which doorbells pass once,
+            and fences and lines there and back.
         lock: that a call takes and releases; 0 if the library takes none.
     """
 
-    def __init__(self, stack: Stack, host: Host) -> None:
+    def __init__(self, stack: Stack, host: Host, away: int = 0) -> None:
         self._clock = self._work = 0
         self._locks = True
         self._stack = stack
-        self.fence = self.line = 0
+        self.away = away
+        self.fence = self.line = 2 * away
         if stack.cycles is not None and host.core is not None:
             self._clock = host.core.frequency
-            self.fence, self.line = host.core.fence, host.core.line
+            self.fence += host.core.fence
+            self.line += host.core.line
         self._settle()
 
     def cycles(self, number: int) -> int:
@@ -146,7 +150,8 @@ class Context:
         self.core = node.cores[core]
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
-        self.costs = Costs(self.stack, node.group.host)
+        away = node.host.memory.between(self.core.socket, node.group.host.adapter_socket)
+        self.costs = Costs(self.stack, node.group.host, away)
         node.cores.take(self.core, self.costs)
 
     def made(
@@ -160,6 +165,13 @@ class Context:
         if fault := self.sim.unrun.made(steps, self.core.name, call):
             raise VerbsError("EINVAL", fault)
         return steps
+
+    def store(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
+        """Have the processor write to the adapter, across what joins its socket with that."""
+        if self.costs.away:
+            self.sim.call_after(self.costs.away, self.node.bus.mmio_write, size, then, *args)
+        else:
+            self.node.bus.mmio_write(size, then, *args)
 
     @property
     def max_inline(self) -> int:

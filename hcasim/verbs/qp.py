@@ -198,7 +198,7 @@ class QP:
             for _ in range(1, -(-wqe.size // GRANULE)):
                 if costs.blueflame:
                     yield core.work(costs.blueflame)
-                self.context.node.bus.mmio_write(GRANULE, _noted)
+                self.context.store(GRANULE, _noted)
             if costs.blueflame:
                 yield core.work(costs.blueflame)
             self._ring(GRANULE, (wqe,))
@@ -278,7 +278,7 @@ class QP:
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         adapter = self.context.adapter
-        self.context.node.bus.mmio_write(size, adapter.ring, self._qp.requester.post, wqes)
+        self.context.store(size, adapter.ring, self._qp.requester.post, wqes)
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
@@ -327,7 +327,7 @@ class QP:
         self._check_receives(len(wrs))
         wqes = [self._receive(wr) for wr in wrs]
         yield context.core.work(context.costs.receiving(len(wqes)))
-        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
+        context.store(DOORBELL_SIZE, context.adapter.ring, self._post_receives, wqes)
 
     def _post_receives(self, wqes: Sequence[ReceiveWqe]) -> None:
         for wqe in wqes:

@@ -33,7 +33,7 @@ class _Rig:
     def __init__(self, run: Run, *, writes: bool) -> None:
         sim, options, device = run.sim, run.options, run.machine.adapter
         host = Host(sim, run.machine.host, "host")
-        self.bus = connect(host, device.bus, "bus")
+        self.bus = connect(host, device.bus, "bus", host.description.adapter_socket)
         self.size = options.size
         self.engine: DeviceEngine | None = None
         self.in_flight = options.window

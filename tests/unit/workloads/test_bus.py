@@ -6,6 +6,7 @@ import pytest
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.runs.benchmark import bench
+from hcasim.runs.experiment import Experiment
 from hcasim.runs.foreign import to_trace
 from hcasim.workloads import Options, run_point
 
@@ -193,3 +194,45 @@ def test_what_limits_a_bandwidth_is_engine_bus_translation_or_what_is_in_flight(
     told = run_point(workload, machine, Options(**(usual | options))).breakdown
     assert told["binds"] == binds
     assert all(0 <= one.get("busy", one.get("waited")) <= 1 for one in told["resources"])
+
+
+def test_memory_of_another_socket_is_farther_for_reads_only() -> None:
+    far = resolve("pcie-bench-broadwell", overrides={"host.adapter_socket": 1})
+    twice = 2 * BROADWELL.host.interconnect.latency / 1e6
+    for cache in ("host-warm", "cold"):
+        how = {"size": 64, "cache": cache, "path": "command"}
+        assert run("lat_rd", far, **how)["latency_us"] == pytest.approx(
+            run("lat_rd", **how)["latency_us"] + twice, rel=1e-6, abs=0
+        )
+    warm = {"window_bytes": 8 * K, "cache": "host-warm"}
+    for kind, size, least, most in (
+        ("bw_rd", 64, 0.75, 0.85),
+        ("bw_rd", 512, 0.99, 1.01),
+        ("bw_wr", 64, 0.99, 1.01),
+    ):
+        near, there = (run(kind, one, size=size, **warm)["rate_Mps"] for one in (BROADWELL, far))
+        assert least < there / near < most
+
+
+def test_an_adapter_is_on_a_socket_that_there_is() -> None:
+    with pytest.raises(CatalogError, match=r"adapter_socket = 2 with 2 sockets; allowed: 0 to 1"):
+        resolve("pair", overrides={"host.adapter_socket": 2})
+    with pytest.raises(CatalogError, match=r"adapter_socket = 1 with one memory controller"):
+        resolve("liu2004", overrides={"host.adapter_socket": 1})
+
+
+def test_doorbells_and_lines_cross_to_the_socket_of_the_adapter() -> None:
+    near, far = (resolve("pair", overrides={"host.adapter_socket": one}) for one in (0, 1))
+    options = Options(size=8, iters=100)
+    # The doorbell, the write of the message, and there and back for the lines of the message and of
+    # the completion.
+    six = 6 * near.host.interconnect.latency / 1e6
+    found = [run_point("write_lat", one, options).row["latency_us"] for one in (near, far)]
+    assert found[1] - found[0] == pytest.approx(six, rel=1e-6, abs=0)
+    rates = [run_point("write_bw", one, options).row["rate_Mps"] for one in (near, far)]
+    assert rates[1] < 0.95 * rates[0]
+
+
+def test_a_cache_that_devices_do_not_use_is_not_warmed() -> None:
+    with pytest.raises(CatalogError, match="cache: found 'host-warm', but devices do not use the"):
+        Experiment.of("lat_rd", "liu2004", cache="host-warm").benchmark()
