@@ -18,7 +18,7 @@ def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int 
     upstream: Upstream
     if bridge is not None:
         bus = connect(host, bridge.bus, f"{name}.bridge.bus", socket)
-        behind = BusBehind(sim, bus, bridge.completion_burst, bridge.reads)
+        behind = BusBehind(sim, bus, bridge.burst, bridge.reads)
         upstream = Bridge(sim, f"{name}.bridge", bridge, behind)
     else:
         if isinstance(device, PcieDevice):
@@ -34,7 +34,7 @@ def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int 
         far = FarEnd.of_root_port(port) if bridge is None else FarEnd.of_bridge(bridge, port)
         return PcieBus(sim, device, far, upstream, name)
     if bridge is not None:
-        return PcixBus(sim, device, bridge.completion_burst, upstream, name)
+        return PcixBus(sim, device, bridge.burst, upstream, name)
     slot = offers.pcix_bridge
     assert slot is not None, f"{offers.id} has no bridge to PCI-X"
     upstream = Bridge(sim, f"{name}.pcix_bridge", slot, upstream)

@@ -235,7 +235,7 @@ class Receive(Section):
     packet_service: Latency = key(
         "occupancy of a unit per packet; of several units, per first packet of a message"
     )
-    latency: Latency = key("delay of a packet through the pipeline")
+    latency: Latency | None = optional("delay of a packet, if it is not that of the way out")
     buffer: Size = key("link receive buffer of each port")
 
 

@@ -65,7 +65,9 @@ class PcixDevice(Section):
     width_bits: Literal[32, 64] = key("data width")
     clock: Hertz = key("bus clock", 10**6, 133_333_334)
     mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key("longest memory read request")
-    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key("outstanding split transactions")
+    outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key(
+        "outstanding split transactions; as many as the bus allows if nothing is said", default=32
+    )
     write_burst: Bytes = key("longest burst of one memory write", 128, 4096, multiple_of=128)
     bridge: CardBridge | None = optional("what this bus leads to")
 
@@ -80,9 +82,16 @@ Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
 class CardBridge(Bridge):
     """A bridge on the card: from the bus before it to another, which is nearer to the host."""
 
-    completion_burst: Burst = key("what it reads at a time and returns in one burst")
+    completion_burst: Burst | None = optional(
+        "what it reads at a time and returns in one burst, if it is not the longest read"
+    )
     reads: int = key("reads that may be outstanding on the bus behind it", 1, 1024)
     bus: Bus = key("the bus behind it, towards the host")
+
+    @property
+    def burst(self) -> int:
+        """Bytes that it reads at a time and returns in one burst."""
+        return self.bus.longest_read if self.completion_burst is None else self.completion_burst
 
 
 for _model in (PcieDevice, PcixDevice, CardBridge):

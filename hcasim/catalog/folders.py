@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from hcasim.catalog.successors import successor_of_id
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
 from hcasim.ground.reading import leads_to, no_such_file
 
@@ -118,5 +119,5 @@ def unknown_id(kind: str, identifier: object, known: Sequence[str] | None = None
     folders = [root / place for root in roots()]
     where = ", ".join(display(folder) for folder in folders if folder.is_dir())
     found = f"no {a_model(kind).split()[1]} {identifier!r}"
-    hint = nearest(identifier, known)
+    hint = successor_of_id(identifier) or nearest(identifier, known)
     return Fault(where or display(shipped()), identifier, one_of(known), hint, found)

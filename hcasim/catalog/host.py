@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hcasim.catalog.buses import Bridge, PcixBridge
-from hcasim.catalog.section import Bandwidth, Description, Latency, Section, key, optional
+from hcasim.catalog.section import Bandwidth, Clash, Description, Latency, Section, key, optional
 from hcasim.ground.units import OPERATIONS, SIZE, Bytes, Hertz
+
+_BIN = 10**8
+"""Step of the clock in Hz (Intel support article 000056901, Available Bins of Turbo Boost)."""
+_FEW = 2
+"""Cores of a socket that may have the highest clock at once."""
 
 
 class Core(Section):
     """One core, for stacks whose work is in cycles."""
 
     frequency: Annotated[Hertz, Field(ge=10**8, le=10**10)] = key("clock while few cores are busy")
+    all_busy: Annotated[Hertz, Field(ge=10**8, le=10**10)] | None = optional(
+        "clock while all cores of a socket are busy, if it is less"
+    )
     fence: Latency = key("until a doorbell has left the core: locks and further doorbells wait")
     line: Latency = key("reading a line that a device or another core has just written")
+
+    def clock(self, busy: int) -> int:
+        """Return the clock in Hz while so many cores of a socket are busy.
+
+        Two have the highest. Each further one takes a bin from all of them, down to what all have:
+        5/5/5/5/5/6/7/8 are the bins of an Intel Xeon E5-2650 v2, of all its cores to one.
+        """
+        if self.all_busy is None:
+            return self.frequency
+        left = self.frequency - max(0, busy - _FEW) * _BIN
+        return min(self.frequency, max(self.all_busy, left))
 
 
 class Memory(Section):
@@ -25,7 +44,9 @@ class Memory(Section):
     read_latency: Latency = key("read at the root port to first data leaving it")
     write_latency: Latency = key("last byte at the root port to visible for a polling processor")
     dram_latency: Latency = key(
-        "part of read_latency that a read saves which the last-level cache answers", default=0
+        "part of read_latency that a read saves which the last-level cache answers, and a write "
+        "takes longer that displaces there what a device wrote",
+        default=0,
     )
     bandwidth: Bandwidth = key("sustained by all channels of a memory controller together")
     partial_write: Latency = key(
@@ -84,7 +105,9 @@ class Iommu(Section):
     enabled: bool = key("devices use it")
     entries: int = key("pages that it holds; what was used longest ago leaves", 1, 2**20)
     page: Bytes = key("size of a page", 4096, 2**30, multiple_of=4096)
-    walks: int = key("look-ups that miss at a time, each a read of memory", 1, 1024)
+    walks: int = key(
+        "look-ups that miss at a time, each a read of a line of the page tables", 1, 1024
+    )
 
 
 class Gpu(Section):
@@ -129,6 +152,9 @@ class Host(Description):
 
     cpus: int = key("processors", 1, 4096)
     sockets: int = key("among which the processors are shared out evenly", 1, 64)
+    adapter_socket: int = key(
+        "socket that adapters are attached to; memory is that of socket 0", 0, 63, default=0
+    )
     core: Core | None = optional("of hosts on which stacks run whose work is in cycles")
     cache: ProcessorCache
     memory: Memory
@@ -141,3 +167,12 @@ class Host(Description):
     pcix_bridge: PcixBridge | None = optional("of hosts with PCI-X")
     computing: Computing | None = optional("of hosts whose speed of computing matters")
     io_bridge: Bridge | None = optional("a bridge between all I/O and the memory controller")
+
+    @model_validator(mode="after")
+    def _attached(self) -> Host:
+        most = self.sockets - 1 if self.interconnect is not None else 0
+        if self.adapter_socket > most:
+            what = f"{self.sockets} sockets" if most else "one memory controller for all sockets"
+            found = f"adapter_socket = {self.adapter_socket} with {what}"
+            raise Clash(found, f"0 to {most}" if most else "0", other="adapter_socket")
+        return self

@@ -15,6 +15,7 @@ from hcasim.catalog.fields import DEPTH, Leaf, PlainKey, Table, keys_of, leaf_pa
 from hcasim.catalog.fits import Fit, FittedValue, load_fit
 from hcasim.catalog.folders import find_file, is_path, list_ids
 from hcasim.catalog.section import UNSAID, Description, Name, Parameter, Value
+from hcasim.catalog.successors import successor
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
 from hcasim.ground.faults import Wrong, shown, told
 from hcasim.ground.reading import read_toml
@@ -111,10 +112,14 @@ class ModelFile:
         try:
             model = self.model.model_validate(values)
         except ValidationError as error:
-            faults = told(error, [self.model], values, f"{self.where}: ", _wanted)
+            place = f"{self.where}: "
+            faults = told(error, [self.model], values, place, _wanted, self.instead)
             raise CatalogError(faults) from None
         parameters = tuple(self.parameters[path] for path in leaf_paths(self.model, values))
         return Loaded(self.kind, self.file, model, values, parameters)
+
+    def instead(self, path: str) -> str:
+        return successor(f"{self.kind.removesuffix('s')}.{path}")
 
     def at(self, path: _Path) -> str:
         return f"{self.where}: {'.'.join(path)}"

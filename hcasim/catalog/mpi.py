@@ -14,6 +14,8 @@ _Bytes = Annotated[int, SIZE, Field(ge=0, le=2**31)]
 _Number = Annotated[int, Field(ge=0, le=2**20)]
 _Cycles = Annotated[int, CYCLES, Field(ge=0, le=10**7)]
 _Slots = Annotated[int, Field(ge=2, le=4096)]
+_WORD = 4
+"""Bytes that packets are rounded up to: MVAPICH2, vbuf.h, ALIGN_UNIT."""
 
 
 def _at_most(info: ValidationInfo, number: int, other: str, fewer: int = 0) -> int:
@@ -54,10 +56,11 @@ class Ring(Section):
     """Slots in the receiver's memory, written by RDMA and polled there."""
 
     slots: _Slots = key("for each peer, at each end")
-    slot: Bytes = key("a slot with header and flag", 64, 2**24)
+    slot: Bytes | None = optional(
+        "a slot with header and flag, if it is not what the longest eager message takes", 64, 2**24
+    )
     flag: _Bytes = key("what the receiver polls at the end of a slot")
     credit_return: _Number = key("freed slots that a packet of their own tells; slots: none does")
-    inline: _Bytes = key("longest packet that goes inside the work request")
 
     @field_validator("credit_return")
     @classmethod
@@ -70,13 +73,15 @@ class Queue(Section):
     """Buffers posted to the receive queue, noticed in a completion queue."""
 
     receives: _Slots = key("posted for each peer")
-    buffer: Bytes = key("of a receive, with the header", 64, 2**24)
+    buffer: Bytes | None = optional(
+        "of a receive, with the header, if it is not as long as a slot", 64, 2**24
+    )
     credit_return: _Number = key("reposted receives of which an own packet tells")
     credits_by: Literal["packet", "write"] = key(
         "that packet is a message, or a number written by RDMA"
     )
     cq: Literal["shared", "per_peer"] = key("completion queues to poll")
-    inline: _Bytes = key("longest packet that goes inside the work request")
+    inline: _Bytes = key("longest packet, of the ring too, that goes inside the work request")
 
     @field_validator("credit_return")
     @classmethod
@@ -169,6 +174,20 @@ class Mpi(Section):
     shared: Shared | None = optional("of libraries with a way in a node")
     collectives: Collectives
 
+    @property
+    def slot(self) -> int:
+        """Bytes of a slot of the ring; of a receive, if there is no ring."""
+        if self.ring is not None and self.ring.slot is not None:
+            return self.ring.slot
+        longest = max(self.header.size + self.eager.limit, self.header.control)
+        longest += -longest % _WORD
+        return longest + (0 if self.ring is None else self.ring.flag)
+
+    @property
+    def buffer(self) -> int:
+        """Bytes of a receive with its header."""
+        return self.slot if self.queue.buffer is None else self.queue.buffer
+
     @field_validator("header")
     @classmethod
     def _takes_time(cls, header: Header, info: ValidationInfo) -> Header:
@@ -183,9 +202,12 @@ class Mpi(Section):
         if way is None or header is None or eager is None:
             return way
         ring = isinstance(way, Ring)
-        room = way.slot - way.flag if isinstance(way, Ring) else way.buffer
         if ring and eager.zcopy:
             raise Clash("a ring", "none, as messages are not copied", "eager.zcopy")
+        size = way.slot if isinstance(way, Ring) else way.buffer
+        if size is None:
+            return way
+        room = size - way.flag if isinstance(way, Ring) else size
         # What is too long for a ring goes to the queue, and comes in pieces only without a ring.
         data = 1 if ring or info.data.get("ring") is None else eager.limit
         if (needed := max(header.size + data, header.control)) > room:

@@ -14,6 +14,7 @@ from hcasim.catalog.link import LINK_OF, Port, spoken
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.model_file import Loaded, inside
 from hcasim.catalog.section import SET, UNSAID, Parameter, Value
+from hcasim.catalog.successors import successor
 from hcasim.ground.errors import Fault, nearest, one_of, refuse, settings_fault
 from hcasim.ground.text import plain
 from hcasim.ground.units import UnitError
@@ -257,6 +258,8 @@ def _starts(part: Part) -> Iterable[str]:
 
 
 def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
+    if known := successor(path):
+        return Fault(f"--set {path}", text, "", said=f"unknown parameter{known}")
     leaves = {
         f"{start}.{inner}": None
         for part in parts.values()

@@ -34,6 +34,7 @@ _TABLE = (
         "counted on the leanest path: locks, checks, counters and other compilers add to it",
     ),
     Plausible("*host.core.frequency", 0.6, 1.25, "a core that is not pinned stays at its base"),
+    Plausible("*host.core.all_busy", 0.85, 1.1, "no less than the base, which is as much lower"),
     Plausible("*host.core.*", 0.7, 2.2, "rings, meshes and dies joined by links differ so"),
     Plausible("*stack.mpi.c*.*", 0.7, 1.8, "matching and progress differ between versions"),
     Plausible("*stack.*", 0.75, 1.6, "processors of one time differ in clock and memory"),
@@ -59,6 +60,7 @@ _WHOLE = tuple(
     f".{name}"
     for name in (
         *("generation", "lanes", "width", "gigabits", "ports", "count", "cpus", "sockets"),
+        "adapter_socket",
         *("max_payload", "max_read_request", "completion", "address_bits", "page"),
     )
 )

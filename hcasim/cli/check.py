@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from hcasim.cli.command import Command, flag, option, running_options
+from hcasim.cli.calibrated import calibrated
+from hcasim.cli.command import Command, calibration_option, flag, option, running_options
 from hcasim.cli.experiment import experiment_options, read_experiment
 from hcasim.cli.naming import Workload
 from hcasim.cli.output import print_result, progress_bar
@@ -17,6 +19,7 @@ from hcasim.ground.errors import CatalogError, refuse
 @click.command("check", cls=Command)
 @click.argument("file", metavar="FILE")
 @experiment_options()
+@calibration_option
 @option(
     "--workload W",
     "Benchmark of a table, such as write_lat; traces and tools' outputs name theirs.",
@@ -34,7 +37,9 @@ from hcasim.ground.errors import CatalogError, refuse
 @running_options
 @result_options()
 @click.pass_context
-def command(ctx: click.Context, /, file: str, testbed: str, **given: Any) -> None:
+def command(
+    ctx: click.Context, /, file: str, testbed: str, calibration: Path | None, **given: Any
+) -> None:
     """Check whether the model agrees with what was measured.
 
     FILE is a trace, what perftest, OSU, IMB or NetPIPE printed, whose points are simulated with the
@@ -44,7 +49,11 @@ def command(ctx: click.Context, /, file: str, testbed: str, **given: Any) -> Non
     from hcasim.study.agreement.agreement import check
 
     wanted, faults = Wanted(given), list[str]()
+    machine = {**given, "testbed": testbed}
+    _, base, _ = calibrated(calibration, None, machine, faults)
+    given |= {name: machine[name] for name in given}
     asked = read_experiment(given, faults)
+    asked["overrides"] = {**base, **asked["overrides"]} or None
     refuse(*faults, *wanted.faults())
     asked |= {name: given[name] for name in ("workload", "over", "quantity", "unit", "jobs")}
     if given["workload"] is None and given["allow_mismatch"]:

@@ -163,6 +163,9 @@ def read_pairs(
         name = name if "." in name else name.replace("-", "_")
         if not (name and equals and value):
             faults.append(f"{option}: found {one!r}; allowed: {allowed}")
+        elif "=" in value and len(several := one.replace(",", " ").split()) > 1:
+            each = " ".join(f"{option} {own}" for own in several)
+            faults.append(f"{option}: found {one!r}; allowed: each by itself: {each}")
         elif found.setdefault(name, value) != value:
             faults.append(f"{option}: found {name} twice, as {found[name]} and {value}")
     return found

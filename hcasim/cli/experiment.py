@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -34,9 +35,20 @@ class ExperimentCommand(Command):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             lines = [error.format_message(), *counterparts(words)]
+            if (before := lines[0].partition("(")[0]) in _EXTRA:
+                lines += self._with_commas(words, lines[0].removeprefix(before)[1:-1].split())
             raise click.UsageError("\n".join(lines), ctx) from None
 
+    def _with_commas(self, words: Sequence[str], extra: Sequence[str]) -> Iterator[str]:
+        """Say how several values of an option are written, if extra words stand behind one."""
+        options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
+        known = {name for one in options for name in one.opts}
+        for name, value, more in zip(words, words[1:], words[2:], strict=False):
+            if name in known and more in extra:
+                yield f"Several values have commas between them: {name} {value},{more}"
 
+
+_EXTRA = ("Got unexpected extra argument ", "Got unexpected extra arguments ")
 _POLLED = "has no counterpart: completions are polled"
 _CONNECTED = "has no counterpart: both ends are in the testbed, and connected"
 INVALIDATE = "-I is NetPIPE's here (--invalidate); perftest's -I is --inline-size"
@@ -53,7 +65,6 @@ _PERFTEST = {
     ("-o", "--outs"): "is --set adapter.requester.outstanding=N; -o is --output here",
     ("-p", "--port"): _CONNECTED,
     ("-Q",): "is --cq-mod",
-    ("-r", "--rx-depth"): "has no counterpart: receive requests never run out",
     ("-R", "--rdma_cm"): _CONNECTED,
     ("-x", "--gid-index"): _CONNECTED,
     ("--inline_size",): "is --inline-size",
@@ -163,8 +174,9 @@ def read_sides(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     """Return arguments of `hcasim.compare` and `hcasim.why`, as `read_experiment` does."""
     found = read_experiment(given, faults) | {"jobs": given["jobs"], "cache": not given["no_cache"]}
     for name in ("adapter", "host", "stack"):
-        if "," in (both := str(found.get(name) or "")):
-            a, b = both.split(",")[:2]
+        both = str(found.get(name) or "")
+        if len(names := both.replace(",", " ").split()) > 1 and not Path(both).exists():
+            a, b = names[:2]
             allowed = f"one of both, or --a {name}={a} --b {name}={b}"
             faults.append(f"--{name}: found {both!r}; allowed: {allowed}")
     for letter in ("a", "b"):

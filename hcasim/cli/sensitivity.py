@@ -40,7 +40,8 @@ _PASSED_ON = ("testbed", "method", "only", "quantity", "samples", "sampling_seed
     multiple=True,
 )
 @option(
-    "--spread X", "Divide and multiply by this what has no interval (default: 1.5).", default="1.5"
+    "--spread X",
+    "Divide and multiply by this what has no interval (default: its plausible range).",
 )
 @option(
     "--only PATTERN",
@@ -68,16 +69,17 @@ def command(
     subject: str,
     calibration: Path | None,
     ranges: tuple[str, ...],
-    spread: str,
+    spread: str | None,
     top: int,
     no_cache: bool,
     **given: Any,
 ) -> None:
     """Ask on which parameters a benchmark, or a published figure such as liu2004/fig09, rests.
 
-    What was fitted is varied over its interval, what was chosen or assumed by --spread; what is
-    published stays unless --range names it. Of a scenario it asks for its claims: how each moves,
-    and what would overturn it; --size then takes values of the figure's x axis, which is quicker.
+    What was fitted is varied over its interval, what was chosen or assumed over its plausible
+    range, or by --spread; what is published stays unless --range names it. Of a scenario it asks
+    for its claims: how each moves, and what would overturn it; --size then takes values of the
+    figure's x axis, which is quicker.
     With sobol those parameters enter that move a result by half a percent or more by
     themselves, 12 at most, or those that --only names.
     """
@@ -109,9 +111,9 @@ def command(
     wanted.deliver(found, lambda: _print(found, top))
 
 
-def _number(text: str) -> Any:
+def _number(text: str | None) -> Any:
     try:
-        return float(text)
+        return text and float(text)
     except ValueError:
         return text
 

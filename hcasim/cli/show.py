@@ -107,6 +107,7 @@ def _model(
 ) -> Listing:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load
+    from hcasim.catalog.adapter import Adapter
 
     kind = find_kind(identifier)
     groups: dict[str, str] = {}
@@ -127,6 +128,8 @@ def _model(
         raise click.UsageError(f"--{other} is for testbeds; {identifier} is one of the {kind}")
     else:
         loaded = load(identifier, kind)
+        if isinstance(loaded.model, Adapter):
+            used = {"stack": loaded.model.stack, "mpi_stack": loaded.model.mpi_stack}
         identifier, title, parameters = loaded.model.id, loaded.model.title, loaded.parameters
         if calibration is not None:
             fitted, start = read_calibration(calibration), f"{kind}.{identifier}."
@@ -148,6 +151,7 @@ def _model(
         cells = {name: row for name, row in cells.items() if grep.lower() in "\n".join(row).lower()}
         refuse("" if cells else f"--grep: found no {grep!r} in {identifier}")
     told = ", ".join(f"{name} {part}" for name, part in {**groups, **used}.items())
+    told = told.replace("mpi_stack", "of MPI programs")
     several = {"groups": groups} if groups else {}
     return _listing(
         f"{identifier}: {title}" + (f" ({told})" if told else ""),

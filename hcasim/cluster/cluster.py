@@ -35,7 +35,7 @@ class Node:
         self.group = group
         self.host = Host(sim, group.host, self.name)
         self.cores = self.host.cores
-        self.bus = connect(self.host, group.hca.bus, f"{self.name}.bus")
+        self.bus = connect(self.host, group.hca.bus, f"{self.name}.bus", group.host.adapter_socket)
         self.adapter = HostChannelAdapter(
             sim, f"{self.name}.hca", group.hca, self.bus, group.link, machine.mtu, lid
         )
@@ -46,8 +46,9 @@ class Node:
     ) -> int:
         """Address of ``length`` fresh bytes of memory, aligned to a page of ``page_size`` bytes.
 
-        The adapter is attached to socket 0. The memory of a GPU is that of one socket more. What a
-        processor has just written comes from its cache, if the host has caches for devices.
+        The adapter is attached to the socket that the host says. The memory of a GPU is that of one
+        socket more. What a processor has just written comes from its cache, if the host has caches
+        for devices.
 
         Raises:
             ValueError: if there is no such socket.

@@ -52,6 +52,7 @@ def told(
     table: object,
     start: str,
     wanted: Callable[[type[BaseModel], str], str] = lambda model, key: "",
+    instead: Callable[[str], str] = lambda path: "",
 ) -> list[str]:
     """Return a fault for each value of a table that pydantic found wrong.
 
@@ -59,6 +60,7 @@ def told(
         models: what was validated against: one model, or all that there are to choose from.
         start: of each line, such as the name of the file.
         wanted: what is allowed for a key that is missing, by the model and the key.
+        instead: what is said of a key that is unknown, by its path, if something is known of it.
     """
     given: list[str] = []
     found: dict[tuple[str, str], tuple[object, dict[str, None]]] = {}
@@ -67,7 +69,7 @@ def told(
             given += one["input"].faults
             continue
         place = start + _place(one["loc"], table, one["type"] == "missing")
-        head, allowed = _fault(one, models, wanted)
+        head, allowed = _fault(one, models, wanted, instead)
         if one["type"].startswith("union_tag"):
             place += ("." if place != start else "") + one["ctx"]["discriminator"].strip("'")
         # Each branch of a union says what it allows.
@@ -107,7 +109,10 @@ def _place(location: Sequence[int | str], table: Any, missing: bool) -> str:
 
 
 def _fault(
-    one: Any, models: Models, wanted: Callable[[type[BaseModel], str], str]
+    one: Any,
+    models: Models,
+    wanted: Callable[[type[BaseModel], str], str],
+    instead: Callable[[str], str],
 ) -> tuple[str, str]:
     kind, context, found = one["type"], one.get("ctx", {}), shown(one["input"])
     *outer, last = one["loc"] or ("",)
@@ -115,16 +120,18 @@ def _fault(
         section = next(_sections(models, outer), None)
         return "missing", "" if section is None else wanted(section, str(last))
     if kind == "extra_forbidden":
-        known = [name for model in _sections(models, outer) for name in _fields(model)]
-        return "unknown key", f"{one_of(known)}{nearest(str(last), known)}"
+        if known := instead(".".join(map(str, one["loc"]))):
+            return f"unknown key{known}", ""
+        names = [name for model in _sections(models, outer) for name in _fields(model)]
+        return "unknown key", f"{one_of(names)}{nearest(str(last), names)}"
     if kind == "value_error":
         error = context["error"]
         fault = error.fault if isinstance(error, FaultError) else None
         return (fault.said, fault.allowed + fault.hint) if fault else (str(error), "")
     if kind == "union_tag_not_found":
         name = context["discriminator"].strip("'")
-        known = [tag for model in _sections(models, one["loc"]) for tag in _tags(model, name)]
-        return "missing", one_of(known)
+        tags = [tag for model in _sections(models, one["loc"]) for tag in _tags(model, name)]
+        return "missing", one_of(tags)
     if kind == "union_tag_invalid":
         tag = one["input"][context["discriminator"].strip("'")]
         return f"found {shown(tag)}", _choice(context["expected_tags"], str(tag))

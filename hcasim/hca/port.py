@@ -245,7 +245,8 @@ class Port(EndPort):
         Loopback(self, egress.loopback)
         self.packets_received = self.payload_received = 0
         self.bad_pkeys = self.bad_qkeys = 0
-        self._latency = adapter.receive.latency
+        way_in = adapter.receive.latency
+        self._latency = adapter.send.latency if way_in is None else way_in
         self._service = adapter.receive.packet_service
         self._services = services_of(adapter.responder.services)
         self._ack_service = adapter.ack.service

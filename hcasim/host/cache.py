@@ -46,8 +46,11 @@ class ProcessorCache:
     def holds(self, address: int, size: int) -> bool:
         """Whether all of it is here; to look is no use of it."""
         used, written = self._used, self._written
-        blocks = range(address // BLOCK, -(-(address + size) // BLOCK))
-        found = all(block in used or block in written for block in blocks)
+        found = True
+        for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
+            if block not in used and block not in written:
+                found = False
+                break
         if self.log is not None:
             self.log.append((_LOOK, address, size, found))
         return found

@@ -55,6 +55,7 @@ class Chipset(Upstream):
         self._copies = memory.copies
         self._read_latency = description.memory.read_latency
         self._write_latency = description.memory.write_latency
+        self._dram_latency = description.memory.dram_latency
         self._mmio_latency = description.chipset.mmio_latency
         self._visible_at = 0
         self._until_visible = False
@@ -90,6 +91,9 @@ class Chipset(Upstream):
         through = size
         if self._ddio is not None and address < self._uncached:
             through = self._ddio.place(address, size)
+            if through:
+                # What a device wrote before goes to memory first, to make room.
+                later_ps += self._dram_latency
         if through:
             stored = path.transfer(through) + path.latency
         # Later writes are never seen first, wherever they go.

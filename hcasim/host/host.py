@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from hcasim.catalog import Host as Description
 from hcasim.catalog.host import RootPort
@@ -11,6 +12,13 @@ from hcasim.host.chipset import Chipset
 from hcasim.host.core import Core
 from hcasim.host.memory import Memory
 from hcasim.host.root_complex import Iommu, RootComplex, says_more
+
+
+class Clocked(Protocol):
+    """What takes a core so many cycles."""
+
+    def run_at(self, clock: int) -> None:
+        """Learn the clock in Hz."""
 
 
 class Cores:
@@ -22,6 +30,8 @@ class Cores:
         self._name = name
         self._memory = memory
         self._made: dict[int, Core] = {}
+        self._busy: dict[int, set[str]] = {}
+        self._work: dict[int, list[Clocked]] = {}
 
     def __len__(self) -> int:
         return self._description.cpus
@@ -35,6 +45,17 @@ class Cores:
 
     def __iter__(self) -> Iterator[Core]:
         return map(self.__getitem__, range(len(self)))
+
+    def take(self, core: Core, work: Clocked) -> None:
+        """Have a core do some work, which the clock of all on its socket depends on."""
+        busy = self._busy.setdefault(core.socket, set())
+        busy.add(core.name)
+        every = self._work.setdefault(core.socket, [])
+        every.append(work)
+        if self._description.core is not None:
+            clock = self._description.core.clock(len(busy))
+            for one in every:
+                one.run_at(clock)
 
 
 class Host:

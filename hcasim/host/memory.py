@@ -119,6 +119,10 @@ class Memory:
                 found.append(self._gpu[away])
         return found
 
+    def between(self, one: int, other: int) -> int:
+        """How far a socket is from another, in ps."""
+        return self._latency if one != other else 0
+
     def _between(self, socket: int, *, away: bool) -> list[Path]:
         if not self.links:
             return [self.controllers[0] for _ in self.caches]

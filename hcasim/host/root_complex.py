@@ -12,13 +12,18 @@ from hcasim.catalog.host import RootPort
 from hcasim.engine import Action, CreditPool, Simulator, servers
 from hcasim.engine.changes import Changes
 from hcasim.host.chipset import Chipset
-from hcasim.host.memory import WRITTEN, Memory
+from hcasim.host.memory import SOCKET_BITS, WRITTEN, Memory
 from hcasim.host.upstream import Transfer
 
 LINE: Final = 64
 """Bytes of a cache line."""
+ENTRIES: Final = 8
+"""Pages of which a line of page tables tells the places (Intel VT-d: entries of 8 B)."""
 PACKET: Final = 4
 """Lines of a packet of 256 B, the payload of most hosts."""
+_MEMORY: Final = 0
+_NEAR: Final = 1
+_HOME: Final = 2
 
 
 def says_more(description: Description, port: RootPort) -> bool:
@@ -49,7 +54,8 @@ class Iommu:
     """Translates addresses of devices; what was used longest ago leaves its IO-TLB.
 
     What it does not hold it walks for, so many at a time. It keeps the upper levels of the tables,
-    so that a walk is one read of memory. A page that is being looked up is not looked up again.
+    so that a walk is one read of memory, of a line that tells of several pages: who has read it
+    knows these until it walks again. A page that is being looked up is not looked up again.
     """
 
     def __init__(
@@ -62,6 +68,8 @@ class Iommu:
         self._page = description.page
         self._latency = memory.read_latency
         self._ready: OrderedDict[int, int] = OrderedDict()
+        self._read: OrderedDict[int, int] = OrderedDict()
+        self._walks = description.walks
 
     def translate(self, address: int, size: int) -> int:
         known = int(self.sim.now)
@@ -73,23 +81,33 @@ class Iommu:
                 ready.move_to_end(page)
             else:
                 self.misses += 1
-                ready[page] = at = self.walks.reserve(self._latency)
+                ready[page] = at = self._look_up(page // ENTRIES, known)
                 if len(ready) > self._entries:
                     ready.popitem(last=False)
             if at > known:
                 known = at
         return known
 
+    def _look_up(self, line: int, now: int) -> int:
+        read = self._read
+        at = read.get(line)
+        if at is None or at > now:
+            read.pop(line, None)
+            read[line] = at = self.walks.reserve(self._latency)
+            if len(read) > self._walks:
+                read.popitem(last=False)
+        return at
+
 
 class RootComplex(Chipset):
     """A chipset that says more of itself than latencies.
 
-    Reads are translated, and answered by the last-level cache of the socket if that takes what
-    devices write and holds what is read. Writes are translated and stored in order, and leave the
-    buffer of the root port when they are visible. PCI Express lets no read pass a posted write
-    (Base Specification, 2.4.1); where `reads_wait` says so, a read therefore begins when the
-    writes before it are visible. Each line holds a place in the root port until it is here or
-    visible; reads and writes take turns at them.
+    Reads are translated, and answered by the last-level cache of the socket, or of that whose
+    memory it is, if that takes what devices write and holds what is read. Writes are translated and
+    stored in order, and leave the buffer of the root port when they are visible. PCI Express lets
+    no read pass a posted write (Base Specification, 2.4.1); where `reads_wait` says so, a read
+    therefore begins when the writes before it are visible. Each line holds a place in the root port
+    until it is here or visible; reads and writes take turns at them.
 
     Args:
         lanes: of the link, among which the root complex shares out its places.
@@ -157,34 +175,48 @@ class RootComplex(Chipset):
         else:
             self._ask(address, size, transfer)
 
+    def _held(self, address: int, size: int) -> int:
+        """Which last-level cache answers a read, if any: that of the socket, in which devices
+        write, or that of the socket whose memory it is."""
+        near = self._ddio
+        if near is None or address >= self._uncached:
+            return _MEMORY
+        home = self._memory.caches[address >> SOCKET_BITS]
+        if address & WRITTEN:
+            return _NEAR if home is near else _HOME
+        if near.holds(address, size):
+            return _NEAR
+        return _HOME if home is not near and home.holds(address, size) else _MEMORY
+
     def _ask(self, address: int, size: int, transfer: Transfer) -> None:
-        cache = self._ddio
-        cached = cache is not None and (bool(address & WRITTEN) or cache.holds(address, size))
+        held = self._held(address, size)
         if self._lines is None:
-            self._take(address, size, cached, transfer)
+            self._take(address, size, held, transfer)
             return
         end, whole = address + size, PACKET * LINE
         while address < end:
             piece = min(end, address - address % whole + whole) - address
             most = min(_lines(address, piece), self._lines.capacity)
-            self._lines.acquire(most, self._take, address, piece, cached, transfer)
+            self._lines.acquire(most, self._take, address, piece, held, transfer)
             address += piece
 
-    def _take(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+    def _take(self, address: int, size: int, held: int, transfer: Transfer) -> None:
         if self._reads is None:
-            self._fetch(address, size, cached, transfer)
+            self._fetch(address, size, held, transfer)
         else:
-            self._reads.acquire(1, self._fetch, address, size, cached, transfer)
+            self._reads.acquire(1, self._fetch, address, size, held, transfer)
 
-    def _fetch(self, address: int, size: int, cached: bool, transfer: Transfer) -> None:
+    def _fetch(self, address: int, size: int, held: int, transfer: Transfer) -> None:
         at_ps = self.sim.now
         if self._reads_wait and self._visible_at > at_ps:
             at_ps = self._visible_at
-        if cached:
+        if held == _NEAR:
             there = at_ps + self._cached_latency
             self.sim.call_at(there, transfer.fetched, there, address, size)
         else:
-            there = self.fetch(at_ps, address, size, transfer)
+            # Memory of another socket is read while the cache there is asked.
+            sooner = self._read_latency - self._cached_latency if held == _HOME else 0
+            there = self.fetch(at_ps - sooner, address, size, transfer)
         if self._reads is not None:
             self._reads.release_at(there, 1)
         if self._lines is not None:

@@ -158,8 +158,9 @@ class Queue(Registered):
     def __init__(self, lane: Lane, library: Mpi) -> None:
         queue, receives = library.queue, lane.receives
         owed = min(queue.credit_return, receives - 1)
-        capacity, room = queue.buffer - library.header.size, receives + spare(library)
-        super().__init__(lane, capacity, queue.buffer, receives, room, owed, queue.inline)
+        slot, room = library.buffer, receives + spare(library)
+        capacity = slot - library.header.size
+        super().__init__(lane, capacity, slot, receives, room, owed, queue.inline)
         lane.received = self.progress
         self._opened = False
         self.memory = self.process.pd.reg_mr(self.room * self.slot)
@@ -254,10 +255,11 @@ class EagerRing(Registered):
     def __init__(self, lane: Lane, library: Mpi) -> None:
         ring = library.ring
         assert ring is not None
-        capacity, slots = ring.slot - ring.flag - library.header.size, ring.slots
-        super().__init__(lane, capacity, ring.slot, slots, slots, ring.credit_return, ring.inline)
+        slot, slots, inline = library.slot, ring.slots, library.queue.inline
+        capacity = slot - ring.flag - library.header.size
+        super().__init__(lane, capacity, slot, slots, slots, ring.credit_return, inline)
         self._flag = ring.flag
-        size = ring.slots * ring.slot
+        size = slots * slot
         self.source = self.process.pd.reg_mr(size)
         self.memory = self.process.pd.reg_mr(size, REMOTE)
         self.memory.listen(self._written)

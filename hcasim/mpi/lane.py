@@ -48,11 +48,7 @@ class Lane:
         process = way.process
         self.way = way
         limits, stack = process.context.adapter.description.limits, process.context.stack
-        self.max_inline = min(
-            max(library.queue.inline, library.ring.inline if library.ring else 0),
-            limits.max_inline,
-            stack.max_inline,
-        )
+        self.max_inline = min(library.queue.inline, limits.max_inline, stack.max_inline)
         self._probe: Probe = process.context.probe
         self.receives = min(library.queue.receives, limits.max_wr - spare(library))
         self._depth = min(DEPTH, limits.max_wr)

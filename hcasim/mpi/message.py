@@ -36,14 +36,22 @@ class Calls:
     """What calls take one processor, in ps, beside copies, verbs and polling."""
 
     def __init__(self, library: Mpi, costs: Costs) -> None:
-        self.send = self.recv = self.packet = 0
-        if library.calls is not None:
-            self.send, self.recv = library.calls.send, library.calls.recv
-            self.packet = library.calls.packet
-        if library.cycles is not None:
-            self.send += costs.cycles(library.cycles.send)
-            self.recv += costs.cycles(library.cycles.recv)
-            self.packet += costs.cycles(library.cycles.packet)
+        self._calls, self._cycles, self._costs = library.calls, library.cycles, costs
+
+    @property
+    def send(self) -> int:
+        times, work = self._calls, self._cycles
+        return (times.send if times else 0) + (self._costs.cycles(work.send) if work else 0)
+
+    @property
+    def recv(self) -> int:
+        times, work = self._calls, self._cycles
+        return (times.recv if times else 0) + (self._costs.cycles(work.recv) if work else 0)
+
+    @property
+    def packet(self) -> int:
+        times, work = self._calls, self._cycles
+        return (times.packet if times else 0) + (self._costs.cycles(work.packet) if work else 0)
 
 
 class Kind(Enum):

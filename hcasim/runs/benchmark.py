@@ -250,7 +250,7 @@ def run_benchmark(
         breakdowns=tuple(_explained(job, points[job]) for job in prepared if job.options.explain),
         wall_seconds=perf_counter() - started,
         costs=tuple(cost for job in prepared if (cost := points[job].cost) is not None),
-        notes=all_notes(prepared),
+        notes=(*all_notes(prepared), *(one for job in prepared for one in job.lost(points[job]))),
     )
 
 

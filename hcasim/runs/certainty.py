@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
 from hcasim.workloads.explain import NEAR
-from hcasim.workloads.limits import LIMITS, READS, latency_bound, parameters_of, whole
+from hcasim.workloads.limits import CLOSE, LIMITS, READS, latency_bound, parameters_of, whole
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Workload
 
@@ -46,6 +46,8 @@ MOST: Final = Off(1.6, 0.4)
 """More is not worth telling."""
 COMPUTING: Final = 0.6
 """Share of a processor's time in which it computes; in the rest it waits for memory."""
+_ENGINE: Final = "send engine"
+_STREAM: Final = (_ENGINE, "gather data")
 _WORK: Final = "stack.cycles.* stack.post_* stack.poll_* host.core.*"
 _STAGES: Final = {
     "post": f"{_WORK} host.cache.*",
@@ -53,7 +55,7 @@ _STAGES: Final = {
     "repost": _WORK,
     "call": f"stack.mpi.c* {_WORK}",
     "matching": f"stack.mpi.c* {_WORK}",
-    "copy": "host.cache.*_bandwidth",
+    **dict.fromkeys(("copy", "combine"), "host.cache.*_bandwidth"),
     **dict.fromkeys(("registration", "register", "deregister"), "stack.registration.*"),
     "DMA read": "host.memory.read_latency adapter.dma.*latency",
     "doorbell": "host.chipset.mmio_latency adapter.doorbell.latency",
@@ -139,24 +141,24 @@ def bound_of(
     steps = [*_steps(told)]
     if not steps and not told and not rdma and "latency_us" in row:
         steps = [("DMA read", row["latency_us"])]
-    if steps:
-        return _of_stages(machine, steps)
-    each_us = 1 / row["rate_Mps"] if row.get("rate_Mps") else row.get("latency_us")
     busy = {
         one["name"]: max(
             one.get("busy", 0.0), one.get("waited", 0.0) * (one["name"] == told["binds"])
         )
         for one in told.get("resources", ())
     }
+    packets = ceil(row.get("size", 1) / machine.mtu)
+    if steps:
+        return _of_stages(machine, steps, busy, packets)
+    each_us = 1 / row["rate_Mps"] if row.get("rate_Mps") else row.get("latency_us")
     if not each_us or "binds" not in told:
         return None
-    packets = ceil(row.get("size", 1) / machine.mtu)
     return _of_resources(machine, busy, each_us, packets, told["binds"])
 
 
 def _steps(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield stages with what they take in us, those of steps instead of these."""
-    for one in told.get("stages") or told.get("steps") or ():
+    for one in told.get("stages") or told.get("steps") or told.get("path") or ():
         if one.get("stages"):
             yield from _steps(one)
         else:
@@ -226,23 +228,46 @@ def _section(path: str) -> str:
     return path.rpartition(".")[0]
 
 
-def _of_stages(machine: Machine, steps: Iterable[tuple[str, float]]) -> Bound:
-    """Return the bound of an operation whose stages follow each other."""
+def _of_stages(
+    machine: Machine, steps: Iterable[tuple[str, float]], busy: Mapping[str, float], packets: int
+) -> Bound:
+    """Return the bound of an operation whose stages follow each other.
+
+    While a message of several packets is gathered and sent, a link or bus may be busy for as long,
+    and is what binds it then.
+
+    Parameters:
+        busy: parts of the whole time for which resources are.
+        packets: of a message.
+    """
     found, took = _Time(STAGES), dict[str, float]()
-    for stage, us in steps:
+    every = [*steps]
+    for stage, us in every:
         took[stage] = took.get(stage, 0.0) + us
+    whole_us = sum(took.values()) or 1.0
+    stream = sum(took.get(one, 0.0) for one in _STREAM) / whole_us
+    wires = [one for one in busy if ".cpu" not in one and whole(one) == one]
+    wire = max(wires, key=busy.__getitem__, default="")
+    held = packets > 1 and busy.get(wire, 0.0) >= CLOSE * stream
+    for stage, us in every:
+        if held and stage in _STREAM:
+            off, known = _of_resource(machine, wire, us, packets, 0.0)
+            found.add(wire, us, off, wire, known)
+            if stage == _ENGINE:
+                continue
         patterns = _STAGES.get(stage, _STAGES.get(stage.partition(" ")[0]))
         if patterns is None:
             found.add(stage, us, UNTOLD, stage, "assumed")
             continue
-        known = [*_known(machine, patterns)]
-        times = [us if one.unit == "B/s" else _us(machine, one) or 0.0 for one, _ in known]
-        for (one, off), own in zip(known, _within(us, times), strict=True):
-            if off is not None:
-                found.add(_section(one.path), own, off, stage, one.evidence)
-    off = found.off(sum(took.values()) or 1.0)
+        parameters = [*_known(machine, patterns)]
+        times = [us if one.unit == "B/s" else _us(machine, one) or 0.0 for one, _ in parameters]
+        for (one, ends), own in zip(parameters, _within(us, times), strict=True):
+            if ends is not None:
+                found.add(_section(one.path), own, ends, stage, one.evidence)
     longest = max(took, key=took.__getitem__)
-    return Bound(1 - off.excess, 1 + off.missing, longest, found.evidence[longest])
+    by = wire if held and longest in _STREAM else longest
+    off = found.off(whole_us)
+    return Bound(1 - off.excess, 1 + off.missing, by, found.evidence[by])
 
 
 def _of_resources(
@@ -276,14 +301,18 @@ def _paths_of(name: str) -> str:
     return " ".join(parameters_of(name))
 
 
-def _of_resource(machine: Machine, name: str, each_us: float, packets: int) -> tuple[Off, str]:
+def _of_resource(
+    machine: Machine, name: str, each_us: float, packets: int, model: float | None = None
+) -> tuple[Off, str]:
     """Return how exactly a resource's time is known, and the evidence of what is known worst.
 
     Parameters:
         each_us: its time for a message.
         packets: of a message.
+        model: part by which that may be off anyway, if not as for all resources.
     """
-    found = _Time(BUS if ".bus." in f".{name}" else MODEL)
+    usual = BUS if ".bus." in f".{name}" else MODEL
+    found = _Time(usual if model is None else model)
     processor = ".cpu" in name
     known = [*_known(machine, _paths_of(name))]
     times = [(_us(machine, one) or 0.0) * (packets if _of_packets(one) else 1) for one, _ in known]

@@ -115,6 +115,14 @@ class Point:
         nodes = len({*workload.nodes(self.machine, self.options)})
         return notes_on(self.machine, max(least, nodes))
 
+    def lost(self, result: Result) -> tuple[str, ...]:
+        """What to say beside a result of packets that were lost without a word, if any were."""
+        packets = result.counters.get("dropped", 0)
+        if not packets or self.options.connection == "RC":
+            return ()
+        why = f"{packets} packets found no receive and were lost, but count as sent"
+        return (f"{self.title}: {why}; --rx-depth posts more receives",)
+
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         from hcasim import workloads
 

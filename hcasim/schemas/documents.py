@@ -95,7 +95,8 @@ class ShownModel(ShowHead):
     title: str
     adapter: str = ""
     host: str = ""
-    stack: str = ""
+    stack: str = Field(default="", description="of an adapter that of its time")
+    mpi_stack: str = Field(default="", description="of an adapter that of its time")
     switch: str = ""
     groups: dict[str, str] = Field(default={}, description="of nodes, if there are several")
     parameters: tuple[ShownParameter, ...]

@@ -48,7 +48,8 @@ def samples_fault(found: object) -> str:
 
 
 def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:
-    """Draw what nobody has published, evenly over its interval or usual spread.
+    """Draw what nobody has published, from its interval or plausible range, half of it below its
+    value and half above.
 
     The ranges are those of `hcasim sensitivity`; a sample is one of a Latin hypercube (M. D. McKay,
     R. J. Beckman and W. J. Conover, Technometrics 21, 1979), the same for all machines. What the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 from ipaddress import IPv6Address
 from typing import ClassVar, TypeVar
@@ -11,7 +11,7 @@ from hcasim.catalog import EthernetLink, Host
 from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
 from hcasim.catalog.stack import Stack
 from hcasim.cluster import Node
-from hcasim.engine import Event, Probe, Simulator
+from hcasim.engine import Args, Event, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import FULL_MEMBER, MEMBERSHIP, Opcode
 from hcasim.hca import QPType
@@ -63,29 +63,22 @@ class Costs:
         fence: until a doorbell has left the processor. Other stores and locks wait for it.
         poll_empty, poll_entry: a look at a completion queue that finds nothing, or an entry.
         line: reading what a device, or another processor, has written since the last look.
+        away: how far the processor is from the socket of the adapter, which doorbells pass once,
+            and fences and lines there and back.
         lock: that a call takes and releases; 0 if the library takes none.
     """
 
-    def __init__(self, stack: Stack, host: Host) -> None:
-        self._clock = 0
-        self.program = 0
-        self.post_send = self.post_wr = stack.post_send
-        self.post_recv = stack.post_recv
-        self.poll_empty = self.poll_entry = stack.poll_cq
-        self.poll_memory = stack.poll_memory
-        self.blueflame = self.fence = self.line = self.lock = 0
-        cycles, core = stack.cycles, host.core
-        if cycles is not None and core is not None:
-            self._clock = core.frequency
-            self.post_send += self.cycles(cycles.post_send)
-            self.post_wr += self.cycles(cycles.post_wr)
-            self.blueflame = self.cycles(cycles.blueflame)
-            self.post_recv += self.cycles(cycles.post_recv)
-            self.poll_empty += self.cycles(cycles.poll_empty)
-            self.poll_entry += self.cycles(cycles.poll_entry)
-            self.poll_memory += self.cycles(cycles.poll_memory)
-            self.lock = self.cycles(cycles.lock)
-            self.fence, self.line = core.fence, core.line
+    def __init__(self, stack: Stack, host: Host, away: int = 0) -> None:
+        self._clock = self._work = 0
+        self._locks = True
+        self._stack = stack
+        self.away = away
+        self.fence = self.line = 2 * away
+        if stack.cycles is not None and host.core is not None:
+            self._clock = host.core.frequency
+            self.fence += host.core.fence
+            self.line += host.core.line
+        self._settle()
 
     def cycles(self, number: int) -> int:
         """The time of a program's own work, in ps: 0 if it is in the times of the stack."""
@@ -93,9 +86,33 @@ class Costs:
 
     def run(self, work: int, *, locks: bool = True) -> None:
         """Have a program work so many cycles for each request; it may do without locks."""
-        self.program = self.cycles(work)
-        if not locks:
-            self.lock = 0
+        self._work, self._locks = work, locks
+        self._settle()
+
+    def run_at(self, clock: int) -> None:
+        """Have the processor run at so many Hz, if the work of the stack is in cycles."""
+        if self._clock:
+            self._clock = clock
+            self._settle()
+
+    def _settle(self) -> None:
+        stack = self._stack
+        self.program = self.cycles(self._work)
+        self.post_send = self.post_wr = stack.post_send
+        self.post_recv = stack.post_recv
+        self.poll_empty = self.poll_entry = stack.poll_cq
+        self.poll_memory = stack.poll_memory
+        self.blueflame = self.lock = 0
+        cycles = stack.cycles
+        if cycles is not None:
+            self.post_send += self.cycles(cycles.post_send)
+            self.post_wr += self.cycles(cycles.post_wr)
+            self.blueflame = self.cycles(cycles.blueflame)
+            self.post_recv += self.cycles(cycles.post_recv)
+            self.poll_empty += self.cycles(cycles.poll_empty)
+            self.poll_entry += self.cycles(cycles.poll_entry)
+            self.poll_memory += self.cycles(cycles.poll_memory)
+            self.lock = self.cycles(cycles.lock) if self._locks else 0
 
     def posting(self, core: Core) -> int:
         """What a call takes up to its first doorbell, after the program's work before it."""
@@ -129,7 +146,9 @@ class Context:
         self.core = node.cores[core]
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
-        self.costs = Costs(self.stack, node.group.host)
+        away = node.host.memory.between(self.core.socket, node.group.host.adapter_socket)
+        self.costs = Costs(self.stack, node.group.host, away)
+        node.cores.take(self.core, self.costs)
         self.events: EventQueue[AsyncEvent] = EventQueue(sim, self.stack.event)
 
     def made(
@@ -210,6 +229,13 @@ class Context:
         if not pkeys:
             raise VerbsError("EINVAL", "0 keys; allowed: at least 1")
         self.adapter.pkeys(port_num - 1)[:] = pkeys
+
+    def store(self, size: int, then: Callable[[*Args], None], *args: *Args) -> None:
+        """Have the processor write to the adapter, across what joins its socket with that."""
+        if self.costs.away:
+            self.sim.call_after(self.costs.away, self.node.bus.mmio_write, size, then, *args)
+        else:
+            self.node.bus.mmio_write(size, then, *args)
 
     @property
     def max_inline(self) -> int:

@@ -161,8 +161,7 @@ class CQ:
             self.retire[completion.qpn](completion)
             found.append(completion)
             if context.stack.cq_doorbell:
-                bus = context.node.bus
-                bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, _consumed)
+                context.store(DOORBELL_SIZE, context.adapter.ring, _consumed)
             if len(found) == num_entries:
                 break
         return found

@@ -390,7 +390,7 @@ class QP:
             for _ in range(1, -(-wqe.size // GRANULE)):
                 if costs.blueflame:
                     yield core.work(costs.blueflame)
-                self.context.node.bus.mmio_write(GRANULE, _noted)
+                self.context.store(GRANULE, _noted)
             if costs.blueflame:
                 yield core.work(costs.blueflame)
             self._ring(GRANULE, (wqe,))
@@ -512,7 +512,7 @@ class QP:
 
     def _ring(self, size: int, wqes: Sequence[SendWqe]) -> None:
         adapter = self.context.adapter
-        self.context.node.bus.mmio_write(size, adapter.ring, self._qp.requester.post, wqes)
+        self.context.store(size, adapter.ring, self._qp.requester.post, wqes)
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""

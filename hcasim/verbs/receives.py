@@ -57,7 +57,7 @@ class Receives:
             wrs = wrs[: fault.bad_wr]
         wqes = self._entries(wrs)
         yield context.core.work(context.costs.receiving(len(wqes)))
-        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._post, wqes)
+        context.store(DOORBELL_SIZE, context.adapter.ring, self._post, wqes)
         if fault is not None:
             raise fault
 

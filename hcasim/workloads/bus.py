@@ -30,10 +30,10 @@ RANDOM_ERROR = 5e-3
 
 
 class _Rig:
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, writes: bool) -> None:
         sim, options, device = run.sim, run.options, run.machine.adapter
         host = Host(sim, run.machine.host, "host")
-        self.bus = connect(host, device.bus, "bus")
+        self.bus = connect(host, device.bus, "bus", host.description.adapter_socket)
         self.size = options.size
         self.engine: DeviceEngine | None = None
         self.in_flight = options.window
@@ -47,7 +47,7 @@ class _Rig:
         self._random = random.Random(0)
         self._waiting: deque[tuple[int, int, Gather]] = deque()
         self._pages = 0
-        self._warm(host, options.cache, self._places * self._place)
+        self._warm(host, options.cache, self._places * self._place, writes=writes)
 
     @property
     def scattered(self) -> bool:
@@ -56,8 +56,11 @@ class _Rig:
     def address(self) -> int:
         return self._place * self._random.randrange(self._places) if self.scattered else 0
 
-    def _warm(self, host: Host, cache: str, size: int) -> None:
-        """Let the processors or the device have written the window, from its begin to its end."""
+    def _warm(self, host: Host, cache: str, size: int, *, writes: bool) -> None:
+        """Let the processors or the device have written the window, from its begin to its end.
+
+        What writes has filled the device's part of the cache long before its millions are done.
+        """
         near, description = host.memory.caches[0], host.description.cache
         if cache == "host-warm":
             tail = min(size, description.size)
@@ -65,6 +68,8 @@ class _Rig:
         elif cache == "device-warm" and near.ddio:
             tail = min(size, description.ddio)
             near.place(size - tail, tail)
+        if writes and near.ddio:
+            near.place(0, min(size, description.ddio))
 
     def starts(self, kind: Kind) -> tuple[Start, ...]:
         if kind == "rw" and self.engine is None:
@@ -132,7 +137,7 @@ class _Stream:
 
 
 def _bandwidth(run: Run, kind: Kind) -> Result:
-    rig = _Rig(run)
+    rig = _Rig(run, writes="w" in kind)
     stream = _Stream(run, rig, kind)
     for _ in range(rig.in_flight):
         stream.start()
@@ -164,8 +169,10 @@ def bw_rdwr(run: Run) -> Result:
     return _bandwidth(run, "rw")
 
 
-def _latency(run: Run, operation: Callable[[_Rig, int, Done], None]) -> Result:
-    rig = _Rig(run)
+def _latency(
+    run: Run, operation: Callable[[_Rig, int, Done], None], *, writes: bool = False
+) -> Result:
+    rig = _Rig(run, writes=writes)
     how = {"error": RANDOM_ERROR, "samples": 500} if rig.scattered else {}
     laps = Laps.of(run.options, **how)
     ended: list[int] = []
@@ -209,4 +216,4 @@ def lat_wrrd(run: Run) -> Result:
         else:
             engine.write(address, size, lambda: engine.read(address, size, done))
 
-    return _latency(run, operation)
+    return _latency(run, operation, writes=True)

@@ -35,11 +35,14 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     several = {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}
     allowed = sorted(workload.options)
     faults = [
-        f"{name}: {workload.name} has no such option; "
+        _of_a_gpu(workload)
+        if name == "memory" and "gpu" in several[name]
+        else f"{name}: {workload.name} has no such option; "
         f"it has {', '.join(allowed)}{nearest(name, allowed)}"
         for name, value in given.items()
-        # A flag that is not set asks for nothing.
-        if name not in allowed and not (value is False and hasattr(workload.defaults, name))
+        # A flag that is not set asks for nothing, but for what a library does unless it is told.
+        if name not in allowed
+        and not (value is False and name != "locks" and hasattr(workload.defaults, name))
     ]
     for name in (one for one in several if one in workload.options):
         found = map(workload.option(name).fault, several[name])
@@ -51,6 +54,22 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     if machine is not None:
         faults += machine_faults(workload, settings, machine, several.get("nodes", ()))
     return faults
+
+
+def _of_a_gpu(workload: Workload) -> str:
+    """Why a workload that does not choose where its buffers are has none on a GPU."""
+    if workload.mpi:
+        why = "whose library copies between GPU and host in ways that are not modelled"
+    elif workload.name.startswith("write_"):
+        why = "whose processor polls the end of the message; perftest refuses it, too"
+    else:
+        why = "which does not choose where its buffers are"
+    able = [
+        one.name
+        for one in WORKLOADS.values()
+        if "memory" in one.options and "gpu" in one.option("memory").words
+    ]
+    return f"memory: found 'gpu' with {workload.name}, {why}; allowed: with {one_of(able)}"
 
 
 def contradictions(
@@ -93,12 +112,33 @@ def contradictions(
             "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
             "allowed: memory"
         )
+    yield from _idle(workload, settings, given)
     if {"window", "tx_depth"} <= workload.options:
         yield from _thread_faults(workload, settings)
     if 0 < settings.region < size:
         yield f"region: found {settings.region}; allowed: at least {size}, the message"
     if "window" not in workload.options:
         yield from _list_faults(settings)
+
+
+def _idle(
+    workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
+) -> Iterator[str]:
+    """Options that were set and that others leave without effect."""
+    if "access" in given and not settings.region:
+        yield "access: found without region, of which it says the address that is next; add region"
+    if "seed" in given and settings.shift:
+        yield "seed: found with shift, which draws nothing; leave one out"
+    if settings.rounds and settings.cq_mod <= 1:
+        yield (
+            f"rounds: found with cq_mod {settings.cq_mod}, with which each request is waited for; "
+            "allowed: with cq_mod from 2"
+        )
+    elif settings.rounds and "window" in given and not workload.replies:
+        yield "window: found with rounds, in which cq_mod says what is in flight; leave one out"
+    if settings.memory == "gpu" and (settings.inline or settings.inline_size > 0):
+        name = "inline" if settings.inline else "inline_size"
+        yield f"{name}: found with memory 'gpu', which processors do not read; leave it out"
 
 
 def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:
@@ -204,6 +244,11 @@ def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> I
         having = [one for one in list_ids("hosts") if _has_iommu(load(one, "hosts").model)]
         allowed = f"host or off; on with --host {one_of(having)}"
         yield f"iommu: found 'on', but {host.id} has no section iommu; allowed: {allowed}"
+    if settings.cache != "cold" and not host.cache.ddio:
+        yield (
+            f"cache: found {settings.cache!r}, but devices do not use the cache of {host.id}; "
+            "allowed: cold"
+        )
     if 0 < settings.window_bytes < settings.size:
         yield (
             f"window_bytes: found {settings.window_bytes} with size {settings.size}; "
@@ -245,7 +290,7 @@ def _lacking(
             f"in firmware mode {adapter.firmware_mode}; allowed: host"
         )
     if group.stack.cycles is None:
-        for name in ("work", "locks"):
+        for name in ("work", "locks", "counter"):
             if getattr(settings, name) != getattr(workload.defaults, name):
                 yield (
                     f"{name}: found with the stack {group.stack.id}, whose times hold the "

@@ -3,12 +3,17 @@
 import pytest
 
 from hcasim.bus.pcie_link import ps_per_byte as pcie_ps_per_byte
-from hcasim.catalog import resolve
+from hcasim.catalog import Adapter, resolve
 from hcasim.fabric.medium import ps_per_byte as link_ps_per_byte
 
 SKIPS_ON_THE_LINK = (4480 + 4) / 4480
 SKIPS_ON_THE_BUS = (1538 + 4) / 1538
 NEW, OLD = ("liu2004", "mt25208"), ("liu2004", "mt23108")
+MESSAGES = [
+    *(("connect_ib", 137), ("connectx4", 150), ("connectx4-lx", 75)),
+    *(("connectx5", 200), ("connectx6", 215), ("connectx7", 330)),
+]
+"""Millions of messages a second that are claimed of an adapter."""
 BEDS = [NEW, OLD, ("sur2005", "mt25218"), ("sur2005", "mt23108"), ("benjegerdes2004", "mt23108")]
 
 
@@ -30,3 +35,14 @@ def test_links_and_buses_carry_what_the_papers_say(testbed: str, adapter: str) -
         for lanes, expected in ((1, 250e6), (8, 2e9)):
             found = 1e12 / float(pcie_ps_per_byte(bus.generation, lanes)) * SKIPS_ON_THE_BUS
             assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("adapter", "millions"), MESSAGES)
+def test_all_units_together_send_as_many_messages_as_are_claimed(
+    adapter: str, millions: int
+) -> None:
+    found = resolve("pair", adapter=adapter).adapter
+    assert isinstance(found, Adapter)
+    send = found.send
+    rate = send.units / (send.wqe_service + send.packet_service) * 1e6
+    assert rate == pytest.approx(millions, rel=0.02)

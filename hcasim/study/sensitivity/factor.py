@@ -17,16 +17,17 @@ from hcasim.catalog import Machine, Parameter, Value, list_ids
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
+from hcasim.catalog.plausible import plausible
 from hcasim.catalog.section import UNPUBLISHED, UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form
 
-Origin = Literal["interval", "spread", "range"]
+Origin = Literal["interval", "plausible", "spread", "range"]
 VARIED = UNPUBLISHED
 """Kinds of evidence of values that nobody has published; the others stay as they are."""
 SPREAD = 1.5
-"""By what a value without an interval is divided and multiplied, unless the user says otherwise."""
+"""By what a value is divided and multiplied that has neither an interval nor a plausible range."""
 
 Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """A table: its title, columns and rows."""
@@ -59,15 +60,20 @@ class Factor(Form):
         return self._leaf.format(value)
 
     def at(self, share: float) -> int:
-        """Return the value at a share of the way from the lower to the upper end.
+        """Return the value at a share of the way from the lower to the upper end; half of a
+        plausible range is below the base, however near that is to an end.
 
         What is no quantity, such as entries of a cache, is at one of three values.
         """
         if not self.continuous:
             levels = sorted({self.low, self.base, self.high})
             return levels[min(int(share * len(levels)), len(levels) - 1)]
-        step = self._leaf.step or 1
-        return step * round((self.low + share * (self.high - self.low)) / step)
+        step, low, high = self._leaf.step or 1, self.low, self.high
+        if self.origin == "plausible":
+            low, high, share = (
+                (low, self.base, 2 * share) if share < 0.5 else (self.base, high, 2 * share - 1)
+            )
+        return step * round((low + share * (high - low)) / step)
 
     def within(self, fault: Callable[[int], str]) -> tuple[Factor, list[str]]:
         """Return it without the ends that have a fault, and these faults."""
@@ -103,7 +109,7 @@ def find_factors(
     *,
     ranges: Mapping[str, str] | None = None,
     only: Sequence[str] = (),
-    spread: float = SPREAD,
+    spread: float | None = None,
     calibration: Calibration | None = None,
 ) -> Found:
     """Return the parameters of machines that a study varies.
@@ -112,7 +118,8 @@ def find_factors(
         machines: of the study.
         ranges: by path, such as "100 ns..300 ns"; they may be of any parameter that is a number.
         only: patterns of the paths to vary; all without them.
-        spread: by what values without an interval are divided and multiplied.
+        spread: by what values without an interval are divided and multiplied, in place of their
+            plausible ranges.
         calibration: whose intervals come before those of the catalogue.
 
     Raises:
@@ -145,12 +152,12 @@ def find_factors(
         varied = parameter.evidence in VARIED and path not in ties
         if path not in chosen or not (path in given or varied):
             continue
-        leaf, ends = leaves[path], given.get(path) or _usual(parameter, leaves[path], spread)
+        kind, low, high = _how_far(parameter, spread)
+        leaf, ends = leaves[path], given.get(path) or _usual(parameter, leaves[path], low, high)
         if isinstance(leaf, str) or isinstance(ends, str):
             found.fixed[path] = str(ends)
             continue
         name = parameter.path if names[parameter.path] == 1 else path
-        origin: Origin = "interval" if parameter.interval is not None else "spread"
         found.factors[path] = factor = Factor(
             unit=leaf.unit.base if leaf.unit else "",
             path=path,
@@ -160,7 +167,7 @@ def find_factors(
             base=parameter.value,
             high=ends[1],
             evidence=parameter.evidence,
-            origin="range" if path in given else origin,
+            origin="range" if path in given else kind,
             meaning=meaning_of(machines, parameter.path),
         )
         factor._leaf = leaf
@@ -213,7 +220,15 @@ def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
     return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
 
 
-def _usual(parameter: Parameter[Value], leaf: Leaf | str, spread: float) -> Ends | str:
+def _how_far(parameter: Parameter[Value], spread: float | None) -> tuple[Origin, float, float]:
+    """Return what the ends of a parameter follow from, and by what multiples of its value."""
+    known = plausible(parameter) if spread is None else None
+    kind: Origin = "spread" if known is None else "plausible"
+    low, high = (1 / (spread or SPREAD), spread or SPREAD) if known is None else known[1:3]
+    return ("interval" if parameter.interval is not None else kind), low, high
+
+
+def _usual(parameter: Parameter[Value], leaf: Leaf | str, low: float, high: float) -> Ends | str:
     """Return the ends of a parameter without a range, or why it has none."""
     base = parameter.value
     if parameter.source == UNSAID:
@@ -223,25 +238,25 @@ def _usual(parameter: Parameter[Value], leaf: Leaf | str, spread: float) -> Ends
     assert isinstance(base, int)
     if parameter.interval is None and base == 0:
         return "is 0, which has no spread"
-    ends = parameter.interval or _spread(base, spread, leaf)
+    ends = parameter.interval or _spread(base, low, high, leaf)
     return "has no other value within its spread" if ends == (base, base) else ends
 
 
-def _spread(base: int, spread: float, leaf: Leaf) -> Ends:
+def _spread(base: int, low_by: float, high_by: float, leaf: Leaf) -> Ends:
     if leaf.choices:
         others = sorted(one for one in leaf.choices if isinstance(one, int))
-        near = [one for one in others if base / spread**2 <= one <= base * spread**2]
+        near = [one for one in others if base * low_by**2 <= one <= base * high_by**2]
         return min(near, default=base), max(near, default=base)
     step = leaf.step or 1
     if leaf.unit not in (None, SIZE):
         # Three digits.
-        ends = [int(float(f"{value:.3g}")) for value in (base / spread, base * spread)]
+        ends = [int(float(f"{value:.3g}")) for value in (base * low_by, base * high_by)]
     elif base & (base - 1) == 0 and base > 2:
         # What is a power of two mostly has to be one.
-        times = 2 ** max(1, round(math.log2(spread)))
-        ends = [base // times, base * times]
+        down, up = (2 ** max(1, round(abs(math.log2(one)))) for one in (low_by, high_by))
+        ends = [base // down, base * up]
     else:
-        ends = [max(1, math.floor(base / spread)), math.ceil(base * spread)]
+        ends = [max(1, math.floor(base * low_by)), math.ceil(base * high_by)]
     low, high = (step * round(one / step) for one in ends)
     low = max(low, leaf.low if leaf.low is not None else low)
     high = min(high, leaf.high if leaf.high is not None else high)

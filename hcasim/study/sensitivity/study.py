@@ -26,7 +26,7 @@ from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import unexplained
 from hcasim.runs.store import usual_store
-from hcasim.study.sensitivity.factor import SPREAD, Factor, find_factors
+from hcasim.study.sensitivity.factor import Factor, find_factors
 from hcasim.study.sensitivity.result import MATTERS, Effect, Method, Output, Sensitivity
 from hcasim.study.sensitivity.subject import (
     Asked,
@@ -57,7 +57,7 @@ def sensitivity(
     *,
     method: Method = "tornado",
     ranges: Mapping[str, str] | None = None,
-    spread: float = SPREAD,
+    spread: float | None = None,
     only: str | Iterable[str] = (),
     quantity: str | None = None,
     samples: int | None = None,
@@ -71,8 +71,8 @@ def sensitivity(
 ) -> Sensitivity:
     """Ask on which parameters a result rests, as in `sensitivity("liu2004/fig09", size="1M")`.
 
-    What was fitted is varied over its interval; what was chosen or assumed is divided and
-    multiplied by `spread`, powers of two to the next ones. What somebody has published stays.
+    What was fitted is varied over its interval; what was chosen or assumed over its plausible
+    range, powers of two to the next ones. What somebody has published stays.
 
     Parameters:
         subject: a workload, or a scenario, of whose claims it asks then.
@@ -80,7 +80,8 @@ def sensitivity(
         method: "tornado" varies one parameter at a time; "sobol" those that matter in it all at
             once.
         ranges: by path, such as {"adapter.bus.lanes": "4..16"}, also of published values.
-        spread: of values without an interval; more than 1.
+        spread: more than 1; values without an interval are divided and multiplied by it then, in
+            place of their plausible ranges.
         only: patterns of the paths to vary, such as "host.*"; all without them.
         quantity: which of what a workload measures, such as "rate_Mps"; its first without it.
         samples: of Sobol before they are combined (64 without it); best a power of two.
@@ -97,7 +98,7 @@ def sensitivity(
     patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
     texts: Any = ranges if isinstance(ranges, Mapping) else {}
     width: Any = spread
-    above = isinstance(width, int | float) and 1 < width < float("inf")
+    above = width is None or (isinstance(width, int | float) and 1 < width < float("inf"))
     fit = calibration is None or isinstance(calibration, Calibration)
     wrong = f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read"
     drawn_by = "found with the method tornado, which draws none; allowed: with sobol"

@@ -73,7 +73,7 @@ def sweep(
         where: what a combination has to fulfil, such as "qps <= window".
         uncertainty: also the 5 and 95 % quantiles of what is measured, over so many samples of
             what nobody has published: fitted values over their intervals, chosen and assumed ones
-            between 1/1.5 and 1.5 times theirs; all points have the same samples.
+            over their plausible ranges; all points have the same samples.
         jobs, scheduler, progress, cache: as of `hcasim.bench`.
         settings: those of `hcasim.bench` by the same names, each a value or several.
 

@@ -32,6 +32,8 @@ ENOUGH = 16
 """The same for short messages, which take a slot of a ring each: twice as many use all slots."""
 FEW = 16
 """Processes up to which the mean of a call depends much on the slots that it takes."""
+TOLD = 64
+"""Processes up to which one more call is followed only to say what binds."""
 Call = Callable[[Comm, int, int], Steps]
 """What a process calls, with the bytes of one part and the root."""
 
@@ -157,7 +159,8 @@ class Collective:
         sized: tuple[str, ...] = ("size", "nodes", "processes")
         if self._run.name.endswith("barrier"):
             sized = sized[1:]
-        told = self._explained if self.options.explain else None
+        follow = self.options.explain or len(self.job.worlds) <= TOLD
+        told = self._explained if follow else None
         return self._run.result(row, told, sized=sized)
 
     def _ends(self) -> dict[str, float]:

@@ -185,8 +185,6 @@ class Server(Program):
         super().__init__(run.sim, region.home, thread, options)
         self._thread, self._region, self._counter = thread, region, counter
         self.context.costs.run(options.work, locks=options.locks)
-        self._look = self.context.costs.poll_memory
-        self._line = self.context.costs.line
         self._clients = [(one.port, one.replies.lid, one.replies.qp_num) for one in clients]
         self.in_flight = -(-len(clients) * options.window // options.processes)
         size = reply_size(options)
@@ -219,7 +217,7 @@ class Server(Program):
     def _poll(self) -> Generator[Event, object, list[int]]:
         """Look at each client's next place, and take up to a list of requests."""
         waiting, found = self._region.waiting[self._thread], []
-        core, looks = self.context.core, 0
+        core, costs, looks = self.context.core, self.context.costs, 0
         if not any(waiting):
             yield from self._spin(len(waiting))
         for _ in waiting:
@@ -229,21 +227,22 @@ class Server(Program):
                 waiting[client] -= 1
                 found.append(client)
                 # The lines of further requests are fetched meanwhile.
-                fetch = self._line if len(found) == 1 else 0
-                yield core.work(looks * self._look + fetch)
+                fetch = costs.line if len(found) == 1 else 0
+                yield core.work(looks * costs.poll_memory + fetch)
                 looks = 0
                 if len(found) == self.options.post_list:
                     break
         if looks:
-            yield core.work(looks * self._look)
+            yield core.work(looks * costs.poll_memory)
         return found
 
     def _spin(self, clients: int) -> Steps:
         """Look at one place after the other until there is a request somewhere."""
         began = self.sim.now
         yield self._region.arrival(self._thread)
-        if self._look:
-            self._next = (self._next + (self.sim.now - began) // self._look) % clients
+        look = self.context.costs.poll_memory
+        if look:
+            self._next = (self._next + (self.sim.now - began) // look) % clients
 
     def _post(self, queue: SendQueue, clients: list[int]) -> Steps:
         yield from queue.room(len(clients))

@@ -217,6 +217,17 @@ def test_a_bus_behind_a_bridge_has_the_bursts_of_its_own_bridge(chain: Chain) ->
     assert bandwidth(adapter__bus__bridge__completion_burst="128 B") < 0.9 * usual
 
 
+def test_a_bridge_on_a_card_returns_the_longest_read_of_its_bus_in_one_burst() -> None:
+    request = "adapter.bus.bridge.bus.max_read_request"
+    burst = "adapter.bus.bridge.completion_burst"
+    found = []
+    for overrides in ({}, {request: "1 KiB"}, {request: "1 KiB", burst: "256 B"}):
+        bridge = resolve("rashti2007", overrides=overrides).adapter.bus.bridge
+        assert bridge is not None
+        found.append(bridge.burst)
+    assert found == [512, 1024, 256]
+
+
 def test_a_bridge_between_the_io_bridges_and_memory_adds_its_latency_each_way() -> None:
     def machine(latency: str) -> Machine:
         return resolve("benjegerdes2004-g5", overrides={"host.io_bridge.latency": latency})

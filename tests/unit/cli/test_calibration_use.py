@@ -37,6 +37,20 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     by_hand = hcasim_("bench", "send_lat", *machine, *sets)
     (one,), (other,) = (json.loads(out.output)["rows"] for out in (calibrated, by_hand))
     assert one == other
+    measured = (
+        "check",
+        *only(words, "send_lat")[1:2],
+        "--testbed",
+        "liu2004",
+        "--within",
+        "0.5",
+        "-j",
+        "1",
+    )
+    assert [hcasim_(*measured, *more).code for more in ((), ("--calibration", "cal.toml"))] == [
+        1,
+        0,
+    ]
     sweep = ("sweep", "send_lat", *machine, "--calibration", "cal.toml")
     (row,) = json.loads(hcasim_(*sweep).output)["rows"]
     assert row["latency_us"] == one["latency_us"]

@@ -52,6 +52,12 @@ def test_it_says_where_what_binds_is_known_differently_well(hcasim_: Hcasim) -> 
     assert last == f"They differ in evidence at 2K: A is bound by {link}, B by {rest}."
 
 
+def test_values_with_a_space_between_them_are_told_their_comma(hcasim_: Hcasim) -> None:
+    found = hcasim_("compare", *PAIR, "--qps", "1", "2")
+    assert found.code == 2
+    assert "Several values have commas between them: --qps 1,2" in found.messages
+
+
 def test_equal_machines_are_said_to_be_equal(hcasim_: Hcasim) -> None:
     assert "are the same." in hcasim_("compare", "liu2004", "liu2004").output
 

@@ -137,6 +137,8 @@ def test_an_option_has_one_default_unless_workloads_differ() -> None:
 
 
 def test_a_workload_shows_its_defaults(hcasim_: Hcasim) -> None:
+    heading = hcasim_("show", "connectx2").output.splitlines()[0]
+    assert heading.endswith(" (stack ofed, of MPI programs mvapich2)")
     output = hcasim_("show", "write_bw").output
     assert re.search(r"^--iters +5000 +Iterations", output, re.MULTILINE)
     assert "--window" not in output

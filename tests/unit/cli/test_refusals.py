@@ -24,6 +24,7 @@ REFUSED = {
         ("--uncertainty 1", "--uncertainty: found 1; allowed: 2 to"),
         ("--explain", "explain: found with compare; allowed: with why"),
         ("--adapter mt25208,mt23108", "or --a adapter=mt25208 --b adapter=mt23108"),
+        ("--b qps=2,window=4", "allowed: each by itself: --b qps=2 --b window=4"),
     ],
     "compare": [
         ("x.csv liu2004", "x.csv"),

@@ -62,10 +62,10 @@ class Machine:
 
     __module__ = "hcasim.made.for.a.test"
 
-    changes = Changes(counts="count", slips="freed")
+    changes = Changes(counts="count", wraps="turn", slips="freed")
 
     def __init__(self) -> None:
-        self.number = self.count = self.freed = 0
+        self.number = self.count = self.turn = self.freed = 0
         self.queue: list[int] = []
 
 
@@ -124,6 +124,23 @@ def test_what_counts_round_and_round_is_one_of_as_many_laps() -> None:
     assert proven(wrap)[1] == 4
 
 
+def test_a_period_of_a_cyclic_counter_may_be_longer_than_nine_readings_reach() -> None:
+    def turn(state: Machine, lap: int) -> None:
+        state.turn = lap % 12
+        state.number = state.turn // 3
+
+    # Nine laps in a row, and two that are like the last of them.
+    assert proven(turn) == (35, 12)
+
+
+def test_laps_with_equal_counters_prove_nothing_while_something_grows() -> None:
+    def turn_and_drift(state: Machine, lap: int) -> None:
+        state.turn = lap % 3
+        state.number = lap
+
+    assert proven(turn_and_drift) == (0, 0)
+
+
 @pytest.mark.parametrize(("laps", "expected", "error"), [(4, (11, 4), 0.0), (64, (11, 1), 500.0)])
 def test_a_counter_may_slip_after_nine_laps_and_the_error_says_so(
     laps: int, expected: tuple[int, int], error: float
@@ -133,3 +150,12 @@ def test_a_counter_may_slip_after_nine_laps_and_the_error_says_so(
 
     # 10 ns for each counter, beside laps of 20 ps.
     assert proven(slip, error=error) == expected
+
+
+def test_a_counter_may_slip_between_any_of_the_nine_laps() -> None:
+    def slip(state: Machine, lap: int) -> None:
+        state.freed = lap % 64
+        # One more is sent in the last laps but one.
+        state.count = 3 * lap + lap // 10
+
+    assert proven(slip, error=500.0) == (11, 1)

@@ -8,7 +8,19 @@ from hcasim.fabric import Opcode
 from hcasim.fabric.link import Receiver
 from hcasim.fabric.packet import Aeth, AtomicEth, Packet, Reth, Syndrome
 from hcasim.verbs import WROpcode
-from tests.rig import CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Rig, joined, machine, succeeded
+from tests.rig import (
+    CMP_SWAP,
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Rig,
+    extended,
+    joined,
+    machine,
+    run,
+    succeeded,
+)
 
 ASKING = {Opcode.RDMA_READ_REQUEST, Opcode.FETCH_ADD, Opcode.COMPARE_SWAP}
 ANSWERING = {Opcode.RDMA_READ_RESPONSE, Opcode.ATOMIC_ACKNOWLEDGE}
@@ -131,6 +143,16 @@ def visible(change: dict[str, str]) -> int:
     rig.sim.process(a.post(qp, a.request(WRITE, b)))
     rig.sim.run(until=seen)
     return int(rig.sim.now)
+
+
+def test_the_way_in_takes_as_long_as_the_way_out_if_nothing_else_is_said() -> None:
+    def latency(**receive: int | None) -> float:
+        parts = {"send": {"latency": 700_000}, "receive": receive}
+        result = run("write_lat", extended(machine(), adapter=parts), size=1, iters=2)
+        return float(result.row["latency_us"])
+
+    assert latency(latency=None) == latency(latency=700_000)
+    assert latency(latency=None) - latency(latency=600_000) == pytest.approx(0.1, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,21 @@ def test_a_host_without_a_gpu_is_refused() -> None:
         hc.bench("write_bw", "liu2004", size=64, memory="gpu", jobs=1)
 
 
+@pytest.mark.parametrize(
+    ("workload", "why"),
+    [
+        ("osu_latency", "whose library copies between GPU and host"),
+        ("write_lat", "whose processor polls the end of the message"),
+        ("rc_swarm", "which does not choose where its buffers are"),
+    ],
+)
+def test_what_cannot_use_memory_of_a_gpu_says_why(workload: str, why: str) -> None:
+    said = rf"^memory: found 'gpu' with {workload}, {why}"
+    with pytest.raises(CatalogError, match=said) as found:
+        hc.bench(workload, "pair", memory="gpu", jobs=1)
+    assert "allowed: with send_lat, read_lat," in str(found.value)
+
+
 def test_work_is_refused_where_times_hold_it() -> None:
     with pytest.raises(CatalogError, match="work: found with the stack vapi, whose times hold"):
         hc.bench("write_bw", "liu2004", size=64, work=500, jobs=1)

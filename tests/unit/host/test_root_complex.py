@@ -173,6 +173,13 @@ def test_a_write_of_a_part_of_a_line_is_visible_later(address: int, size: int, l
     assert rig.run().visible_at == [WRITE + later]
 
 
+def test_a_write_that_finds_the_part_of_devices_full_waits_for_what_leaves_it() -> None:
+    rig = Rig(ddio=512)
+    for place in (0, 256, 0, 512):
+        rig.write(place)
+    assert rig.run().visible_at == [WRITE, WRITE, WRITE, WRITE + READ - CACHED]
+
+
 def test_the_cache_that_takes_writes_completes_a_line_that_it_holds() -> None:
     rig = Rig(memory={"partial_write": 60_000}, ddio=4096)
     rig.write(0, 8)
@@ -183,6 +190,22 @@ def test_the_cache_that_takes_writes_completes_a_line_that_it_holds() -> None:
 
 IOMMU = {"entries": 2, "walks": 2}
 WALK = READ
+FAR = 8 * 4096
+"""Between pages of which different lines of the tables tell."""
+
+
+def test_a_page_beside_one_that_was_looked_up_is_known_until_the_walks_are_elsewhere() -> None:
+    rig = Rig(iommu=IOMMU)
+
+    def walk(page: int) -> int:
+        begin = rig.sim.now
+        rig.read(4096 * page, at=begin)
+        return rig.run().read_at[-1] - begin - READ
+
+    assert [walk(page) for page in (0, 1, 8, 2)] == [WALK, 0, WALK, 0]
+    assert [walk(page) for page in (16, 3, 24, 17)] == [WALK, WALK, WALK, WALK]
+    rig.read(4096 * 32, at=rig.sim.now)
+    assert walk(33) == WALK
 
 
 def test_a_page_that_is_not_known_is_looked_up_once() -> None:
@@ -202,7 +225,7 @@ def test_so_many_walks_go_on_at_a_time_and_hits_pass_them() -> None:
     rig.run()
     begin = rig.sim.now
     for page in (1, 2, 0):
-        rig.read(4096 * page, at=begin)
+        rig.read(FAR * page, at=begin)
     # Page 0, used longest ago, left for page 2: its turn comes third.
     rig.run()
     walks = [at - begin - READ for at in rig.read_at[1:]]
@@ -217,7 +240,7 @@ def test_a_read_waits_for_a_write_whose_page_is_looked_up() -> None:
     rig.read(0)
     rig.run()
     begin = rig.sim.now
-    rig.write(4096)
+    rig.write(FAR)
     rig.read(0, at=begin)
     assert rig.run().read_at[-1] == begin + WALK + WRITE + READ
 

@@ -184,3 +184,23 @@ def test_a_way_that_cannot_carry_a_packet_is_refused(
     with pytest.raises(CatalogError) as caught:
         resolve("liu2004", stack=stack, overrides={f"stack.mpi.{k}": v for k, v in paths.items()})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stack", "slot", "buffer"),
+    [
+        ("mvapich-0.9.2", 2048, 2048),
+        ("mvapich-liu2004", 8192, 8192),
+        ("mvapich-0.9.5", 6144, 6144),
+    ],
+)
+def test_what_holds_a_message_is_as_long_as_the_longest_one_takes(
+    stack: str, slot: int, buffer: int
+) -> None:
+    library = resolve("liu2004", stack=stack).stack.mpi
+    assert library is not None
+    assert (library.slot, library.buffer) == (slot, buffer)
+    alone = library.model_copy(
+        update={"ring": None, "queue": library.queue.model_copy(update={"buffer": None})}
+    )
+    assert alone.buffer == library.header.size + library.eager.limit

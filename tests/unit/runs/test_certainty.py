@@ -190,3 +190,16 @@ def test_a_resource_says_what_is_known_of_its_own_parameters() -> None:
     assert width(known) < width(guessed)
     (writes,) = hc.bench("bw_wr", "pcie-bench-broadwell", size=64, jobs=1, cache=False).rows
     assert (writes["bound_by"], writes["evidence"]) == ("dma.writes", "fitted")
+
+
+def test_a_long_message_is_bound_by_what_is_busy_while_it_is_sent() -> None:
+    short, long = hc.bench("write_lat", "pair", size="8,4M", **QUICK).rows
+    assert (short["bound_by"], long["bound_by"]) == ("doorbell", "node0.hca.port1.link")
+    assert width(long, "latency_us") < 1.1 < width(short, "latency_us")
+
+
+def test_collectives_are_bound_by_the_stage_that_takes_most_of_their_critical_path() -> None:
+    how: Mapping[str, Any] = {"stack": "mvapich-0.9.5", "jobs": 1, "cache": False}
+    short, long = hc.bench("osu_allreduce", "liu2004", size="8,1M", **how).rows
+    assert (short["bound_by"], long["bound_by"]) == ("receive pipeline", "node0.hca.port1.link")
+    assert width(short, "latency_us") < 1.6

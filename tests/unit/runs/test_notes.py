@@ -49,3 +49,12 @@ def test_a_setting_of_congestion_control_says_that_there_is_none(path: str) -> N
     assert refused.value.faults == [
         f"--set {path}: PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
     ]
+
+
+@pytest.mark.parametrize(("depth", "lost"), [(1, True), (512, False)])
+def test_datagrams_that_find_no_receive_are_noted(depth: int, lost: bool) -> None:
+    how: dict[str, Any] = {"connection": "UD", "size": 64, "jobs": 1, "cache": False}
+    found = hc.bench("send_bw", "pair", rx_depth=depth, **how)
+    assert (found.counters["dropped"] > 0) == lost
+    words = f"{found.counters['dropped']} packets found no receive and were lost, but count as sent"
+    assert found.notes == (f"send_bw with size 64: {words}; --rx-depth posts more receives",) * lost

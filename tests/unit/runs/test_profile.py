@@ -78,13 +78,15 @@ def test_profile_is_a_flag() -> None:
 
 
 # Percent. Every number that a message changes has to be declared, or nothing is left out. A first
-# message meets cold caches: on some adapters queues then fill up until its end.
+# message meets cold caches: on some adapters queues then fill up until its end. Those of 1 MiB at
+# both ends of a ConnectX-7's link take four more to empty: it reads at 29, and writes at 30 GB/s.
 @pytest.mark.parametrize(
     ("testbed", "adapter", "least"),
     [
-        *(("pair", one, 96) for one in ("mt23108", "mt25208", "mt25218", "mt25218-ddr")),
-        *(("pair", one, 82) for one in ("connectx4", "connectx4-x8", "connectx5")),
-        *(("pair", "connectx3", 93), ("pair", "connect_ib", 96), ("pair", "connectx6", 77)),
+        *(("pair", one, 98) for one in ("mt23108", "mt25208", "mt25218")),
+        *(("pair", one, 87) for one in ("connectx4", "connectx5")),
+        *(("pair", "mt25218-ddr", 96), ("pair", "connectx3", 93), ("pair", "connect_ib", 96)),
+        *(("pair", "connectx4-x8", 85), ("pair", "connectx6", 84)),
         *(("pair-roce", "connectx5", 92), ("pair-roce", "connectx7", 31)),
         *(("liu2004", "mt23108", 99), ("rashti2007", "ne010e", 72)),
     ],
@@ -107,3 +109,22 @@ def test_most_packets_of_flows_that_cross_are_left_out(
     found = bench(workload, "fat-tree-64", jobs=1, profile=True, **options)
     (cost,) = found.costs
     assert 100 * cost.left_out >= least * (cost.packets + cost.left_out)
+
+
+# A period lasts until counters of TLPs and places in rings of work requests are the same together:
+# up to 64 laps of 32 packets.
+@pytest.mark.parametrize(
+    ("workload", "testbed", "adapter", "size", "most"),
+    [
+        ("write_bw", "pair", "connectx3", "64K", 8000),
+        ("write_bw", "pair", "connectx2", "1M", 17_000),
+        ("write_bw", "pair", "connectx7", "64K", 5000),
+        ("write_bw", "pair-roce", "connectx3-en", "64K", 7500),
+        ("read_bw", "pair-roce", "connectx3-en", "64K", 17_000),
+    ],
+)
+def test_few_packets_of_a_stream_are_simulated(
+    workload: str, testbed: str, adapter: str, size: str, most: int
+) -> None:
+    (cost,) = bench(workload, testbed, adapter=adapter, size=size, jobs=1, profile=True).costs
+    assert cost.packets <= most

@@ -113,6 +113,7 @@ OPTIONAL = {
     "reproduce": "wall_seconds",
     "run": "wall_seconds",
     "scenario": "chosen_from claims",
+    "show-model": "mpi_stack stack",
     "show-testbed": "adapter host stack switch",
     "show-groups": "groups switch",
     "show-scenario": "chosen_from",

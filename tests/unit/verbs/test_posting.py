@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from hcasim.catalog.adapter import BlueFlame
+from hcasim.catalog.host import Core
 from hcasim.hca.wqe import EntryLayout
 from hcasim.verbs import QPEx, SendWR, VerbsError
+from hcasim.verbs.context import Context
 from hcasim.verbs.requests import WIRE
 from tests.rig import (
     READ,
@@ -97,6 +99,34 @@ def test_a_program_works_while_its_doorbell_leaves_the_processor(work: int, betw
 
     rig.run(program())
     assert times[1] - times[0] == (between + 10 + 300) * NS
+
+
+def test_the_clock_of_a_socket_falls_with_each_of_its_cores_that_is_busy() -> None:
+    core = Core(frequency=2_900_000_000, all_busy=2_500_000_000, fence=0, line=0)
+    assert [core.clock(busy) // 10**8 for busy in range(1, 9)] == [29, 29, 28, 27, 26, 25, 25, 25]
+    assert {core.model_copy(update={"all_busy": None}).clock(busy) for busy in (1, 8)} == {
+        core.frequency
+    }
+    bounded = core.model_copy(update={"all_busy": 3 * 10**9})
+    assert {bounded.clock(busy) for busy in (1, 8)} == {core.frequency}
+
+
+def test_all_work_on_a_socket_slows_down_and_that_of_another_does_not() -> None:
+    on = counted(machine(), lock=10, post_send=100)
+    core = Core(frequency=10**9, all_busy=5 * 10**8, fence=0, line=0)
+    rig = Rig(extended(on, host={"core": core, "cpus": 32, "sockets": 2}))
+    node = rig.peers[0].context.node
+    near, far = Context(rig.sim, node, 1), Context(rig.sim, node, 16)
+    near.costs.run(40, locks=False)
+    costs = [rig.peers[0].context.costs, near.costs, far.costs]
+    assert [one.post_send // NS for one in costs] == [400, 400, 400]
+    for number in (1, 2, 3, 4):
+        Context(rig.sim, node, number)
+    assert [one.post_send for one in costs] == [300 * NS + 100 * 10**12 // (7 * 10**8)] * 2 + [
+        400 * NS
+    ]
+    assert (near.costs.program, near.costs.lock) == (40 * 10**12 // (7 * 10**8), 0)
+    assert far.costs.lock == 10 * NS
 
 
 def test_what_was_waited_for_is_fetched_and_what_was_there_is_not() -> None:

@@ -18,7 +18,7 @@ from hcasim.workloads import Options, Result
 
 Law = Callable[[Machine, Options], float]
 SEND, READ, WRITE = "adapter.send.latency", "host.memory.read_latency", "host.memory.write_latency"
-SUM = {"only": [SEND, READ, WRITE], "size": 8, "jobs": 1}
+SUM = {"spread": 1.5, "only": [SEND, READ, WRITE], "size": 8, "jobs": 1}
 
 
 @pytest.fixture
@@ -127,7 +127,9 @@ def fig09(ratio: Callable[[Machine], float]) -> Law:
 def test_the_end_at_which_a_claim_turns_is_found(law: Callable[[Law], None]) -> None:
     # Striping carries more as long as the memory has more than 5 GB/s.
     law(fig09(lambda machine: machine.host.memory.bandwidth / 5e9))
-    found = hc.sensitivity("liu2004/fig09", size="1M", only="host.memory.bandwidth", jobs=1)
+    found = hc.sensitivity(
+        "liu2004/fig09", size="1M", only="host.memory.bandwidth", jobs=1, spread=1.5
+    )
     order = next(one for one in found.effects if one.output == "LIU-071")
     factor = found.factors[order.parameter]
     assert order.turns == factor.low
@@ -156,8 +158,14 @@ def test_ranges_follow_from_the_evidence_and_what_has_none_stays() -> None:
     assert (send.origin, send.low, send.high) == ("interval", 761_000, 819_000)
     assert "adapters.mt25208.receive.latency" in send.also
     ends = {name: (one.low, one.base, one.high) for name, one in factors.items()}
-    assert factors[READ].origin == "spread"
-    assert ends[READ] == (300_000, 450_000, 675_000)
+    assert factors[READ].origin == "plausible"
+    assert ends[READ] == (338_000, 450_000, 675_000)
+    # Half of its draws are below its value.
+    assert [factors[READ].at(share) for share in (0, 0.25, 0.5, 0.75, 1)] == [
+        *(338_000, 394_000, 450_000, 562_500, 675_000)
+    ]
+    spread = find_factors([resolve("liu2004")], only=[READ], spread=1.5).factors.values()
+    assert [(one.origin, one.low, one.high) for one in spread] == [("spread", 300_000, 675_000)]
     assert ends["adapter.sqpc.entries"] == (32, 64, 128)
     # A number of few allowed values.
     assert ends["host.root_port.completion"] == (64, 64, 128)
