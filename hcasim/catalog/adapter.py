@@ -115,7 +115,7 @@ class Limits(Section):
     max_qp: Count = key("queue pairs")
     max_inline: Bytes = key("payload inside a work request", 0, 2**16)
     max_wr: Count = key("work requests of a queue")
-    max_sge: Count = key("pieces of memory of a work request")
+    max_sge: Count = key("pieces of memory of a work request", default=30)
     max_mtu: Size = key("payload of an InfiniBand packet, or IP packet of a frame")
     atomics: bool = key("fetch-and-add and compare-and-swap are offered")
 

@@ -117,7 +117,7 @@ OPTIONAL = {
     "show-testbed": "adapter host stack switch",
     "show-groups": "groups switch",
     "show-scenario": "chosen_from",
-    "stack": "driver notes poll_cq poll_memory post_recv post_send references",
+    "stack": "driver event notes poll_cq poll_memory post_recv post_send references",
     "switch": "notes port references",
     "testbed": "notes paper references",
     "trace-header": "device pci port notes",
