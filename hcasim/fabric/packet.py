@@ -14,6 +14,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.payload import Payload
 
 LRH: Final = 8
+GRH: Final = 40
 BTH: Final = 12
 RETH: Final = 16
 AETH: Final = 4
@@ -142,6 +143,19 @@ class Deth(Header):
         self.source_lid = source_lid
 
 
+class Grh(Header):
+    """Global route header of a packet to a multicast group, whose GID it names (8.3, 9.6.1).
+
+    Over Ethernet the IP header is in its place. `ANY_GROUP` are all groups of the LID.
+    """
+
+    __slots__ = ("mgid",)
+
+    def __init__(self, size: int, mgid: int) -> None:
+        self.size = size
+        self.mgid = mgid
+
+
 class Immediate(Header):
     """Immediate data of the last packet of a message (ImmDt, 9.3.6)."""
 
@@ -169,6 +183,10 @@ def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> in
         size += header.size
     return size
 
+
+ANY_GROUP: Final = 0
+MULTICAST_QPN: Final = 0xFFFFFF
+"""Where packets go that are for all queue pairs of a group (9.6.1.2)."""
 
 PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
@@ -288,6 +306,26 @@ class Packet:
         self.staged_at = 0
         self.sender = sender
 
+    def copy(self, qpn: int) -> Packet:
+        """The same for another queue pair, or for another way, with a place of its own."""
+        copy = Packet(
+            self.opcode,
+            self.route,
+            qpn,
+            self.psn,
+            self.payload,
+            self.headers,
+            first=self.first,
+            last=self.last,
+            ack_request=self.ack_request,
+            answers=self.answers,
+            operation=self.operation,
+            sender=self.sender,
+        )
+        copy.size, copy.data, copy.solicited = self.size, self.data, self.solicited
+        copy.gathered, copy.staged_at = self.gathered, self.staged_at
+        return copy
+
     def header(self, kind: type[_Kind]) -> _Kind | None:
         for header in self.headers:
             if isinstance(header, kind):
@@ -299,3 +337,23 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn}"
+
+
+class SharedRoom(Holder):
+    """The room of a packet whose copies share it: it is free when the last of them has left."""
+
+    changes: ClassVar[Changes] = Changes(times="_until")
+
+    __slots__ = ("_left", "_packet", "_room", "_until")
+
+    def __init__(self, room: Holder, packet: Packet, copies: int) -> None:
+        self._room = room
+        self._packet = packet
+        self._left = copies
+        self._until = 0
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self._until = max(self._until, at_ps)
+        self._left -= 1
+        if not self._left:
+            self._room.free(self._packet, self._until)

@@ -6,12 +6,14 @@ from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
 from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
+from hcasim.fabric.multicast import Groups
 from hcasim.fabric.switch import Switch
 
 
 class EndPort(Receiver):
-    """A port of an adapter."""
+    """A port of an adapter; ``groups`` are those of its subnet."""
 
+    groups: Groups
     lid: int
     transmitter: Transmitter
     buffer_bytes: int
@@ -27,6 +29,7 @@ class Fabric:
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
         self.sim = sim
         self.wiring = wiring
+        self.groups = Groups(wiring)
         self._switches: dict[int, Switch] = {}
 
     @property
@@ -48,6 +51,7 @@ class Fabric:
         self._enter(b)
 
     def _enter(self, end: EndPort) -> None:
+        end.groups = self.groups
         credits = end.transmitter.credits
         assert credits is not None
         self.sim.resources.keeps_waiting(credits.name, credits)
@@ -69,6 +73,13 @@ class Fabric:
         if switch.outputs[way.port] is None:
             self._connect(switch, way)
         return way.port
+
+    def outputs(self, switch: Switch, mlid: int) -> list[int]:
+        ports = self.groups.outputs(switch.number, mlid)
+        for way in self.wiring.ways[switch.number]:
+            if way.port in ports and switch.outputs[way.port] is None:
+                self._connect(switch, way)
+        return ports
 
     def _connect(self, near: Switch, way: Way) -> None:
         far = self.switch(way.neighbour)

@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Protocol as ProtocolDescription
 from hcasim.catalog.link import Rocev2Protocol
-from hcasim.fabric.packet import FRAME_DELIMITERS, LRH, VCRC, Header, Opcode, packet_size
+from hcasim.fabric.packet import FRAME_DELIMITERS, GRH, LRH, VCRC, Header, Opcode, packet_size
 
 FRAME_HEADER: Final = 14
 FCS: Final = 4
@@ -71,6 +71,8 @@ class WireFormat:
     """What a protocol puts around data, and beyond a packet: InfiniBand, whose MTU counts data."""
 
     around: ClassVar[int] = FRAME_DELIMITERS
+    route_header: ClassVar[int] = GRH
+    """Bytes that lead a packet to a multicast group, beside its usual headers."""
 
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
         """Data in a full packet of a request; a read stands for its response."""
@@ -85,6 +87,7 @@ class Rocev2Format(WireFormat):
     """InfiniBand's transport headers in UDP over IPv4 in an Ethernet frame."""
 
     around: ClassVar[int] = AROUND_FRAME
+    route_header: ClassVar[int] = 0
 
     def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
         return frame_size(IP + UDP + packet_size(opcode, payload, headers) - LRH - VCRC)

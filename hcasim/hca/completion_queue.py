@@ -63,6 +63,7 @@ class End:
         invalidated: the key that it has made invalid, or 0.
         solicited: whether its sender wants an event.
         source_qpn, source_lid: where a datagram comes from.
+        routed: whether a global route header is in front of its data.
     """
 
     written: bool = False
@@ -71,6 +72,7 @@ class End:
     solicited: bool = False
     source_qpn: int = 0
     source_lid: int = 0
+    routed: bool = False
 
 
 _NO_END: Final = End()
@@ -128,6 +130,8 @@ class Completion:
             flags |= WCFlags.WITH_IMM
         if self.end.invalidated:
             flags |= WCFlags.WITH_INV
+        if self.end.routed:
+            flags |= WCFlags.GRH
         return flags
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD
-from hcasim.verbs.qp import QP
+from hcasim.verbs.qp import QP, QPCreateFlags
 from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
 from hcasim.verbs.windows import MW, MWType
@@ -33,6 +33,7 @@ __all__ = [
     "Context",
     "EventType",
     "MWType",
+    "QPCreateFlags",
     "QPEx",
     "QPType",
     "RecvWR",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from enum import IntFlag
+from ipaddress import IPv6Address
 from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import SERVICE_LEVELS, Route
+from hcasim.fabric.multicast import MULTICAST_LIDS
+from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, SendWqe, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -41,6 +44,13 @@ _LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
 """Which change a key without a list of pages."""
 
 
+class QPCreateFlags(IntFlag):
+    """Flags of ibv_create_qp_ex; names and numbers are those of libibverbs."""
+
+    NONE = 0
+    BLOCK_SELF_MCAST_LB = 2
+
+
 class QP:
     """A queue pair, with the arguments of ibv_create_qp.
 
@@ -50,6 +60,7 @@ class QP:
         max_send_sge, max_recv_sge: pieces of memory of a request.
         max_inline_data: bytes that a request may carry inline.
         srq: shared receive queue, in place of one of its own.
+        create_flags: whether multicasts that it sends come back to it.
         port_num: port it uses, from 1.
 
     Raises:
@@ -74,6 +85,7 @@ class QP:
         qp_type: QPType = QPType.RC,
         sq_sig_all: bool = False,
         srq: SRQ | None = None,
+        create_flags: QPCreateFlags = QPCreateFlags.NONE,
     ) -> None:
         self.context = pd.context
         adapter = self.context.adapter
@@ -90,6 +102,11 @@ class QP:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
         if qp_type is not QPType.RC and isinstance(adapter.description.protocol, IwarpProtocol):
             raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
+        if create_flags and (adapter.description.tables is not None or qp_type is not QPType.UD):
+            found, name = adapter.description.id, create_flags.name
+            raise VerbsError(
+                "EOPNOTSUPP", f"{name} of {qp_type.name}, {found}; allowed: UD, since mlx4"
+            )
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
@@ -117,6 +134,7 @@ class QP:
             None if srq is None else srq.queue,
         )
         self._qp.on_event = self._event
+        self._qp.deaf_to_itself = create_flags == QPCreateFlags.BLOCK_SELF_MCAST_LB
         self._receives: Receives | None = None
         if srq is None:
             responder = self._qp.responder
@@ -186,6 +204,40 @@ class QP:
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
         self._connect(Path(mtu_of(self.context, path_mtu)))
+
+    def attach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
+        """Attach a queue pair for datagrams to a multicast group, which its port then joins.
+
+        What is sent to the group comes once to each queue pair that is attached, however often,
+        and also to those at the port that it comes from. Real ports join by a request to the subnet
+        administrator, which is not modelled.
+
+        Args:
+            gid: identifier of the group (MGID), such as ``ff12::1``.
+            lid: LID of the group, 0xC000 to 0xFFFE.
+
+        Raises:
+            VerbsError: ``EINVAL`` for another service, or an identifier or a LID of no group.
+
+        Source: manual page ibv_attach_mcast; Linux, core/verbs.c, ib_attach_mcast.
+        """
+        self.context.adapter.attach(self._qp, lid, self._group(gid, lid))
+
+    def detach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
+        """Detach it from a group; ``EINVAL`` also if it is not attached to that."""
+        if not self.context.adapter.detach(self._qp, lid, self._group(gid, lid)):
+            raise VerbsError("EINVAL", f"the queue pair is not attached to {gid}, LID {lid:#x}")
+
+    def _group(self, gid: IPv6Address | str, lid: int) -> int:
+        mgid = IPv6Address(gid)
+        if not self._datagram:
+            found = self._qp.kind.name
+            raise VerbsError("EINVAL", f"multicast of the service {found}; allowed: UD")
+        if not mgid.is_multicast:
+            raise VerbsError("EINVAL", f"gid is {mgid}; allowed: ff00:: to ffff:...:ffff")
+        if lid not in MULTICAST_LIDS:
+            raise VerbsError("EINVAL", f"lid is {lid:#x}; allowed: 0xc000 to 0xfffe")
+        return int(mgid)
 
     def _connect(self, path: Path) -> None:
         if self._qp.state is State.ERR:
@@ -302,6 +354,7 @@ class QP:
             slot=slot,
             route=Route(wr.dlid) if self._datagram else None,
             remote_qpn=wr.remote_qpn,
+            mgid=ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)),
             pages=pages,
             region=region,
             carried=carried,
@@ -344,6 +397,8 @@ class QP:
             fault = f"{name} on a queue pair of the service {kind.name}"
         elif self._datagram and length > mtu:
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
+        elif self._datagram and group_fault(wr):
+            fault = group_fault(wr)
         elif len(wr.sg_list) > self._max_sge:
             fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
         elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
@@ -408,3 +463,10 @@ class QP:
 
 def _noted() -> None:
     """The adapter takes a part of a work request; the last part begins the work."""
+
+
+def group_fault(wr: SendWR) -> str:
+    """What is wrong with the address of a datagram; nothing if it is a port, or a group."""
+    if (wr.dlid in MULTICAST_LIDS) == (wr.remote_qpn == MULTICAST_QPN):
+        return ""
+    return f"dlid {wr.dlid:#x}, remote_qpn {wr.remote_qpn:#x}; a group's LID needs 0xffffff"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final
 
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import GRH, Opcode
 from hcasim.hca import Access
-from hcasim.hca.qp.responder import GRH
 from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class SendWR:
             LOCAL_INV.
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
-        dlid, remote_qpn: port and queue pair that a datagram goes to.
+        dlid, remote_qpn: port and queue pair that a datagram goes to. One whose LID is that of a
+            multicast group goes to queue pair 0xFFFFFF: all that are attached to the group.
+        dgid: the GID of that group, if its LID is not its own.
         mr: what REG_MR makes valid; requests behind it wait until it has.
         mw, bind_info: window that BIND_MW opens, and on which part of a region.
     """
@@ -115,6 +117,7 @@ class SendWR:
     swap: int = 0
     dlid: int = 0
     remote_qpn: int = 0
+    dgid: IPv6Address | str | None = None
     mr: MR | None = None
     mw: MW | None = None
     bind_info: BindInfo | None = None

@@ -26,10 +26,15 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
 
 
 class QueuePair(Endpoint):
-    """A queue pair: one end of a connection, whose transport is that of its two halves."""
+    """A queue pair: one end of a connection, whose transport is that of its two halves.
+
+    What it sends to a multicast group comes back to it if it is attached, unless it is
+    ``deaf_to_itself``.
+    """
 
     requester: Requester
     responder: Responder
+    deaf_to_itself: bool = False
 
     def open(
         self,

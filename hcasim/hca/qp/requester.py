@@ -9,9 +9,11 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
+    MULTICAST_QPN,
     PSN_MODULUS,
     AtomicEth,
     Deth,
+    Grh,
     Header,
     Ieth,
     Immediate,
@@ -382,13 +384,28 @@ class Requester(Half):
 
 
 class DatagramRequester(Requester):
-    """The requester of unreliable datagrams, each of which says where it goes."""
+    """The requester of unreliable datagrams, each of which says where it goes.
+
+    One to a multicast group comes back to the members at its own port when it has left.
+    """
 
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)
         assert wqe.route is not None
         origin = Deth(self.qpn, self.egress.lid)
         packet.headers = (origin, *packet.headers)
+        if wqe.remote_qpn == MULTICAST_QPN:
+            packet.headers = (Grh(self._parts.wire.route_header, wqe.mgid), *packet.headers)
         packet.route, packet.qpn = wqe.route, wqe.remote_qpn
         packet.size = self.end.size_of(packet.opcode, packet.payload, packet.headers)
         return packet
+
+    def sent(self, wqe: SendWqe, packet: Packet) -> None:
+        if wqe.remote_qpn == MULTICAST_QPN:
+            self.egress.requests.when_sent(packet, Call(self._left_to_group, (wqe, packet)))
+        else:
+            super().sent(wqe, packet)
+
+    def _left_to_group(self, wqe: SendWqe, packet: Packet) -> None:
+        self._parts.loop_back(packet, self.end.port)
+        self._left(wqe)

@@ -6,9 +6,11 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
+    GRH,
     PSN_MODULUS,
     AtomicEth,
     Deth,
+    Grh,
     Ieth,
     Immediate,
     Opcode,
@@ -23,9 +25,6 @@ from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import Pieces, ReceiveWqe, cut
-
-GRH: Final = 40
-"""Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
@@ -216,6 +215,8 @@ class Responder(Half):
                 self._parts.tables.invalidate(header.rkey, self.end.pd)
             elif isinstance(header, Deth):
                 end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
+            elif isinstance(header, Grh):
+                end.routed = True
         return end
 
     def acknowledge(self, packet: Packet) -> None:
@@ -252,6 +253,9 @@ class Responder(Half):
 
 
 class DatagramResponder(Responder):
-    """The responder of unreliable datagrams, in front of which is room for a routing header."""
+    """The responder of unreliable datagrams.
+
+    In front of their data is room for a routing header (volume 1, 11.4.1.2).
+    """
 
     front: ClassVar[int] = GRH

@@ -82,7 +82,6 @@ class Capture(Onlooker):
         self._lids: dict[str, int] = {}
         self._services: dict[tuple[int, int], QPType] = {}
         self._peers: dict[tuple[int, int], tuple[int, int]] = {}
-        self._senders: dict[Packet, int] = {}
         self._inside: set[Packet] = set()
         self._coming: list[tuple[int, int, Packet, int]] = []
         self._told = count()
@@ -133,10 +132,10 @@ class Capture(Onlooker):
             if details in self._inside:
                 self._inside.remove(details)
             else:
-                self._take(time_ps, details, self._senders.pop(details, 0))
+                self._take(time_ps, details, 0)
 
     def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
-        """Take a packet that leaves, and remember who has sent one that will arrive."""
+        """Take a packet that leaves."""
         if what != PACKET or not isinstance(details, Packet):
             return
         port, _, way = block.rpartition(".")
@@ -144,8 +143,6 @@ class Capture(Onlooker):
             self._take(end_ps, details, self._lids[port])
         elif port == self._port:
             self._inside.add(details)
-        elif details.header(Deth) and details.route.lid == self._lids[self._port]:
-            self._senders.setdefault(details, self._lids.get(port, 0))
 
     def _connect(self, node: str, qp: QueuePair) -> None:
         if qp.kind is QPType.UD:
@@ -172,7 +169,7 @@ class Capture(Onlooker):
             time_ps, _, packet, sender = heappop(self._coming)
             goal = packet.route.lid, packet.qpn
             if (datagram := packet.header(Deth)) is not None:
-                way = Way(sender, datagram.source_qpn, *goal, QPType.UD)
+                way = Way(datagram.source_lid, datagram.source_qpn, *goal, QPType.UD)
             else:
                 source = self._peers.get(goal, (sender, 0))
                 way = Way(*source, *goal, self._services.get(goal, QPType.RC))

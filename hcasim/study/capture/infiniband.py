@@ -15,11 +15,14 @@ from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import (
+    GRH,
     LRH,
+    MULTICAST_QPN,
     VCRC,
     Aeth,
     AtomicEth,
     Deth,
+    Grh,
     Ieth,
     Immediate,
     Opcode,
@@ -30,7 +33,9 @@ from hcasim.fabric.packet import (
 from hcasim.hca import QPType
 
 _BTH_FOLLOWS: Final = 2
+_GRH_FOLLOWS: Final = 3
 _LRH: Final = struct.Struct(">BBHHH")
+_GRH: Final = struct.Struct(">IHBBQQ")
 _BTH: Final = struct.Struct(">BBHII")
 _RETH: Final = struct.Struct(">QII")
 _ATOMIC: Final = struct.Struct(">QIQQ")
@@ -68,6 +73,9 @@ _TICK: Final = 10_000_000
 _PARTITION: Final = 0xFFFF
 QUEUE_PAIRS: Final = 0x400
 """What is added to the numbers of queue pairs, because 0 and 1 are those of the management."""
+_VERSION: Final = 6 << 28
+_TRANSPORT: Final = 0x1B
+_SUBNET: Final = 0xFE80 << 48
 _ASKS: Final = 1 << 31
 _SOLICITED: Final = 1 << 7
 
@@ -109,7 +117,7 @@ def headers(packet: Packet, service: QPType) -> bytes:
         opcode(packet, service),
         -packet.payload % 4 << 4 | (_SOLICITED if packet.solicited else 0),
         _PARTITION,
-        packet.qpn + QUEUE_PAIRS,
+        packet.qpn if packet.qpn == MULTICAST_QPN else packet.qpn + QUEUE_PAIRS,
         packet.psn | (_ASKS if packet.ack_request else 0),
     )
     for header in packet.headers:
@@ -161,15 +169,29 @@ def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") 
 
 
 def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
-    """Return a packet of a subnet, without a global route header."""
+    """Return a packet of a subnet, with a global route header if it is for a multicast group."""
     words, level = (packet.size - VCRC) // 4, packet.route.service_level << 4
-    local = _LRH.pack(0, level | _BTH_FOLLOWS, way.lid, words, way.source_lid)
+    route = packet.header(Grh)
+    follows, between = (_BTH_FOLLOWS, b"") if route is None else (_GRH_FOLLOWS, _grh(packet, way))
+    local = _LRH.pack(0, level | follows, way.lid, words, way.source_lid) + between
     head, carried = local + headers(packet, way.service), data(packet)
-    # The virtual lane may change on the way, and a byte of the BTH is reserved.
-    end = invariant_crc(head + carried, {0: 0xF0, LRH + 4: 0xFF})
+    # The virtual lane may change on the way, as may class, flow and hops; one byte is reserved.
+    masks = {0: 0xF0, len(local) + 4: 0xFF}
+    if route is not None:
+        masks |= {LRH: 0x0F, LRH + 1: 0xFF, LRH + 2: 0xFF, LRH + 3: 0xFF, LRH + 7: 0xFF}
+    end = invariant_crc(head + carried, masks)
     crc = _crc(0xFFFF, head)
     crc = _crc(crc, carried) if any(carried) else _after_zeros(crc, len(carried))
     return [head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)]
+
+
+def _grh(packet: Packet, way: Way) -> bytes:
+    """The global route header (8.3), which says how much follows up to the ICRC."""
+    route = packet.header(Grh)
+    mgid = 0 if route is None else route.mgid
+    behind = packet.size - VCRC - LRH - GRH
+    head = _GRH.pack(_VERSION, behind, _TRANSPORT, 0, _SUBNET, way.source_lid)
+    return head + mgid.to_bytes(16, "big")
 
 
 @cache

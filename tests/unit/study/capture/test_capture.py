@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.fabric.packet import Header, Ieth, Immediate, Opcode, Packet, Route
+from hcasim.fabric.packet import (
+    MULTICAST_QPN,
+    Deth,
+    Grh,
+    Header,
+    Ieth,
+    Immediate,
+    Opcode,
+    Packet,
+    Route,
+)
 from hcasim.fabric.payload import Payload
+from hcasim.hca import QPType
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
@@ -172,6 +183,19 @@ def test_bytes_and_immediate_data_are_in_the_frame() -> None:
         assert frame[9] == (0x80 if last else 0) | 1 << 4
         opcodes[frame[8]] = frame[20 : 20 + 4 * len(headers)]
     assert opcodes == {0x05: bytes.fromhex("feedbeef"), 0x00: b"", 0x17: bytes([0, 0, 0, 7])}
+
+
+def test_a_global_route_header_leads_to_a_multicast_group() -> None:
+    headers = (Grh(40, 0xFF12 << 112 | 1), Deth(1, 3))
+    packet = Packet(Opcode.SEND, Route(0xC001), MULTICAST_QPN, 0, 64, headers)
+    way = Way(3, 1, 0xC001, MULTICAST_QPN, QPType.UD)
+    (frame,) = infiniband_frames(packet, way)
+    assert len(frame) == packet.size == 8 + 40 + 12 + 8 + 64 + 4 + 2
+    assert frame[1:4] == bytes([3, 0xC0, 0x01])
+    # Version, length of what follows up to the ICRC, and that it is InfiniBand's transport.
+    assert frame[8:16] == bytes([0x60, 0, 0, 0, 0, 88, 0x1B, 0])
+    assert frame[16:48] == bytes.fromhex("fe80" + "0" * 27 + "3" + "ff12" + "0" * 27 + "1")
+    assert (frame[48], frame[53:56]) == (0x64, b"\xff\xff\xff")
 
 
 def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
