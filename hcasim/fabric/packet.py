@@ -20,6 +20,7 @@ RETH: Final = 16
 AETH: Final = 4
 ATOMIC_ETH: Final = 28
 DETH: Final = 8
+DC_KEY: Final = 8
 IMMEDIATE: Final = 4
 IETH: Final = 4
 ICRC: Final = 4
@@ -36,7 +37,7 @@ class Opcode(Enum):
 
     REGISTER, BIND and INVALIDATE are those of requests which the adapter deals with by itself,
     without any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read
-    responses.
+    responses, CONNECT and DISCONNECT to the dynamically connected one.
     """
 
     SEND = auto()
@@ -52,6 +53,8 @@ class Opcode(Enum):
     REGISTER = auto()
     INVALIDATE = auto()
     BIND = auto()
+    CONNECT = auto()
+    DISCONNECT = auto()
 
 
 class Syndrome(Enum):
@@ -154,6 +157,26 @@ class Grh(Header):
     def __init__(self, size: int, mgid: int) -> None:
         self.size = size
         self.mgid = mgid
+
+
+class Dceth(Deth):
+    """Header of the dynamically connected transport: from whom, and of which of its connections.
+
+    That of a connect packet brings the key of the target, 8 bytes more.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="session")
+
+    __slots__ = ("key", "session")
+
+    def __init__(
+        self, source_qpn: int, source_lid: int, session: int, key: int | None = None
+    ) -> None:
+        super().__init__(source_qpn, source_lid)
+        if key is not None:
+            self.size += DC_KEY
+        self.session = session
+        self.key = key
 
 
 class Immediate(Header):

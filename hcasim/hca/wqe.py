@@ -60,6 +60,7 @@ class SendWqe:
         invalidates: the key that becomes invalid, or 0.
         fenced: whether it waits until reads and atomics before it have been answered.
         solicited: whether the receiver wants an event for it.
+        dc_key: of the target, over the dynamically connected transport.
         mgid: the multicast group that it goes to, or 0 for all of its LID.
         size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
@@ -104,6 +105,7 @@ class SendWqe:
     fenced: bool = False
     solicited: bool = False
     mgid: int = 0
+    dc_key: int = 0
     segment: int = 0
     region: Region | None = None
     fault: WCStatus | None = None

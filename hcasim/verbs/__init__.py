@@ -8,6 +8,7 @@ from hcasim.hca.completion_queue import WCFlags, WCOpcode
 from hcasim.hca.events import EventType
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
+from hcasim.verbs.dc import DCI, DCT
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP, QPCreateFlags
@@ -18,6 +19,8 @@ from hcasim.verbs.wr import QPEx
 
 __all__ = [
     "CQ",
+    "DCI",
+    "DCT",
     "GRH_SIZE",
     "MR",
     "MW",

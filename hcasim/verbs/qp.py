@@ -32,7 +32,7 @@ _IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
 _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
-_SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS}
+_SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS, QPType.DCT: ()}
 _KEYED: Final = (
     WROpcode.REG_MR,
     WROpcode.LOCAL_INV,
@@ -102,6 +102,9 @@ class QP:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
         if qp_type is not QPType.RC and isinstance(adapter.description.protocol, IwarpProtocol):
             raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
+        if qp_type in (QPType.DCI, QPType.DCT) and not limits.dc:
+            found = f"{qp_type.name} on {adapter.description.id}"
+            raise VerbsError("EOPNOTSUPP", f"{found}; allowed: since Connect-IB")
         if create_flags and (adapter.description.tables is not None or qp_type is not QPType.UD):
             found, name = adapter.description.id, create_flags.name
             raise VerbsError(
@@ -114,6 +117,7 @@ class QP:
         self._max_sge = max_send_sge
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
+        self._addressed = qp_type in (QPType.UD, QPType.DCI)
         self._posted_sends = self._retired_sends = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
@@ -187,8 +191,9 @@ class QP:
             if not 0 <= value <= most:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
         kind, other = self._qp.kind, remote._qp.kind
-        if self._datagram or other is not kind:
-            allowed = "activate" if self._datagram else f"two of the service {kind.name}"
+        alone = self._addressed or kind is QPType.DCT
+        if alone or other is not kind:
+            allowed = "activate" if alone else f"two of the service {kind.name}"
             raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
         mtu = mtu_of(self.context, path_mtu)
         adapter = self.context.adapter
@@ -314,7 +319,7 @@ class QP:
             context.probe.event("post_send", operation, self._qp)
         opcode = WIRE[wr.opcode]
         count = 1 if pieces is None else len(pieces)
-        size = self._layout.size(opcode, length if wr.inline else -1, self._datagram, count)
+        size = self._layout.size(opcode, length if wr.inline else -1, self._addressed, count)
         pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
         region = None if wr.mr is None else wr.mr.region
         given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
@@ -352,8 +357,9 @@ class QP:
             operation=operation,
             size=size,
             slot=slot,
-            route=Route(wr.dlid) if self._datagram else None,
+            route=Route(wr.dlid) if self._addressed else None,
             remote_qpn=wr.remote_qpn,
+            dc_key=wr.dc_key,
             mgid=ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)),
             pages=pages,
             region=region,

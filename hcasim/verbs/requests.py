@@ -97,6 +97,8 @@ class SendWR:
         swap: second operand of a compare-and-swap.
         dlid, remote_qpn: port and queue pair that a datagram goes to. One whose LID is that of a
             multicast group goes to queue pair 0xFFFFFF: all that are attached to the group.
+        dc_key: access key of the target that a request of a `DCI` goes to, by ``dlid`` and the
+            number of the target, ``remote_qpn``.
         dgid: the GID of that group, if its LID is not its own.
         mr: what REG_MR makes valid; requests behind it wait until it has.
         mw, bind_info: window that BIND_MW opens, and on which part of a region.
@@ -117,6 +119,7 @@ class SendWR:
     swap: int = 0
     dlid: int = 0
     remote_qpn: int = 0
+    dc_key: int = 0
     dgid: IPv6Address | str | None = None
     mr: MR | None = None
     mw: MW | None = None

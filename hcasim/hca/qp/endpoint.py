@@ -17,12 +17,15 @@ class QPType(Enum):
 
     UC, unreliable connection, and UD, unreliable datagram, are not acknowledged: a request has
     ended when its last packet has left, and what finds no receive buffer is dropped without a word
-    (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
+    (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3). DCI and DCT, initiator and
+    target of the dynamically connected transport, are those of mlx5dv.
     """
 
     RC = auto()
     UC = auto()
     UD = auto()
+    DCI = auto()
+    DCT = auto()
 
 
 class State(Enum):

@@ -8,6 +8,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
+from hcasim.hca.qp.dynamic import DciRequester, DctResponder
 from hcasim.hca.qp.endpoint import Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.pacing import paced
@@ -22,6 +23,8 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
     QPType.RC: (ReliableRequester, ReliableResponder),
     QPType.UC: (Requester, Responder),
     QPType.UD: (DatagramRequester, DatagramResponder),
+    QPType.DCI: (DciRequester, DctResponder),
+    QPType.DCT: (Requester, DctResponder),
 }
 
 
