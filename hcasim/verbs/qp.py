@@ -33,6 +33,7 @@ _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
 _SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS, QPType.DCT: ()}
+_NOT_MODELLED: Final = (QPType.XRC_SEND, QPType.XRC_RECV, QPType.RAW_PACKET)
 _KEYED: Final = (
     WROpcode.REG_MR,
     WROpcode.LOCAL_INV,
@@ -65,7 +66,8 @@ class QP:
 
     Raises:
         VerbsError: ``EINVAL`` for a limit of the adapter or a service that it has not, ``ENOMEM``
-            if it has no more queue pairs.
+            if it has no more queue pairs, ``EOPNOTSUPP`` for a service that is not modelled, or DC
+            on an adapter before Connect-IB.
     """
 
     changes: ClassVar[Changes] = Changes(counts="_posted_sends _retired_sends _next_slot")
@@ -102,6 +104,9 @@ class QP:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
         if qp_type is not QPType.RC and isinstance(adapter.description.protocol, IwarpProtocol):
             raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
+        if qp_type in _NOT_MODELLED:
+            allowed = ", ".join([one.name for one in QPType if one not in _NOT_MODELLED])
+            raise VerbsError("EOPNOTSUPP", f"{qp_type.name} is not modelled; allowed: {allowed}")
         if qp_type in (QPType.DCI, QPType.DCT) and not limits.dc:
             found = f"{qp_type.name} on {adapter.description.id}"
             raise VerbsError("EOPNOTSUPP", f"{found}; allowed: since Connect-IB")

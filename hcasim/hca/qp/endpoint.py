@@ -18,7 +18,8 @@ class QPType(Enum):
     UC, unreliable connection, and UD, unreliable datagram, are not acknowledged: a request has
     ended when its last packet has left, and what finds no receive buffer is dropped without a word
     (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3). DCI and DCT, initiator and
-    target of the dynamically connected transport, are those of mlx5dv.
+    target of the dynamically connected transport, are those of mlx5dv. XRC_SEND and XRC_RECV,
+    extended reliable connection, and RAW_PACKET are not modelled.
     """
 
     RC = auto()
@@ -26,6 +27,9 @@ class QPType(Enum):
     UD = auto()
     DCI = auto()
     DCT = auto()
+    XRC_SEND = auto()
+    XRC_RECV = auto()
+    RAW_PACKET = auto()
 
 
 class State(Enum):

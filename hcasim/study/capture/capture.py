@@ -22,7 +22,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
-from hcasim.fabric.packet import Deth, Packet
+from hcasim.fabric.packet import Dceth, Deth, Packet
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
 from hcasim.study.capture.ethernet import IwarpFrames, rocev2_frames
@@ -145,7 +145,7 @@ class Capture(Onlooker):
             self._inside.add(details)
 
     def _connect(self, node: str, qp: QueuePair) -> None:
-        if qp.kind is QPType.UD:
+        if qp.kind in (QPType.UD, QPType.DCI):
             return
         mine = self._lids[f"{node}.hca.port{qp.port + 1}"], qp.qpn
         yours = qp.path.route.lid, qp.path.qpn
@@ -169,7 +169,8 @@ class Capture(Onlooker):
             time_ps, _, packet, sender = heappop(self._coming)
             goal = packet.route.lid, packet.qpn
             if (datagram := packet.header(Deth)) is not None:
-                way = Way(datagram.source_lid, datagram.source_qpn, *goal, QPType.UD)
+                of = QPType.DCI if isinstance(datagram, Dceth) else QPType.UD
+                way = Way(datagram.source_lid, datagram.source_qpn, *goal, of)
             else:
                 source = self._peers.get(goal, (sender, 0))
                 way = Way(*source, *goal, self._services.get(goal, QPType.RC))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.catalog.testbed import OneSwitch
+from hcasim.engine import FastForward
 from hcasim.fabric.link import Receiver
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.qp.dynamic import IDLE_PS, DctResponder
@@ -247,3 +248,20 @@ def test_a_lost_connect_or_disconnect_packet_is_made_up_for(opcode: Opcode) -> N
     assert lost.left == 0
     assert (sessions(one), sessions(two)) == (0, 0)
     check_that_nothing_is_lent(rig, [dci, one, two])
+
+
+def test_a_long_message_takes_as_long_when_periods_are_left_out() -> None:
+    times = []
+    for exact in (True, False):
+        rig = rig_of(exact=exact, data=True)
+        a, b, c = rig.peers
+        a.mr.write(bytes(range(250)) * 4000)
+        dci, one, two = initiator(a), target(b), target(c)
+        goals = ((b, one), (c, two), (b, one))
+        wrs = [a.request(WRITE, peer, 1_000_000, **to(dct)) for peer, dct in goals]
+        times.append([done.timestamp_ps for done in rig.exchange(dci, a, *wrs)])
+        assert b.mr.read(1_000_000, 0) == c.mr.read(1_000_000, 0) == a.mr.read(1_000_000, 0)
+        forward = rig.sim.forward
+        skipped = forward.skipped_ps if isinstance(forward, FastForward) else 0
+        assert exact or skipped > times[-1][-1] / 2
+    assert times[0] == times[1]

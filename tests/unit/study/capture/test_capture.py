@@ -12,6 +12,7 @@ import pytest
 from hcasim.catalog import CatalogError
 from hcasim.fabric.packet import (
     MULTICAST_QPN,
+    Dceth,
     Deth,
     Grh,
     Header,
@@ -196,6 +197,18 @@ def test_a_global_route_header_leads_to_a_multicast_group() -> None:
     assert frame[8:16] == bytes([0x60, 0, 0, 0, 0, 88, 0x1B, 0])
     assert frame[16:48] == bytes.fromhex("fe80" + "0" * 27 + "3" + "ff12" + "0" * 27 + "1")
     assert (frame[48], frame[53:56]) == (0x64, b"\xff\xff\xff")
+
+
+def test_packets_of_dynamic_connections_have_opcodes_of_the_manufacturer() -> None:
+    found = {}
+    for opcode, key, size in ((Opcode.CONNECT, 5, 0), (Opcode.SEND, None, 8)):
+        header = Dceth(1, 3, 2, key)
+        packet = Packet(opcode, Route(2), 1, 0, size, (header,))
+        (frame,) = infiniband_frames(packet, Way(3, 1, 2, 1, QPType.DCI))
+        assert len(frame) == packet.size
+        found[frame[8]] = frame[20 : 20 + header.size].hex()
+    initiator = "00000002" + "00000401"
+    assert found == {0xDE: "0000000000000005" + initiator, 0xC4: initiator}
 
 
 def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
