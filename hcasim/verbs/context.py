@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from hcasim.catalog import EthernetLink, Host
 from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
@@ -20,6 +20,9 @@ from hcasim.host.core import Core
 from hcasim.verbs.events import AsyncEvent, EventQueue
 
 _Returned = TypeVar("_Returned")
+
+ADDRESSED: Final = (QPType.UD, QPType.DCI)
+"""Services whose requests say where they go."""
 
 
 class VerbsError(Exception):
@@ -165,7 +168,7 @@ class Context:
         if blueflame is None:
             return 0
         layout = entry_layout(description.wqe)
-        within = layout.inline_within(blueflame.buffer, opcode, qp_type is QPType.UD)
+        within = layout.inline_within(blueflame.buffer, opcode, qp_type in ADDRESSED)
         return min(within, self.max_inline)
 
 

@@ -70,7 +70,9 @@ class DCI(QP):
         ):
             if not 0 <= value <= most:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
-        reads = self.context.adapter.description.requester.outstanding
+        adapter = self.context.adapter.description
+        # Targets are taken to be like this adapter.
+        reads = min(adapter.requester.outstanding, adapter.responder.outstanding)
         mtu = mtu_of(self.context, path_mtu)
         tries = timeout, retry_cnt, rnr_retry
         self._connect(Path(mtu, NOWHERE, 0, *tries, max_rd_atomic=reads))

@@ -18,7 +18,7 @@ from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOU
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
-from hcasim.verbs.context import VerbsError, mtu_of, slower_by
+from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
@@ -122,7 +122,7 @@ class QP:
         self._max_sge = max_send_sge
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
-        self._addressed = qp_type in (QPType.UD, QPType.DCI)
+        self._addressed = qp_type in ADDRESSED
         self._posted_sends = self._retired_sends = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
