@@ -109,7 +109,7 @@ class DCT(QP):
         )
         responder = self._qp.responder
         assert isinstance(responder, DctResponder)
-        responder.key = dct_access_key
+        responder.serve(dct_access_key)
 
     @property
     def dctn(self) -> int:

@@ -223,6 +223,10 @@ class DctResponder(Responder):
         self.key: int | None = None
         self.sessions: dict[int, ReliableResponder] = {}
 
+    def serve(self, key: int) -> None:
+        """Be a target for those who have a key."""
+        self.key = key
+
     def accept(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
         origin = packet.header(Dceth)
