@@ -118,6 +118,7 @@ class Limits(Section):
     max_sge: Count = key("pieces of memory of a work request", default=30)
     max_mtu: Size = key("payload of an InfiniBand packet, or IP packet of a frame")
     atomics: bool = key("fetch-and-add and compare-and-swap are offered")
+    dc: bool = key("the dynamically connected transport is offered", default=False)
 
 
 _Segment = Annotated[int, SIZE, Field(ge=0, le=256)]

@@ -14,11 +14,14 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.payload import Payload
 
 LRH: Final = 8
+GRH: Final = 40
+"""Bytes of a global route header, and of its room in receive buffers of datagrams."""
 BTH: Final = 12
 RETH: Final = 16
 AETH: Final = 4
 ATOMIC_ETH: Final = 28
 DETH: Final = 8
+DC_KEY: Final = 8
 IMMEDIATE: Final = 4
 IETH: Final = 4
 ICRC: Final = 4
@@ -35,7 +38,7 @@ class Opcode(Enum):
 
     REGISTER, BIND and INVALIDATE are those of requests which the adapter deals with by itself,
     without any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read
-    responses.
+    responses, CONNECT and DISCONNECT to the dynamically connected one.
     """
 
     SEND = auto()
@@ -51,6 +54,8 @@ class Opcode(Enum):
     REGISTER = auto()
     INVALIDATE = auto()
     BIND = auto()
+    CONNECT = auto()
+    DISCONNECT = auto()
 
 
 class Syndrome(Enum):
@@ -144,6 +149,26 @@ class Deth(Header):
         self.source_lid = source_lid
 
 
+class Dceth(Deth):
+    """Header of the dynamically connected transport: from whom, and of which of its connections.
+
+    That of a connect packet brings the key of the target, 8 bytes more.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="session")
+
+    __slots__ = ("key", "session")
+
+    def __init__(
+        self, source_qpn: int, source_lid: int, session: int, key: int | None = None
+    ) -> None:
+        super().__init__(source_qpn, source_lid)
+        if key is not None:
+            self.size += DC_KEY
+        self.session = session
+        self.key = key
+
+
 class Immediate(Header):
     """Immediate data of the last packet of a message (ImmDt, 9.3.6)."""
 
@@ -178,6 +203,10 @@ MEMBERSHIP: Final = 1 << 15
 """Bit of a partition's key: whether it is that of a full member (10.9.1)."""
 INDEX: Final = (1 << 19) - 1
 """Bits of the number of a queue pair that count those of an adapter."""
+ANY_GROUP: Final = 0
+"""In place of the GID of a multicast group: all groups of a LID."""
+MULTICAST_QPN: Final = 0xFFFFFF
+"""Where packets go that are for all queue pairs of a group (9.6.1.2)."""
 
 PSN_MODULUS: Final = 1 << 24
 """How many packet sequence numbers there are."""
@@ -200,9 +229,10 @@ class Route:
         grh: the global route header in front of them, or the IP header in its place, as it is
             written into receive buffers; None without any.
         extra: bytes of a packet that this header takes beside its usual size.
+        mgid: GID of the multicast group that they go to, if ``lid`` is that of a group.
     """
 
-    __slots__ = ("extra", "grh", "lid", "pkey", "service_level")
+    __slots__ = ("extra", "grh", "lid", "mgid", "pkey", "service_level")
 
     def __init__(
         self,
@@ -211,12 +241,20 @@ class Route:
         pkey: int = FULL_MEMBER,
         grh: bytes | None = None,
         extra: int = 0,
+        mgid: int = ANY_GROUP,
     ) -> None:
         self.lid = lid
         self.service_level = service_level
         self.pkey = pkey
         self.grh = grh
         self.extra = extra
+        self.mgid = mgid
+
+    def within(self, pkey: int) -> Route:
+        """The same way in the partition of a key."""
+        if pkey == self.pkey:
+            return self
+        return Route(self.lid, self.service_level, pkey, self.grh, self.extra, self.mgid)
 
 
 class Holder:
@@ -319,6 +357,26 @@ class Packet:
         self.staged_at = 0
         self.sender = sender
 
+    def copy(self, qpn: int) -> Packet:
+        """The same for another queue pair, or for another way, with a place of its own."""
+        copy = Packet(
+            self.opcode,
+            self.route,
+            qpn,
+            self.psn,
+            self.payload,
+            self.headers,
+            first=self.first,
+            last=self.last,
+            ack_request=self.ack_request,
+            answers=self.answers,
+            operation=self.operation,
+            sender=self.sender,
+        )
+        copy.size, copy.data, copy.solicited = self.size, self.data, self.solicited
+        copy.gathered, copy.staged_at = self.gathered, self.staged_at
+        return copy
+
     def header(self, kind: type[_Kind]) -> _Kind | None:
         for header in self.headers:
             if isinstance(header, kind):
@@ -330,3 +388,23 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"{self.opcode.name} psn={self.psn} {self.payload} B to qp {self.qpn & INDEX}"
+
+
+class SharedRoom(Holder):
+    """The room of a packet whose copies share it: it is free when the last of them has left."""
+
+    changes: ClassVar[Changes] = Changes(times="_until")
+
+    __slots__ = ("_left", "_packet", "_room", "_until")
+
+    def __init__(self, room: Holder, packet: Packet, copies: int) -> None:
+        self._room = room
+        self._packet = packet
+        self._left = copies
+        self._until = 0
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self._until = max(self._until, at_ps)
+        self._left -= 1
+        if not self._left:
+            self._room.free(self._packet, self._until)

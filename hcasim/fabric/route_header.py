@@ -9,10 +9,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from hcasim.fabric.packet import LRH, VCRC, Packet, packet_size
+from hcasim.fabric.packet import GRH, LRH, VCRC, Packet, packet_size
 
-GRH: Final = 40
-"""Bytes of a global route header."""
 IPV4: Final = 20
 _UDP: Final = 8
 _NEXT: Final = 0x1B
@@ -35,6 +33,11 @@ def ipv4_header(source: bytes, destination: bytes, traffic_class: int, hop_limit
     hops = hop_limit or _HOPS
     parts = (0x45, traffic_class, 0, 0, _DO_NOT_CUT, hops, _UDP_INSIDE, 0, source, destination)
     return bytes(GRH - IPV4) + _IPV4.pack(*parts)
+
+
+def turned(header: bytes) -> bytes:
+    """The global route header of what goes back."""
+    return header[:8] + header[24:] + header[8:24]
 
 
 def filled(header: bytes, packet: Packet) -> bytes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.arbitration import ARBITRATIONS
 from hcasim.fabric.link import Receiver, Transmitter
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.multicast import MULTICAST_LIDS
+from hcasim.fabric.packet import Holder, Packet, SharedRoom
+
+_FIRST_GROUP: Final = MULTICAST_LIDS.start
 
 
 class Routes(Protocol):
@@ -17,6 +20,9 @@ class Routes(Protocol):
 
     def output(self, switch: Switch, lid: int) -> int:
         """The output of a switch towards a destination; -1 if there is none."""
+
+    def outputs(self, switch: Switch, mlid: int) -> list[int]:
+        """The outputs of a switch towards the members of a multicast group."""
 
 
 class SwitchInput(Receiver):
@@ -29,10 +35,31 @@ class SwitchInput(Receiver):
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
         switch = self._switch
         lid = packet.route.lid
-        output = switch.routes.get(lid) or switch.find(lid)
+        output = switch.routes.get(lid)
         if output is None:
+            if lid >= _FIRST_GROUP:
+                self._replicate(packet, head_at, tail_at)
+                return
+            output = switch.find(lid)
+            if output is None:
+                self._drop(packet, tail_at)
+                return
+        self._forward(output, packet, head_at, tail_at, self.buffer)
+
+    def _replicate(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        """Send a copy to each output of the group's tree but the one that it comes from."""
+        outputs = self._switch.spread(packet.route.lid, self._port)
+        if not outputs:
             self._drop(packet, tail_at)
             return
+        room = SharedRoom(self.buffer, packet, len(outputs))
+        for output in outputs:
+            self._forward(output, packet.copy(packet.qpn), head_at, tail_at, room)
+
+    def _forward(
+        self, output: Transmitter, packet: Packet, head_at: int, tail_at: int, room: Holder
+    ) -> None:
+        switch = self._switch
         # The output may not run dry when it is faster than the input.
         start = tail_at - output.serialisation(packet)
         if head_at > start:
@@ -42,10 +69,10 @@ class SwitchInput(Receiver):
         if probe.listeners:
             probe.event("link", packet.operation, packet, head_at)
             probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
-        output.send(self._port, packet, start, self.buffer)
+        output.send(self._port, packet, start, room)
 
     def _drop(self, packet: Packet, at_ps: int) -> None:
-        """Lose a packet to a LID that no port has."""
+        """Lose a packet to a LID that no port has, or to a group without members."""
         self.buffer.free(packet, at_ps)
         if packet.sender is not None:
             packet.sender.lost(packet)
@@ -92,3 +119,11 @@ class Switch:
         if output is not None:
             self.routes[lid] = output
         return output
+
+    def spread(self, mlid: int, source: int) -> list[Transmitter]:
+        """The outputs to the members of a multicast group, but for the port it comes from."""
+        found = []
+        for port in self._network.outputs(self, mlid):
+            if port != source and (output := self.outputs[port]) is not None:
+                found.append(output)
+        return found

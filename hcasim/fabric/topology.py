@@ -7,6 +7,7 @@ from hcasim.engine import Simulator
 from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.loss import RandomLosses, lose
+from hcasim.fabric.multicast import Groups
 from hcasim.fabric.switch import Switch
 
 
@@ -23,8 +24,9 @@ def _connect(
 
 
 class EndPort(Receiver):
-    """A port of an adapter."""
+    """A port of an adapter; ``groups`` are those of its subnet."""
 
+    groups: Groups
     lid: int
     transmitter: Transmitter
     buffer_bytes: int
@@ -40,6 +42,7 @@ class Fabric:
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
         self.sim = sim
         self.wiring = wiring
+        self.groups = Groups(wiring)
         self._switches: dict[int, Switch] = {}
 
     @property
@@ -61,6 +64,7 @@ class Fabric:
         self._enter(b)
 
     def _enter(self, end: EndPort) -> None:
+        end.groups = self.groups
         credits = end.transmitter.credits
         assert credits is not None
         self.sim.resources.keeps_waiting(credits.name, credits)
@@ -84,6 +88,13 @@ class Fabric:
         if switch.outputs[way.port] is None:
             self._connect(switch, way)
         return way.port
+
+    def outputs(self, switch: Switch, mlid: int) -> list[int]:
+        ports = self.groups.outputs(switch.number, mlid)
+        for way in self.wiring.ways[switch.number]:
+            if way.port in ports and switch.outputs[way.port] is None:
+                self._connect(switch, way)
+        return ports
 
     def _connect(self, near: Switch, way: Way) -> None:
         far = self.switch(way.neighbour)

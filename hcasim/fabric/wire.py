@@ -13,8 +13,7 @@ from typing import ClassVar, Final
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Protocol as ProtocolDescription
 from hcasim.catalog.link import Rocev2Protocol
-from hcasim.fabric.packet import FRAME_DELIMITERS, LRH, VCRC, Header, Opcode, packet_size
-from hcasim.fabric.route_header import GRH
+from hcasim.fabric.packet import FRAME_DELIMITERS, GRH, LRH, VCRC, Header, Opcode, packet_size
 
 FRAME_HEADER: Final = 14
 FCS: Final = 4

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.engine import Args
-from hcasim.fabric.packet import MEMBERSHIP, Opcode, Packet
+from hcasim.fabric.packet import ANY_GROUP, MEMBERSHIP, MULTICAST_QPN, Deth, Opcode, Packet
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.counters import shown
+from hcasim.hca.egress import NOBODY, REQUESTS
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
@@ -91,6 +92,46 @@ class HostChannelAdapter(Parts):
         self._queue_pairs[qp.qpn] = qp
         return qp
 
+    def attach(self, qp: QueuePair, mlid: int, mgid: int) -> None:
+        """Have a queue pair receive what comes for a multicast group, of which its port is one."""
+        port = self.ports[qp.port]
+        members = port.members.setdefault(mlid, [])
+        if (mgid, qp.qpn) not in members:
+            members.append((mgid, qp.qpn))
+            port.groups.join(mlid, port.lid)
+
+    def detach(self, qp: QueuePair, mlid: int, mgid: int) -> bool:
+        """Have it receive that no longer; return whether it did."""
+        port = self.ports[qp.port]
+        members = port.members.get(mlid, [])
+        if (mgid, qp.qpn) not in members:
+            return False
+        members.remove((mgid, qp.qpn))
+        if not members:
+            del port.members[mlid]
+            port.groups.leave(mlid, port.lid)
+        return True
+
+    def loop_back(self, packet: Packet, port: int) -> None:
+        if packet.route.lid in self.ports[port].members:
+            way, copy = self.egresses[port].loopback, packet.copy(packet.qpn)
+            way.send(REQUESTS, copy, self.sim.now, NOBODY)
+
+    def _spread(self, arrival: Arrival) -> None:
+        """Hand a packet to each queue pair that is attached to its group."""
+        packet, port = arrival.packet, arrival.port
+        mgid, origin = packet.route.mgid, packet.header(Deth)
+        copies = []
+        for group, qpn in port.members.get(packet.route.lid, ()):
+            sends = origin is not None and (origin.source_lid, origin.source_qpn) == (port.lid, qpn)
+            if mgid in (ANY_GROUP, group) and not (sends and self._queue_pairs[qpn].deaf_to_itself):
+                copies.append(packet.copy(qpn))
+        if copies:
+            arrival.split(copies)
+        else:
+            self.lose(packet)
+            arrival.settle(Verdict.DROP)
+
     def ring(self, action: Callable[[*Args], None], *args: *Args) -> None:
         self.counts["doorbells"] += 1
         self.sim.call_after(self.description.doorbell.latency, action, *args)
@@ -106,7 +147,9 @@ class HostChannelAdapter(Parts):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if qp is None or (qp.accepts != packet.route.pkey and not self._admits(qp, packet)):
+        if qp is None and packet.qpn == MULTICAST_QPN:
+            self._spread(arrival)
+        elif qp is None or (qp.accepts != packet.route.pkey and not self._admits(qp, packet)):
             self.lose(packet)
             arrival.settle(Verdict.DROP)
         elif packet.answers:

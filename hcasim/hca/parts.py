@@ -138,3 +138,7 @@ class Parts(Dispatcher):
             self.receive_probe.event("drop", packet.operation, packet)
         if packet.sender is not None:
             packet.sender.lost(packet)
+
+    def loop_back(self, packet: Packet, port: int) -> None:
+        """Bring a packet to a multicast group to the members at the port that has sent it, too."""
+        raise NotImplementedError

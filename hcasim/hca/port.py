@@ -10,7 +10,7 @@ from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.flow_control import receive_buffer
 from hcasim.fabric.link import Receiver, Transmitter
-from hcasim.fabric.packet import Holder, Opcode, Packet
+from hcasim.fabric.packet import Holder, Opcode, Packet, SharedRoom
 from hcasim.fabric.topology import EndPort
 from hcasim.hca.dma import DmaEngine, Placing
 from hcasim.hca.egress import Egress
@@ -104,6 +104,11 @@ class ArrivalLine:
             self.occupied = True
             self._dispatcher.dispatch(arrival)
 
+    def put_ahead(self, arrivals: list[Arrival]) -> None:
+        for _ in arrivals:
+            self._waits.begin()
+        self.waiting[:0] = arrivals
+
     def go_on(self) -> None:
         if not self._draining:
             # A loop, because packets that need no wait would nest as deep as the buffer holds.
@@ -151,6 +156,23 @@ class Arrival(Placing):
         else:
             self._is_through = True
             self._port.through(self)
+
+    @property
+    def port(self) -> Port:
+        return self._port
+
+    def split(self, copies: list[Packet]) -> None:
+        """Have copies dealt with in its place, in order; they share its room."""
+        assert self._room is not None, f"the room of {self.packet} is free already"
+        room = SharedRoom(self._room, self.packet, len(copies))
+        arrivals = []
+        for packet in copies:
+            arrival = Arrival(self._port, packet, room)
+            arrival.line, arrival.tail_at, arrival._is_through = self.line, self.tail_at, True
+            arrivals.append(arrival)
+        self._room = None
+        self.line.put_ahead(arrivals)
+        self.finish()
 
     def accept(self) -> None:
         self.settle(self.half.accept(self))
@@ -221,6 +243,7 @@ class Port(EndPort):
         bad_pkeys, bad_qkeys: packets dropped for a key of a partition, or of datagrams.
         pipeline: its receiving units.
         lines: of arrivals that keep their order.
+        members: of each multicast group, by its LID: GIDs and the queue pairs attached to them.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -257,6 +280,7 @@ class Port(EndPort):
         self._parallel = adapter.receive.units > 1
         self._order = order
         self.lines: dict[int, ArrivalLine] = {}
+        self.members: dict[int, list[tuple[int, int]]] = {}
         for server in (self.pipeline, self.transmitter, egress.loopback):
             sim.resources.serves(server.name, server)
 

@@ -60,6 +60,7 @@ class SendWqe:
         invalidates: the key that becomes invalid, or 0.
         fenced: whether it waits until reads and atomics before it have been answered.
         solicited: whether the receiver wants an event for it.
+        dc_key: of the target, over the dynamically connected transport.
         size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
         carried: whether the doorbell has brought it, so that it need not be fetched.
@@ -105,6 +106,7 @@ class SendWqe:
     invalidates: int = 0
     fenced: bool = False
     solicited: bool = False
+    dc_key: int = 0
     segment: int = 0
     region: Region | None = None
     fault: WCStatus | None = None

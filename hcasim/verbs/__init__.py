@@ -12,10 +12,11 @@ from hcasim.verbs.address import GID, AHAttr, GIDEntry, GIDType, GlobalRoute, Ra
 from hcasim.verbs.ah import AH, create_ah, create_ah_from_wc, init_ah_from_wc
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
+from hcasim.verbs.dc import DCI, DCT
 from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD, Rereg
-from hcasim.verbs.qp import QP
+from hcasim.verbs.qp import QP, QPCreateFlags
 from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
 from hcasim.verbs.states import MTU, MigState, QPAttr, QPAttrMask, QPCap, QPInitAttr
@@ -26,6 +27,8 @@ from hcasim.verbs.wr import QPEx
 __all__ = [
     "AH",
     "CQ",
+    "DCI",
+    "DCT",
     "GID",
     "GRH_SIZE",
     "MR",
@@ -57,6 +60,7 @@ __all__ = [
     "QPAttr",
     "QPAttrMask",
     "QPCap",
+    "QPCreateFlags",
     "QPEx",
     "QPInitAttr",
     "QPType",

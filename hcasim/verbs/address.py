@@ -9,8 +9,9 @@ from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
 from hcasim.cluster import Node
-from hcasim.fabric.packet import SERVICE_LEVELS, Route
-from hcasim.fabric.route_header import GRH, global_header, ipv4_header
+from hcasim.fabric.multicast import MULTICAST_LIDS
+from hcasim.fabric.packet import GRH, SERVICE_LEVELS, Route
+from hcasim.fabric.route_header import global_header, ipv4_header
 from hcasim.verbs.errors import VerbsError
 
 GID = IPv6Address
@@ -76,7 +77,7 @@ class GlobalRoute:
     """Where a packet with a global route header goes (ibv_global_route).
 
     Attributes:
-        dgid: GID of the port that it goes to.
+        dgid: GID of the port or of the multicast group that it goes to.
         flow_label, traffic_class: of 20 and 8 bits; nothing tells packets apart by them.
         sgid_index: place of the sender's GID in the table of its port.
         hop_limit: routers that it may pass; there are none.
@@ -95,7 +96,7 @@ class AHAttr:
 
     Attributes:
         grh: the global route, if ``is_global``; over Ethernet it has to be.
-        dlid: LID of the port; over Ethernet nothing.
+        dlid: LID of the port or of the multicast group; over Ethernet nothing, or that of a group.
         sl: service level, 0 to 15.
         src_path_bits: low bits of the LID that it comes from; ports have one LID each.
         static_rate: of the slowest link on the way, by its number in `Rate`.
@@ -197,15 +198,36 @@ def route_of(node: Node, attr: AHAttr, port_num: int, pkey: int) -> Route:
     if ethernet and not attr.is_global:
         raise VerbsError("EINVAL", "is_global is 0; Ethernet needs a grh with a GID")
     # Within a subnet packets find their way by the LID, whatever the GID.
-    lid = lid_of(node, attr.grh.dgid) if ethernet else attr.dlid
+    lid, dgid = attr.dlid, attr.grh.dgid
+    if attr.is_global and dgid.is_multicast:
+        lid = group_lid(node, dgid, lid)
+    elif ethernet:
+        lid = lid_of(node, dgid)
+    if (lid in MULTICAST_LIDS) != bool(attr.is_global and dgid.is_multicast):
+        found = f"dlid is {lid:#x}, is_global {attr.is_global}, dgid {dgid}"
+        raise VerbsError("EINVAL", f"{found}; a group needs a LID and a GID that are a group's")
     if ethernet and not lid:
         raise VerbsError("EHOSTUNREACH", f"no port has the GID {attr.grh.dgid}")
     if not 1 <= lid < PERMISSIVE_LID:
         raise VerbsError("EINVAL", f"dlid is {lid}; allowed: 1 to {PERMISSIVE_LID - 1}")
     if not attr.is_global:
         return Route(lid, attr.sl, pkey)
+    return routed(node, attr, lid, port_num, pkey)
+
+
+def routed(node: Node, attr: AHAttr, lid: int, port_num: int, pkey: int) -> Route:
+    """The way to a LID behind the global route header of an address."""
     source = _source(node, attr, port_num)
-    return Route(lid, attr.sl, pkey, _header(node, attr, source), 0 if ethernet else GRH)
+    header, extra = _header(node, attr, source, lid), 0 if on_ethernet(node) else GRH
+    mgid = int(attr.grh.dgid) if lid in MULTICAST_LIDS else 0
+    return Route(lid, attr.sl, pkey, header, extra, mgid)
+
+
+def group_lid(node: Node, mgid: IPv6Address, lid: int) -> int:
+    """LID of a multicast group: over Ethernet made of its GID, if none is given."""
+    if lid in MULTICAST_LIDS or not on_ethernet(node):
+        return lid
+    return MULTICAST_LIDS[int(mgid) % len(MULTICAST_LIDS)]
 
 
 def _source(node: Node, attr: AHAttr, port_num: int) -> IPv6Address:
@@ -221,13 +243,12 @@ def _source(node: Node, attr: AHAttr, port_num: int) -> IPv6Address:
     return table[grh.sgid_index]
 
 
-def _header(node: Node, attr: AHAttr, source: IPv6Address) -> bytes:
+def _header(node: Node, attr: AHAttr, source: IPv6Address, lid: int) -> bytes:
     grh = attr.grh
     if not on_ethernet(node):
         ends = source.packed, grh.dgid.packed
         return global_header(*ends, grh.traffic_class, grh.flow_label, grh.hop_limit)
-    lids = lid_of(node, source), lid_of(node, grh.dgid)
-    return header_between(lids[0], lids[1], grh.traffic_class, grh.hop_limit)
+    return header_between(lid_of(node, source), lid, grh.traffic_class, grh.hop_limit)
 
 
 def header_between(lid: int, dlid: int, traffic_class: int = 0, hop_limit: int = 0) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address
 
-from hcasim.fabric.packet import FULL_MEMBER
-from hcasim.fabric.route_header import GRH
+from hcasim.fabric.packet import FULL_MEMBER, GRH
 from hcasim.hca import Completion
 from hcasim.hca.completion_queue import WCFlags
 from hcasim.verbs.address import AHAttr, GlobalRoute, Rate, gids, on_ethernet, route_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hcasim.fabric.packet import PSN_MODULUS, Route
+from hcasim.fabric.multicast import MULTICAST_LIDS
+from hcasim.fabric.packet import PSN_MODULUS
 from hcasim.hca import Path
 from hcasim.hca.qp.endpoint import ALL_ACCESS
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES
@@ -59,9 +60,11 @@ def changed(
     pkey, route, slower = keys[index], path.route, path.slower
     if mask & m.AV:
         route = route_of(context.node, attr.ah_attr, port_num, pkey)
+        if route.lid in MULTICAST_LIDS:
+            raise VerbsError("EINVAL", f"dlid is {route.lid:#x}, a group; allowed: that of a port")
         slower = slower_by(context, gigabits(attr.ah_attr))
-    elif pkey != route.pkey:
-        route = Route(route.lid, route.service_level, pkey, route.grh, route.extra)
+    else:
+        route = route.within(pkey)
     mtu = path.mtu
     if datagram or not adapter.wire.agreed:
         mtu = adapter.mtu

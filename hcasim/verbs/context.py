@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from fractions import Fraction
 from ipaddress import IPv6Address
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from hcasim.catalog import EthernetLink, Host
 from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
@@ -26,6 +26,9 @@ from hcasim.verbs.events import AsyncEvent, EventQueue
 __all__ = ["Context", "CoreProbe", "Costs", "VerbsError", "mtu_of", "slower_by"]
 
 _Returned = TypeVar("_Returned")
+
+ADDRESSED: Final = (QPType.UD, QPType.DCI)
+"""Services whose requests say where they go."""
 
 
 class CoreProbe(Probe):
@@ -249,7 +252,7 @@ class Context:
         if blueflame is None:
             return 0
         layout = entry_layout(description.wqe)
-        within = layout.inline_within(blueflame.buffer, opcode, qp_type is QPType.UD)
+        within = layout.inline_within(blueflame.buffer, opcode, qp_type in ADDRESSED)
         return min(within, self.max_inline)
 
 

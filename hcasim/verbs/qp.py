@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from enum import IntFlag
+from ipaddress import IPv6Address
 from typing import ClassVar, Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import SERVICE_LEVELS, Route
+from hcasim.fabric.multicast import MULTICAST_LIDS
+from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, SendWqe, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
-from hcasim.verbs.address import AHAttr, GlobalRoute, gids_of, header_between, on_ethernet
-from hcasim.verbs.ah import AH
+from hcasim.verbs.address import (
+    AHAttr,
+    GlobalRoute,
+    gids_of,
+    group_lid,
+    header_between,
+    on_ethernet,
+    routed,
+)
 from hcasim.verbs.attributes import changed
-from hcasim.verbs.context import VerbsError, mtu_of, slower_by
+from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import MAX_MESSAGE, number_of
 from hcasim.verbs.events import AsyncEvent
@@ -34,7 +44,8 @@ _IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
 _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
-_SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS}
+_SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS, QPType.DCT: ()}
+_NOT_MODELLED: Final = (QPType.XRC_SEND, QPType.XRC_RECV, QPType.RAW_PACKET, QPType.DRIVER)
 _KEYED: Final = (
     WROpcode.REG_MR,
     WROpcode.LOCAL_INV,
@@ -48,6 +59,13 @@ _UNSENDING: Final = (State.RESET, State.INIT, State.RTR)
 _ALTERNATE: Final = QPAttrMask.ALT_PATH | QPAttrMask.PATH_MIG_STATE
 
 
+class QPCreateFlags(IntFlag):
+    """Flags of ibv_create_qp_ex; names and numbers are those of libibverbs."""
+
+    NONE = 0
+    BLOCK_SELF_MCAST_LB = 2
+
+
 class QP:
     """A queue pair, with the arguments of ibv_create_qp.
 
@@ -57,11 +75,13 @@ class QP:
         max_send_sge, max_recv_sge: pieces of memory of a request.
         max_inline_data: bytes that a request may carry inline.
         srq: shared receive queue, in place of one of its own.
+        create_flags: whether multicasts that it sends come back to it.
         port_num: port it uses, from 1.
 
     Raises:
         VerbsError: ``EINVAL`` for a limit of the adapter or a service that it has not, ``ENOMEM``
-            if it has no more queue pairs.
+            if it has no more queue pairs, ``EOPNOTSUPP`` for a service that is not modelled, or DC
+            on an adapter before Connect-IB.
     """
 
     changes: ClassVar[Changes] = Changes(
@@ -83,6 +103,7 @@ class QP:
         qp_type: QPType = QPType.RC,
         sq_sig_all: bool = False,
         srq: SRQ | None = None,
+        create_flags: QPCreateFlags = QPCreateFlags.NONE,
     ) -> None:
         self.context = pd.context
         self.pd, self.send_cq, self.recv_cq = pd, send_cq, recv_cq
@@ -102,6 +123,17 @@ class QP:
             raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
         if srq is not None and qp_type is QPType.UC:
             raise VerbsError("EINVAL", "qp_type is UC with an SRQ; allowed: RC or UD")
+        if qp_type in _NOT_MODELLED:
+            allowed = ", ".join([one.name for one in QPType if one not in _NOT_MODELLED])
+            raise VerbsError("EOPNOTSUPP", f"{qp_type.name} is not modelled; allowed: {allowed}")
+        if qp_type in (QPType.DCI, QPType.DCT) and not limits.dc:
+            found = f"{qp_type.name} on {adapter.description.id}"
+            raise VerbsError("EOPNOTSUPP", f"{found}; allowed: since Connect-IB")
+        if create_flags and (adapter.description.tables is not None or qp_type is not QPType.UD):
+            found, name = adapter.description.id, create_flags.name
+            raise VerbsError(
+                "EOPNOTSUPP", f"{name} of {qp_type.name}, {found}; allowed: UD, since mlx4"
+            )
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
@@ -113,6 +145,7 @@ class QP:
         self._notifies = False
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
+        self._addressed = qp_type in ADDRESSED
         self._posted_sends = self._retired_sends = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
@@ -133,6 +166,7 @@ class QP:
             None if srq is None else srq.queue,
         )
         self._qp.on_event = self._event
+        self._qp.deaf_to_itself = create_flags == QPCreateFlags.BLOCK_SELF_MCAST_LB
         self._receives: Receives | None = None
         if srq is None:
             responder = self._qp.responder
@@ -269,21 +303,21 @@ class QP:
             attr.is_global, attr.grh = 1, GlobalRoute(gids_of(self.context.node, route.lid)[-1])
         return attr
 
-    def _route_to(self, dlid: int) -> Route:
-        """The way of datagrams to a port that is known by its LID alone."""
-        route = self._routes.get(dlid)
+    def _route_to(self, dlid: int, mgid: int) -> Route:
+        """The way to a port that is known by its LID alone, or to a multicast group."""
+        name = mgid << 16 | dlid
+        route = self._routes.get(name)
         if route is None:
-            header = None
-            if on_ethernet(self.context.node):
-                header = header_between(self.lid, dlid)
-            route = self._routes[dlid] = Route(dlid, 0, self._qp.pkey, header)
+            node, pkey, header = self.context.node, self._qp.pkey, None
+            if dlid in MULTICAST_LIDS:
+                goal = GlobalRoute(IPv6Address(mgid))
+                route = routed(node, AHAttr(goal, is_global=1), dlid, self._port_num, pkey)
+            else:
+                if self._datagram and on_ethernet(node):
+                    header = header_between(self.lid, dlid)
+                route = Route(dlid, 0, pkey, header)
+            self._routes[name] = route
         return route
-
-    def _route_of(self, ah: AH) -> Route:
-        if self._qp.pkey == ah.route.pkey:
-            return ah.route
-        way = ah.route
-        return Route(way.lid, way.service_level, self._qp.pkey, way.grh, way.extra)
 
     def connect(
         self,
@@ -326,8 +360,9 @@ class QP:
             if not 0 <= value <= most:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
         kind, other = self._qp.kind, remote._qp.kind
-        if self._datagram or other is not kind:
-            allowed = "activate" if self._datagram else f"two of the service {kind.name}"
+        alone = self._addressed or kind is QPType.DCT
+        if alone or other is not kind:
+            allowed = "activate" if alone else f"two of the service {kind.name}"
             raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
         mtu = mtu_of(self.context, path_mtu)
         adapter = self.context.adapter
@@ -348,6 +383,41 @@ class QP:
         if not self._datagram:
             raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
         self._connect(Path(mtu_of(self.context, path_mtu), qkey=qkey))
+
+    def attach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
+        """Attach a queue pair for datagrams to a multicast group, which its port then joins.
+
+        What is sent to the group comes once to each queue pair that is attached, however often,
+        and also to those at the port that it comes from. Real ports join by a request to the subnet
+        administrator, which is not modelled.
+
+        Args:
+            gid: identifier of the group (MGID), such as ``ff12::1``.
+            lid: LID of the group, 0xC000 to 0xFFFE; over Ethernet 0 is one that is made of ``gid``.
+
+        Raises:
+            VerbsError: ``EINVAL`` for another service, or an identifier or a LID of no group.
+
+        Source: manual page ibv_attach_mcast; Linux, core/verbs.c, ib_attach_mcast.
+        """
+        self.context.adapter.attach(self._qp, *self._group(gid, lid))
+
+    def detach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
+        """Detach it from a group; ``EINVAL`` also if it is not attached to that."""
+        if not self.context.adapter.detach(self._qp, *self._group(gid, lid)):
+            raise VerbsError("EINVAL", f"the queue pair is not attached to {gid}, LID {lid:#x}")
+
+    def _group(self, gid: IPv6Address | str, lid: int) -> tuple[int, int]:
+        mgid = IPv6Address(gid)
+        if not self._datagram:
+            found = self._qp.kind.name
+            raise VerbsError("EINVAL", f"multicast of the service {found}; allowed: UD")
+        if not mgid.is_multicast:
+            raise VerbsError("EINVAL", f"gid is {mgid}; allowed: ff00:: to ffff:...:ffff")
+        lid = group_lid(self.context.node, mgid, lid)
+        if lid not in MULTICAST_LIDS:
+            raise VerbsError("EINVAL", f"lid is {lid:#x}; allowed: 0xc000 to 0xfffe")
+        return lid, int(mgid)
 
     def _connect(self, path: Path) -> None:
         if self._qp.state not in (State.RESET, State.RTS):
@@ -446,7 +516,7 @@ class QP:
             context.probe.event("post_send", operation, self._qp)
         opcode = WIRE[wr.opcode]
         count = 1 if pieces is None else len(pieces)
-        size = self._layout.size(opcode, length if wr.inline else -1, self._datagram, count)
+        size = self._layout.size(opcode, length if wr.inline else -1, self._addressed, count)
         pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
         region = None if wr.mr is None else wr.mr.region
         given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
@@ -469,8 +539,11 @@ class QP:
             and (wr.inline or blueflame.takes == "any")
         )
         route = None
-        if self._datagram:
-            route = self._route_to(wr.dlid) if wr.ah is None else self._route_of(wr.ah)
+        if self._addressed and wr.ah is not None:
+            route = wr.ah.route.within(self._qp.pkey)
+        elif self._addressed:
+            mgid = ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid))
+            route = self._route_to(wr.dlid, mgid)
         wqe = SendWqe(
             opcode,
             wr.wr_id,
@@ -490,6 +563,7 @@ class QP:
             route=route,
             remote_qpn=wr.remote_qpn,
             remote_qkey=wr.remote_qkey,
+            dc_key=wr.dc_key,
             pages=pages,
             region=region,
             carried=carried,
@@ -535,6 +609,8 @@ class QP:
             fault = f"{name} on a queue pair of the service {kind.name}"
         elif self._datagram and length > mtu:
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
+        elif self._addressed and group_fault(wr):
+            fault = group_fault(wr)
         elif len(wr.sg_list) > self._max_sge:
             fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
         elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
@@ -611,3 +687,11 @@ class QP:
 
 def _noted() -> None:
     """The adapter takes a part of a work request; the last part begins the work."""
+
+
+def group_fault(wr: SendWR) -> str:
+    """What is wrong with the address of a datagram; nothing if it is a port, or a group."""
+    dlid = wr.dlid if wr.ah is None else wr.ah.route.lid
+    if (dlid in MULTICAST_LIDS) == (wr.remote_qpn == MULTICAST_QPN):
+        return ""
+    return f"dlid {dlid:#x}, remote_qpn {wr.remote_qpn:#x}; a group's LID needs 0xffffff"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final
 
-from hcasim.fabric.packet import Opcode
+from hcasim.fabric.packet import GRH, Opcode
 from hcasim.hca import Access
-from hcasim.hca.qp.responder import GRH
 from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
@@ -97,9 +97,13 @@ class SendWR:
         compare_add: operand of an atomic: what to compare with, or what to add.
         swap: second operand of a compare-and-swap.
         ah, remote_qpn: port and queue pair that a datagram goes to; ``dlid`` is a short form of
-            the address of a port.
+            the address of a port. One to a multicast group goes to queue pair 0xFFFFFF: all that
+            are attached to the group.
         remote_qkey: key that a datagram names; one from 2 ** 31 on stands for that of its queue
             pair.
+        dgid: the GID of a multicast group that ``dlid`` belongs to; without it all of that LID.
+        dc_key: access key of the target that a request of a `DCI` goes to, by ``ah`` or ``dlid``
+            and the number of the target, ``remote_qpn``.
         mr: what REG_MR makes valid; requests behind it wait until it has.
         mw, bind_info: window that BIND_MW opens, and on which part of a region.
     """
@@ -121,6 +125,8 @@ class SendWR:
     remote_qpn: int = 0
     remote_qkey: int = 0
     ah: AH | None = None
+    dc_key: int = 0
+    dgid: IPv6Address | str | None = None
     mr: MR | None = None
     mw: MW | None = None
     bind_info: BindInfo | None = None

@@ -1,7 +1,8 @@
 """Attributes of queue pairs, and which of them each change of the state needs and allows.
 
 Source: manual pages ibv_modify_qp and ibv_query_qp; Linux, drivers/infiniband/core/verbs.c,
-ib_modify_qp_is_ok and its table qp_state_table.
+ib_modify_qp_is_ok and its table qp_state_table; of DCI and DCT drivers/infiniband/hw/mlx5/qp.c,
+modify_dci_qp_is_ok and mlx5_ib_modify_dct.
 """
 
 from __future__ import annotations
@@ -155,13 +156,14 @@ _TRIES: Final = _M.TIMEOUT | _M.RETRY_CNT | _M.RNR_RETRY | _M.MAX_QP_RD_ATOMIC
 _MOVES: Final = _M.ALT_PATH | _M.PATH_MIG_STATE
 _RUNS: Final = _M.CUR_STATE | _M.ACCESS_FLAGS | _MOVES
 
-_RC, _UC, _UD = QPType.RC, QPType.UC, QPType.UD
+_RC, _UC, _UD, _DCI, _DCT = QPType.RC, QPType.UC, QPType.UD, QPType.DCI, QPType.DCT
 _Needs = dict[QPType, tuple[QPAttrMask, QPAttrMask]]
 _ON: Final[_Needs] = {
     _RC: (NONE, _RUNS | _M.MIN_RNR_TIMER),
     _UC: (NONE, _RUNS),
     _UD: (NONE, _M.CUR_STATE | _M.QKEY),
 }
+_DRAINED: Final[_Needs] = dict.fromkeys(_ON, (NONE, _M.EN_SQD_ASYNC_NOTIFY))
 _NOTHING: Final[_Needs] = dict.fromkeys(QPType, (NONE, NONE))
 _TRANSITIONS: Final[dict[tuple[State, State], _Needs]] = {
     **{(state, State.RESET): _NOTHING for state in State},
@@ -170,11 +172,14 @@ _TRANSITIONS: Final[dict[tuple[State, State], _Needs]] = {
         _RC: (_BOUND | _M.ACCESS_FLAGS, NONE),
         _UC: (_BOUND | _M.ACCESS_FLAGS, NONE),
         _UD: (_BOUND | _M.QKEY, NONE),
+        _DCI: (_BOUND, NONE),
+        _DCT: (_BOUND | _M.ACCESS_FLAGS, NONE),
     },
     (State.INIT, State.INIT): {
         _RC: (NONE, _BOUND | _M.ACCESS_FLAGS),
         _UC: (NONE, _BOUND | _M.ACCESS_FLAGS),
         _UD: (NONE, _BOUND | _M.QKEY),
+        _DCI: (NONE, _BOUND),
     },
     (State.INIT, State.RTR): {
         _RC: (
@@ -183,14 +188,17 @@ _TRANSITIONS: Final[dict[tuple[State, State], _Needs]] = {
         ),
         _UC: (_LINK, _M.ALT_PATH | _M.ACCESS_FLAGS | _M.PKEY_INDEX),
         _UD: (NONE, _M.PKEY_INDEX | _M.QKEY),
+        _DCI: (_M.PATH_MTU, _M.PKEY_INDEX | _M.AV),
+        _DCT: (_M.PATH_MTU | _M.AV | _M.MIN_RNR_TIMER, NONE),
     },
     (State.RTR, State.RTS): {
         _RC: (_TRIES | _M.SQ_PSN, _RUNS | _M.MIN_RNR_TIMER),
         _UC: (_M.SQ_PSN, _RUNS),
         _UD: (_M.SQ_PSN, _M.CUR_STATE | _M.QKEY),
+        _DCI: (_TRIES, _M.MIN_RNR_TIMER),
     },
-    (State.RTS, State.RTS): _ON,
-    (State.RTS, State.SQD): dict.fromkeys(QPType, (NONE, _M.EN_SQD_ASYNC_NOTIFY)),
+    (State.RTS, State.RTS): {**_ON, _DCI: (NONE, _M.MIN_RNR_TIMER)},
+    (State.RTS, State.SQD): _DRAINED,
     (State.SQD, State.RTS): _ON,
     (State.SQD, State.SQD): {
         _RC: (
@@ -224,11 +232,11 @@ def fault(current: State, target: State, kind: QPType, mask: QPAttrMask) -> str:
 
     The same state twice changes attributes.
     """
-    needs = _TRANSITIONS.get((current, target))
+    needs = _TRANSITIONS.get((current, target), {}).get(kind)
     if needs is None:
-        allowed = ", ".join([one.name for one in State if (current, one) in _TRANSITIONS])
-        return f"{target.name} after {current.name}; allowed: {allowed}"
-    required, optional = needs[kind]
+        allowed = [one.name for one in State if kind in _TRANSITIONS.get((current, one), ())]
+        return f"{target.name} after {current.name}; allowed: {', '.join(allowed)}"
+    required, optional = needs
     way = f"{current.name} to {target.name} of {kind.name}"
     if missing := required & ~mask:
         return f"{way} without {_names(missing)}; needed: {_names(required)}"

@@ -17,7 +17,6 @@ _ECE: Final = "options that drivers negotiate are not modelled"
 _FLOW: Final = "rules that steer packets to queue pairs are not modelled"
 _HINTS: Final = "hints of PCI Express where data is to go are not modelled"
 _IMPORT: Final = "objects of another process are not modelled"
-_MULTICAST: Final = "multicast is not modelled"
 _QUEUES: Final = "work queues without a queue pair are not modelled; allowed: SRQ"
 _XRC: Final = "XRC is not modelled; allowed: RC with SRQ"
 
@@ -30,7 +29,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_alloc_parent_domain": _DOMAIN,
     "ibv_alloc_td": _DOMAIN,
     "ibv_attach_counters_point_flow": _COUNTERS,
-    "ibv_attach_mcast": _MULTICAST,
     "ibv_close_xrcd": _XRC,
     "ibv_create_comp_cntr": _COUNTED,
     "ibv_create_counters": _COUNTERS,
@@ -46,7 +44,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_destroy_flow_action": _FLOW,
     "ibv_destroy_rwq_ind_table": _QUEUES,
     "ibv_destroy_wq": _QUEUES,
-    "ibv_detach_mcast": _MULTICAST,
     "ibv_dm_export_dmabuf_fd": _DEVICE,
     "ibv_export_buf_dmabuf_fd": _BUFFERS,
     "ibv_free_buf": _BUFFERS,

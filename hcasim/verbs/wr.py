@@ -108,3 +108,8 @@ class QPEx:
 
     def wr_set_ud_addr(self, dlid: int, remote_qpn: int) -> None:
         self._last().dlid, self._last().remote_qpn = dlid, remote_qpn
+
+    def wr_set_dc_addr(self, dlid: int, remote_dctn: int, remote_dc_key: int) -> None:
+        """Say which target it goes to, as mlx5dv_wr_set_dc_addr."""
+        wr = self._last()
+        wr.dlid, wr.remote_qpn, wr.dc_key = dlid, remote_dctn, remote_dc_key

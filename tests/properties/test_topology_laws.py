@@ -20,6 +20,7 @@ from hcasim.catalog.testbed import (
     Trunk,
 )
 from hcasim.catalog.wiring import wire
+from hcasim.fabric.multicast import Groups
 
 LINK = InfinibandLink(speed="SDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 SWITCH = Switch(id="invented", title="Invented", ports=4096, latency=1, buffer=16384)
@@ -187,3 +188,36 @@ def test_the_ports_of_a_node_are_on_one_switch(case: tuple[Network, int], ports:
     assert len(wiring.places) == nodes * ports
     homes = [switch for switch, _ in wiring.places]
     assert all(len(set(homes[n : n + ports])) == 1 for n in range(0, len(homes), ports))
+
+
+@given(net=networks(), data=st.data())
+def test_a_multicast_comes_once_to_each_member_but_its_sender(
+    net: tuple[Network, int], data: st.DataObject
+) -> None:
+    network, nodes = net
+    wiring = wired(network, nodes)
+    lids = st.integers(1, nodes)
+    sender, members = data.draw(lids), data.draw(st.sets(lids, min_size=1))
+    groups = Groups(wiring)
+    for lid in members | {sender}:
+        groups.join(0xC000, lid)
+    if sender not in members:
+        groups.leave(0xC000, sender)
+    ends = {place: lid for lid, place in enumerate(wiring.places, 1)}
+    cables = [{way.port: way for way in ways} for ways in wiring.ways]
+    reached: list[int] = []
+    visited: list[int] = []
+    packets = [wiring.places[sender - 1]]
+    while packets:
+        switch, came_from = packets.pop()
+        visited.append(switch)
+        assert len(visited) <= len(wiring.names)
+        for port in groups.outputs(switch, 0xC000):
+            if port == came_from:
+                continue
+            if (way := cables[switch].get(port)) is not None:
+                packets.append((way.neighbour, way.far_port))
+            else:
+                reached.append(ends[switch, port])
+    assert sorted(reached) == sorted(members - {sender})
+    assert len(set(visited)) == len(visited)

@@ -18,12 +18,21 @@ class QPType(Enum):
 
     UC, unreliable connection, and UD, unreliable datagram, are not acknowledged: a request has
     ended when its last packet has left, and what finds no receive buffer is dropped without a word
-    (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3).
+    (InfiniBand Architecture Specification volume 1, 9.8.2 and 9.8.3). DCI and DCT, initiator and
+    target of the dynamically connected transport, are those of mlx5dv; they have the numbers of
+    Linux' driver mlx5. XRC_SEND and XRC_RECV, extended reliable connection, RAW_PACKET and DRIVER,
+    those of a driver's own, are not modelled.
     """
 
     RC = 2
     UC = 3
     UD = 4
+    RAW_PACKET = 8
+    XRC_SEND = 9
+    XRC_RECV = 10
+    DRIVER = 0xFF
+    DCI = 0x1002
+    DCT = 0x1003
 
 
 class State(Enum):
@@ -112,6 +121,7 @@ class Endpoint:
             without another look, and less than 0 while none may come.
         denies: value of the rights that the other end does not have here, whatever its region says.
         segment: data of a full packet that comes; 0 if that is not agreed on.
+        dc_key: what initiators have to name, if it is a target of dynamic connections.
     """
 
     qpn: int
@@ -127,6 +137,7 @@ class Endpoint:
     accepts: int = _DEAF
     denies: int = 0
     segment: int = 0
+    dc_key: int | None = None
 
     @property
     def index(self) -> int:

@@ -9,6 +9,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
+from hcasim.hca.qp.dynamic import DciRequester, DctResponder
 from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.pacing import paced
@@ -28,15 +29,22 @@ _HALVES: Final[dict[QPType, tuple[type[Requester], type[Responder]]]] = {
     QPType.RC: (ReliableRequester, ReliableResponder),
     QPType.UC: (Requester, Responder),
     QPType.UD: (DatagramRequester, DatagramResponder),
+    QPType.DCI: (DciRequester, DctResponder),
+    QPType.DCT: (Requester, DctResponder),
 }
 
 
 class QueuePair(Endpoint):
-    """A queue pair: one end of a connection, whose transport is that of its two halves."""
+    """A queue pair: one end of a connection, whose transport is that of its two halves.
+
+    What it sends to a multicast group comes back to it if it is attached, unless it is
+    ``deaf_to_itself``.
+    """
 
     requester: Requester
     responder: Responder
     _told: Callable[[], None] | None = None
+    deaf_to_itself: bool = False
 
     def create(
         self,
@@ -128,7 +136,7 @@ class QueuePair(Endpoint):
 
     def fail_send(self) -> None:
         """End what is acknowledged; without that only sends are flushed (volume 1, 10.3.1.6)."""
-        if self.kind is QPType.RC:
+        if isinstance(self.requester, ReliableRequester):
             self.fail()
         elif self.state is not State.ERR:
             self.move(State.SQE)

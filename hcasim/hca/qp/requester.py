@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
+    MULTICAST_QPN,
     PSN_MODULUS,
     AtomicEth,
     Deth,
@@ -456,7 +457,10 @@ _CONTROLLED: Final = 1 << 31
 
 
 class DatagramRequester(Requester):
-    """The requester of unreliable datagrams, each of which says where it goes."""
+    """The requester of unreliable datagrams, each of which says where it goes.
+
+    One to a multicast group comes back to the members at its own port when it has left.
+    """
 
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)
@@ -469,3 +473,13 @@ class DatagramRequester(Requester):
         size = end.size_of(packet.opcode, packet.payload, packet.headers)
         packet.size = size + wqe.route.extra
         return packet
+
+    def sent(self, wqe: SendWqe, packet: Packet) -> None:
+        if wqe.remote_qpn == MULTICAST_QPN:
+            self.egress.requests.when_sent(packet, Call(self._left_to_group, (wqe, packet)))
+        else:
+            super().sent(wqe, packet)
+
+    def _left_to_group(self, wqe: SendWqe, packet: Packet) -> None:
+        self._parts.loop_back(packet, self.end.port)
+        self._left(wqe)

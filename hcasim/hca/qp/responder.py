@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
+    GRH,
     PSN_MODULUS,
     AtomicEth,
     Deth,
@@ -27,9 +28,6 @@ from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import Access, Region
 from hcasim.hca.wqe import Piece, Pieces, ReceiveWqe, cut
-
-GRH: Final = 40
-"""Bytes in front of the data of a datagram in its receive buffer (volume 1, 11.4.1.2)."""
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
@@ -248,6 +246,8 @@ class Responder(Half):
             elif isinstance(header, Ieth):
                 end.invalidated = header.rkey
                 self._parts.tables.invalidate(header.rkey, self.end.pd)
+            elif isinstance(header, Deth):
+                end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
         return end
 
     def acknowledge(self, packet: Packet) -> None:
@@ -296,10 +296,10 @@ class Responder(Half):
 
 
 class DatagramResponder(Responder):
-    """The responder of unreliable datagrams, in front of which is room for a routing header.
+    """The responder of unreliable datagrams, in front of whose data is room for a routing header.
 
     A datagram that names another key than that of the queue pair is dropped without a word (volume
-    1, 10.2.5). Over Ethernet the last half of the room takes the IPv4 header.
+    1, 10.2.5). The room is that of 11.4.1.2; over Ethernet its last half takes the IPv4 header.
     """
 
     front: ClassVar[int] = GRH
@@ -336,7 +336,4 @@ class DatagramResponder(Responder):
     def end_of(self, packet: Packet) -> End:
         end, route = super().end_of(packet), packet.route
         end.service_level, end.routed = route.service_level, route.grh is not None
-        for header in packet.headers:
-            if isinstance(header, Deth):
-                end.source_qpn, end.source_lid = header.source_qpn, header.source_lid
         return end

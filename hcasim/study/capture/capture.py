@@ -22,7 +22,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
-from hcasim.fabric.packet import Deth, Packet
+from hcasim.fabric.packet import Dceth, Deth, Packet
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
 from hcasim.study.capture.ethernet import IwarpFrames, rocev2_frames
@@ -82,7 +82,6 @@ class Capture(Onlooker):
         self._lids: dict[str, int] = {}
         self._services: dict[tuple[int, int], QPType] = {}
         self._peers: dict[tuple[int, int], tuple[int, int]] = {}
-        self._senders: dict[Packet, int] = {}
         self._inside: set[Packet] = set()
         self._coming: list[tuple[int, int, Packet, int]] = []
         self._told = count()
@@ -133,10 +132,10 @@ class Capture(Onlooker):
             if details in self._inside:
                 self._inside.remove(details)
             else:
-                self._take(time_ps, details, self._senders.pop(details, 0))
+                self._take(time_ps, details, 0)
 
     def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
-        """Take a packet that leaves, and remember who has sent one that will arrive."""
+        """Take a packet that leaves."""
         if what != PACKET or not isinstance(details, Packet):
             return
         port, _, way = block.rpartition(".")
@@ -144,11 +143,9 @@ class Capture(Onlooker):
             self._take(end_ps, details, self._lids[port])
         elif port == self._port:
             self._inside.add(details)
-        elif details.header(Deth) and details.route.lid == self._lids[self._port]:
-            self._senders.setdefault(details, self._lids.get(port, 0))
 
     def _connect(self, node: str, qp: QueuePair) -> None:
-        if qp.kind is QPType.UD:
+        if qp.kind in (QPType.UD, QPType.DCI):
             return
         mine = self._lids[f"{node}.hca.port{qp.port + 1}"], qp.qpn
         yours = qp.path.route.lid, qp.path.qpn
@@ -172,7 +169,8 @@ class Capture(Onlooker):
             time_ps, _, packet, sender = heappop(self._coming)
             goal = packet.route.lid, packet.qpn
             if (datagram := packet.header(Deth)) is not None:
-                way = Way(sender, datagram.source_qpn, *goal, QPType.UD)
+                of = QPType.DCI if isinstance(datagram, Dceth) else QPType.UD
+                way = Way(datagram.source_lid, datagram.source_qpn, *goal, of)
             else:
                 source = self._peers.get(goal, (sender, 0))
                 way = Way(*source, *goal, self._services.get(goal, QPType.RC))

@@ -15,10 +15,12 @@ from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import (
+    GRH,
     LRH,
     VCRC,
     Aeth,
     AtomicEth,
+    Dceth,
     Deth,
     Ieth,
     Immediate,
@@ -27,7 +29,7 @@ from hcasim.fabric.packet import (
     Reth,
     Syndrome,
 )
-from hcasim.fabric.route_header import GRH, filled
+from hcasim.fabric.route_header import filled
 from hcasim.hca import QPType
 from hcasim.hca.qp.rnr import rnr_timer_code
 
@@ -39,7 +41,8 @@ _RETH: Final = struct.Struct(">QII")
 _ATOMIC: Final = struct.Struct(">QIQQ")
 _DETH: Final = struct.Struct(">II")
 
-_SERVICE: Final = {QPType.RC: 0x00, QPType.UC: 0x20, QPType.UD: 0x60}
+_SERVICE: Final = {QPType.RC: 0x00, QPType.UC: 0x20, QPType.UD: 0x60, QPType.DCI: 0xC0}
+"""That of the manufacturer for dynamic connections, whose packets are not published (table 38)."""
 # First, middle, last, only.
 _PARTS: Final = {
     Opcode.SEND: (0x00, 0x01, 0x02, 0x04),
@@ -56,6 +59,8 @@ _WHOLE: Final = {
     Opcode.ATOMIC_ACKNOWLEDGE: 0x12,
     Opcode.COMPARE_SWAP: 0x13,
     Opcode.FETCH_ADD: 0x14,
+    Opcode.CONNECT: 0x1E,
+    Opcode.DISCONNECT: 0x1F,
 }
 _NAK: Final = 0x60
 _SYNDROMES: Final = {
@@ -115,6 +120,9 @@ def headers(packet: Packet, service: QPType) -> bytes:
             found += _RETH.pack(header.address, header.rkey, header.length)
         elif isinstance(header, AtomicEth):
             found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
+        elif isinstance(header, Dceth):
+            key = b"" if header.key is None else struct.pack(">Q", header.key)
+            found += key + _DETH.pack(header.session, header.source_qpn)
         elif isinstance(header, Deth):
             found += _DETH.pack(header.qkey, header.source_qpn)
         elif isinstance(header, Immediate):

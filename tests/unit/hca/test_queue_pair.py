@@ -10,7 +10,7 @@ from hcasim.hca import Path, QPType, QueuePair, SendWqe, State
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.verbs import QP, VerbsError
 from tests.iwarp import machine as iwarp
-from tests.rig import Rig, joined
+from tests.rig import Rig, extended, joined, machine
 
 START = st.sampled_from([0, 5, PSN_MODULUS - 3, PSN_MODULUS - 1])
 REQUESTS = st.lists(
@@ -125,9 +125,14 @@ def test_a_state_follows_those_that_lead_to_it_and_no_others() -> None:
 
 def test_the_transport_follows_from_the_service_and_the_protocol() -> None:
     found = {}
-    for name, machine in (("infiniband", None), ("iwarp", iwarp())):
-        peer = Rig(machine).peers[0] if machine else Rig().peers[0]
-        for kind in QPType if machine is None else (QPType.RC,):
+    dynamic = extended(machine(), adapter={"limits": {"dc": True}})
+    for name, on in (("infiniband", dynamic), ("iwarp", iwarp())):
+        peer = Rig(on).peers[0]
+        for kind in QPType if on is dynamic else (QPType.RC,):
+            if kind.name.startswith(("XRC", "RAW", "DRIVER")):
+                with pytest.raises(VerbsError, match=f"^EOPNOTSUPP: {kind.name} is not modelled; "):
+                    QP(peer.pd, peer.cq, peer.cq, qp_type=kind)
+                continue
             made = QP(peer.pd, peer.cq, peer.cq, qp_type=kind)._qp
             halves = type(made.requester).__name__, type(made.responder).__name__
             found[name, kind.name] = halves
@@ -135,6 +140,8 @@ def test_the_transport_follows_from_the_service_and_the_protocol() -> None:
         ("infiniband", "RC"): ("ReliableRequester", "ReliableResponder"),
         ("infiniband", "UC"): ("Requester", "Responder"),
         ("infiniband", "UD"): ("DatagramRequester", "DatagramResponder"),
+        ("infiniband", "DCI"): ("DciRequester", "DctResponder"),
+        ("infiniband", "DCT"): ("Requester", "DctResponder"),
         ("iwarp", "RC"): ("IwarpRequester", "IwarpResponder"),
     }
 

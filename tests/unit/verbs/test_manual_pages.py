@@ -40,6 +40,7 @@ wr_set_sge_list wr_set_ud_addr
 CALLS = {
     "ibv_alloc_mw": "MW",
     "ibv_alloc_pd": "PD",
+    "ibv_attach_mcast": "QP.attach_mcast",
     "ibv_create_comp_channel": "CompChannel",
     "ibv_create_cq": "CQ",
     "ibv_create_qp": "QP",
@@ -47,6 +48,7 @@ CALLS = {
     "ibv_create_srq": "SRQ",
     "ibv_dealloc_mw": "MW.dealloc",
     "ibv_dereg_mr": "MR.dereg",
+    "ibv_detach_mcast": "QP.detach_mcast",
     "ibv_get_async_event": "Context.get_async_event",
     "ibv_get_cq_event": "CompChannel.get_cq_event",
     "ibv_modify_cq": "CQ.modify",

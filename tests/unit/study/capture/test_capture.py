@@ -10,8 +10,21 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.fabric.packet import Header, Ieth, Immediate, Opcode, Packet, Route
+from hcasim.fabric.packet import (
+    GRH,
+    MULTICAST_QPN,
+    Dceth,
+    Deth,
+    Header,
+    Ieth,
+    Immediate,
+    Opcode,
+    Packet,
+    Route,
+)
 from hcasim.fabric.payload import Payload
+from hcasim.fabric.route_header import global_header
+from hcasim.hca import QPType
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
@@ -174,6 +187,33 @@ def test_bytes_and_immediate_data_are_in_the_frame() -> None:
         assert frame[9] == (0x80 if last else 0) | 1 << 4
         opcodes[frame[8]] = frame[20 : 20 + 4 * len(headers)]
     assert opcodes == {0x05: bytes.fromhex("feedbeef"), 0x00: b"", 0x17: bytes([0, 0, 0, 7])}
+
+
+def test_a_global_route_header_leads_to_a_multicast_group() -> None:
+    grh = global_header(bytes([3] * 16), bytes([5] * 16), 0, 0, 0)
+    route = Route(0xC001, 0, 0xFFFF, grh, GRH)
+    packet = Packet(Opcode.SEND, route, MULTICAST_QPN, 0, 64, (Deth(1, 3),))
+    packet.size += route.extra
+    way = Way(3, 1, 0xC001, MULTICAST_QPN, QPType.UD)
+    (frame,) = infiniband_frames(packet, way)
+    assert len(frame) == packet.size == 8 + 40 + 12 + 8 + 64 + 4 + 2
+    assert frame[1:4] == bytes([3, 0xC0, 0x01])
+    # Version, length of what follows up to the ICRC, and that it is InfiniBand's transport.
+    assert frame[8:16] == bytes([0x60, 0, 0, 0, 0, 88, 0x1B, 0])
+    assert frame[16:48] == bytes([3] * 16 + [5] * 16)
+    assert (frame[48], frame[53:56]) == (0x64, b"\xff\xff\xff")
+
+
+def test_packets_of_dynamic_connections_have_opcodes_of_the_manufacturer() -> None:
+    found = {}
+    for opcode, key, size in ((Opcode.CONNECT, 5, 0), (Opcode.SEND, None, 8)):
+        header = Dceth(1, 3, 2, key)
+        packet = Packet(opcode, Route(2), 1, 0, size, (header,))
+        (frame,) = infiniband_frames(packet, Way(3, 1, 2, 1, QPType.DCI))
+        assert len(frame) == packet.size
+        found[frame[8]] = frame[20 : 20 + header.size].hex()
+    initiator = "00000002" + "00000001"
+    assert found == {0xDE: "0000000000000005" + initiator, 0xC4: initiator}
 
 
 def test_a_crc_passes_over_zeros_at_once() -> None:
