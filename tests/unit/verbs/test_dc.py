@@ -7,9 +7,24 @@ import pytest
 from hcasim.catalog.testbed import OneSwitch
 from hcasim.engine import FastForward
 from hcasim.fabric.link import Receiver
+from hcasim.fabric.loss import RandomLosses, lose
 from hcasim.fabric.packet import Opcode, Packet
 from hcasim.hca.qp.dynamic import IDLE_PS, DctResponder
-from hcasim.verbs import DCI, DCT, SRQ, QPEx, SendWR, VerbsError, WROpcode
+from hcasim.verbs import (
+    AH,
+    DCI,
+    DCT,
+    SRQ,
+    AHAttr,
+    GlobalRoute,
+    QPAttr,
+    QPAttrMask,
+    QPEx,
+    SendWR,
+    State,
+    VerbsError,
+    WROpcode,
+)
 from tests.iwarp import machine as iwarp
 from tests.rig import (
     FETCH_ADD,
@@ -248,6 +263,80 @@ def test_a_lost_connect_or_disconnect_packet_is_made_up_for(opcode: Opcode) -> N
     assert lost.left == 0
     assert (sessions(one), sessions(two)) == (0, 0)
     check_that_nothing_is_lent(rig, [dci, one, two])
+
+
+@pytest.mark.parametrize("recovery", ["go_back_n", "selective_repeat"])
+def test_lost_packets_of_initiators_are_sent_again(recovery: str) -> None:
+    base = extended(networked(OneSwitch(switch="x"), 3), adapter={"limits": {"dc": True}})
+    rig = Rig(extended(base, adapter={"recovery": recovery}), 3, data=True)
+    a, b, c = rig.peers
+    a.mr.write(bytes(range(250)) * 400)
+    for number, peer in enumerate(rig.peers):
+        lose(peer.adapter.ports[0].transmitter, RandomLosses(0.03, 0, number, "link"))
+    dci, goals = initiator(a, timeout=2), [(b, target(b)), (c, target(c))]
+    wrs = [a.request(WRITE, peer, 50_000, **to(dct)) for peer, dct in goals * 2]
+    assert statuses(rig.exchange(dci, a, *wrs)) == ["SUCCESS"] * 4
+    assert a.adapter.counters()["retransmissions"] > 0
+    assert b.mr.read(50_000, 0) == c.mr.read(50_000, 0) == a.mr.read(50_000, 0)
+    check_that_nothing_is_lent(rig, [dci, *(dct for _, dct in goals)])
+
+
+def test_it_connects_anew_after_it_has_been_idle() -> None:
+    rig = rig_of()
+    a, b, _ = rig.peers
+    dci, dct = initiator(a), target(b)
+    for _ in range(3):
+        assert statuses(rig.exchange(dci, a, a.request(WRITE, b, 3000, **to(dct)))) == ["SUCCESS"]
+        assert sessions(dct) == 0
+    assert a.adapter.counters()["retransmissions"] == 0
+
+
+def test_an_address_handle_with_a_route_header_leads_to_a_target_and_back() -> None:
+    found = {}
+    for is_global in (0, 1):
+        rig = rig_of()
+        a, b, _ = rig.peers
+        dci, dct = initiator(a), target(b)
+        grh = GlobalRoute(b.context.query_gid())
+        ah = AH(a.pd, AHAttr(grh, dct.lid, is_global=is_global))
+        goal = to(dct) | {"ah": ah, "dlid": 0}
+        wrs = [a.request(op, b, 8, **goal) for op in (WRITE, READ, FETCH_ADD)]
+        assert statuses(rig.exchange(dci, a, *wrs)) == ["SUCCESS"] * 3
+        found[is_global] = [peer.adapter.ports[0].transmitter.busy_ps for peer in (a, b)]
+    assert found[1] > found[0]
+
+
+def test_modify_qp_brings_initiators_and_targets_up_again() -> None:
+    m = QPAttrMask
+    bound = m.STATE | m.PKEY_INDEX | m.PORT
+    tries = m.TIMEOUT | m.RETRY_CNT | m.RNR_RETRY | m.MAX_QP_RD_ATOMIC
+    rig = rig_of()
+    a, b, _ = rig.peers
+    dci, dct = DCI(a.pd, a.cq), DCT(b.pd, b.cq, SRQ(b.pd), KEY)
+    for _ in range(2):
+        for qp, state, mask in (
+            (dci, State.INIT, bound),
+            (dci, State.RTR, m.STATE | m.PATH_MTU),
+            (dci, State.RTS, m.STATE | tries),
+            (dct, State.INIT, bound | m.ACCESS_FLAGS),
+            (dct, State.RTR, m.STATE | m.PATH_MTU | m.AV | m.MIN_RNR_TIMER),
+        ):
+            attr = QPAttr(
+                qp_state=state,
+                port_num=1,
+                path_mtu=3,
+                qp_access_flags=15,
+                max_rd_atomic=1,
+                ah_attr=AHAttr(dlid=dci.lid),
+                timeout=14,
+            )
+            qp.modify_qp(attr, mask)
+        assert statuses(rig.exchange(dci, a, a.request(WRITE, b, 8, **to(dct)))) == ["SUCCESS"]
+        for qp in (dci, dct):
+            qp.modify_qp(QPAttr(qp_state=State.RESET), m.STATE)
+    dct._qp.move(State.INIT, State.RTR)
+    found = refused(dct.modify_qp, QPAttr(qp_state=State.RTS), m.STATE)
+    assert found == "EINVAL: RTS after RTR; allowed: RESET, ERR"
 
 
 def test_a_long_message_takes_as_long_when_periods_are_left_out() -> None:

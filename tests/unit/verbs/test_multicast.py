@@ -1,11 +1,15 @@
 """Datagrams to multicast groups come once to each member, and to nobody else."""
 
+from ipaddress import IPv6Address
 from typing import Any
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.catalog.testbed import Explicit, NamedSwitch, OneSwitch, Ring, Trunk
-from hcasim.verbs import QP, QPCreateFlags, QPType, VerbsError, WCFlags
+from hcasim.fabric.link import Receiver
+from hcasim.fabric.packet import Packet
+from hcasim.verbs import AH, QP, AHAttr, GlobalRoute, QPCreateFlags, QPType, VerbsError, WCFlags
 from tests.rig import (
     SEND,
     Peer,
@@ -103,6 +107,52 @@ def test_groups_of_one_lid_differ_by_their_gid() -> None:
     other = ready(b, attach=False)
     other.attach_mcast("ff12::2", MLID)
     assert send(rig, ready(a), [(b, ready(b)), (b, other)], dgid="ff12::2") == [0, 1]
+
+
+class Sizes(Receiver):
+    """Notes the sizes of packets on their way from a peer."""
+
+    def __init__(self, peer: Peer) -> None:
+        way = peer.adapter.ports[0].transmitter
+        assert way.receiver is not None
+        self._end, way.receiver = way.receiver, self
+        self.found: list[int] = []
+
+    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
+        self.found.append(packet.size)
+        self._end.receive(packet, head_at, tail_at)
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("ethernet", [False, True])
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_a_group_has_the_route_header_of_its_address_once(ethernet: bool, by_handle: bool) -> None:
+    """Over Ethernet the IP header is in its place, and the LID is made of the GID."""
+    rig = Rig(resolve("pair-roce"), data=True) if ethernet else Rig(data=True)
+    a, b = rig.peers
+    lid = 0 if ethernet and by_handle else MLID
+    members = [(b, ready(b, attach=False)) for _ in range(2)]
+    for (_, member), gid in zip(members, (GID, "ff12::2"), strict=True):
+        member.attach_mcast(gid, lid)
+    sizes, to = Sizes(a), {"dlid": MLID, "dgid": GID}
+    if by_handle:
+        to = {"dlid": 0, "ah": AH(a.pd, AHAttr(GlobalRoute(IPv6Address(GID)), lid, is_global=1))}
+    found = send(rig, ready(a, attach=False), members, **to)
+    assert found == [1, 0]
+    # Ethernet: 14 + 20 + 8 of headers, 4 of the frame check sequence, no LRH and no VCRC.
+    around = 14 + 20 + 8 + 4 if ethernet else 8 + 40 + 2
+    assert sizes.found == [around + 12 + 8 + 752 + 4]
+    header = b.mr.read(40, 4096)
+    assert (header[24:] == IPv6Address(GID).packed) is not ethernet
+    assert header[20 if ethernet else 0] >> 4 == (4 if ethernet else 6)
+
+
+def test_an_address_is_that_of_a_port_or_that_of_a_group(rig: Rig) -> None:
+    a = rig.peers[0]
+    port = a.context.query_gid()
+    for dlid, dgid, is_global in ((MLID, port, 1), (1, IPv6Address(GID), 1), (MLID, port, 0)):
+        with pytest.raises(VerbsError, match=r"^EINVAL: dlid .*; a group needs a LID and a GID"):
+            AH(a.pd, AHAttr(GlobalRoute(dgid), dlid, is_global=is_global))
 
 
 def test_who_has_no_receive_loses_its_copy_only(rig: Rig) -> None:

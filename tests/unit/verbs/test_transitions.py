@@ -1,7 +1,7 @@
 """Every change of the state of a queue pair, with the attributes it needs and allows.
 
-The table is a second reading of Linux' (drivers/infiniband/core/verbs.c, qp_state_table), for DCI and
-DCT of hw/mlx5/qp.c.
+The table is a second reading of Linux' (drivers/infiniband/core/verbs.c, qp_state_table), and for
+DCI and DCT of its driver mlx5 (qp.c).
 """
 
 from typing import Final
