@@ -46,8 +46,7 @@ class GoBack(Recovery):
         self.wait_ps = 0
         self._requester = requester
         self._sim = parts.sim
-        self._counts = parts.counts
-        self._probe = parts.send_probe
+        self._parts = parts
         self._tries = self._refusals = 0
         self.watch = self._timer = retry_timer(parts, requester.end, Call(self._unanswered, ()))
 
@@ -69,13 +68,13 @@ class GoBack(Recovery):
             self._refusals = 0
         requester.retire()
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR:
-            self._counts["packet_seq_err"] += 1
+            self._parts.counts["packet_seq_err"] += 1
             self._go_back(wqe)
             return
         most = requester.end.path.rnr_retry
         not_ready = aeth.syndrome is Syndrome.RNR_NAK
         if not_ready:
-            self._counts["rnr_nak_retry_err"] += 1
+            self._parts.counts["rnr_nak_retry_err"] += 1
         if not_ready and (most == RETRY_FOR_EVER or self._tries < most):
             self._tries += 1
             self.wait_ps += aeth.rnr_timer_ps
@@ -84,7 +83,7 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def missed(self, wqe: SendWqe) -> None:
-        self._counts["implied_nak_seq_err"] += 1
+        self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
         self._go_back(wqe)
 
@@ -103,9 +102,9 @@ class GoBack(Recovery):
             self.heard()
             return
         for counter in self._timer.counters:
-            self._counts[counter] += 1
-        if self._probe.listeners:
-            self._probe.event(self._timer.counters[0], 0, requester.end)
+            self._parts.counts[counter] += 1
+        if self._parts.send_probe.listeners:
+            self._parts.send_probe.event(self._timer.counters[0], 0, requester.end)
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:

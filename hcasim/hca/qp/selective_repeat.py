@@ -134,7 +134,7 @@ class SelectiveRepeat(GoBack):
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR and isinstance(
             requester, SelectiveRequester
         ):
-            self._counts["packet_seq_err"] += 1
+            self._parts.counts["packet_seq_err"] += 1
             requester.repair(psn)
         else:
             super().refused(psn, aeth)
