@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from hcasim.engine import Call
+from hcasim.engine import Call, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Syndrome
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.parts import Parts
-from hcasim.hca.qp.endpoint import State
+from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.reliable_requester import Recovery, ReliableRequester
-from hcasim.hca.qp.retry_timer import retry_timer
+from hcasim.hca.qp.retry_timer import RetryTimer, retry_timer
 from hcasim.hca.wqe import SendWqe
 
 TIMEOUT: Final = 14
@@ -48,7 +48,11 @@ class GoBack(Recovery):
         self._sim = parts.sim
         self._parts = parts
         self._tries = self._refusals = 0
-        self.watch = self._timer = retry_timer(parts, requester.end, Call(self._unanswered, ()))
+        self.watch = self._timer = self.timer(parts.sim, requester.end)
+
+    def timer(self, sim: Simulator, end: Endpoint) -> RetryTimer:
+        """Make the timer, which tells of requests without an answer."""
+        return retry_timer(self._parts, end, Call(self.unanswered, ()))
 
     def heard(self) -> None:
         self._timer.heard_at = self._sim.now
@@ -95,7 +99,7 @@ class GoBack(Recovery):
         else:
             self._requester.send_again(wqe)
 
-    def _unanswered(self) -> None:
+    def unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
         if requester.end.state is not State.RTS or not waiting:
