@@ -12,6 +12,7 @@ from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
 from hcasim.verbs import QP
+from tests import iwarp
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -217,3 +218,19 @@ def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
         there = b.mr.read(sizes[number], 8192 * place + front)
         assert there == a.mr.read(sizes[number], 8192 * number)
     check_that_nothing_is_lent(rig, (qp, remote))
+
+
+@given(
+    operations=st.lists(
+        st.tuples(st.sampled_from([WRITE, SEND, READ]), st.integers(0, 14_000), st.integers(0, 1)),
+        min_size=1,
+        max_size=8,
+    ),
+    there=LISTS,
+    back=LISTS,
+)
+def test_iwarp_delivers_each_message_once_in_order_with_its_bytes(
+    operations: list[tuple[Any, int, int]], there: dict[int, Fate], back: dict[int, Fate]
+) -> None:
+    run = Exchange(operations, (there, back), on=iwarp.machine(), timeout=4)
+    check(run)

@@ -60,6 +60,10 @@ class RetryTimer(Sender):
             # Of an answer nobody knows when its request was sent.
             self._run(self._sim.now if packet.answers else packet.staged_at)
 
+    def duration_ps(self) -> int:
+        """How long it runs after as many expiries in a row as there have been."""
+        return BASE_PS << self._end.path.timeout
+
     def go_on(self) -> None:
         """Run from now on, if it does not run: more may have been lost than it was told of."""
         if not self._runs:
@@ -70,7 +74,7 @@ class RetryTimer(Sender):
         if self.heard_at > self._from:
             self._tries = 0
         self._from = max(since_ps, self.heard_at)
-        ends_at = self._from + (BASE_PS << self._end.path.timeout)
+        ends_at = self._from + self.duration_ps()
         self._sim.schedule(max(ends_at, self._sim.now), self)
 
     def act(self) -> None:
@@ -99,7 +103,10 @@ class GoBack(Recovery):
         self._requester = requester
         self._sim = sim
         self._tries = self._refusals = 0
-        self.watch = self._timer = RetryTimer(sim, requester.end, Call(self._unanswered, ()))
+        self.watch = self._timer = self.timer(sim, requester.end)
+
+    def timer(self, sim: Simulator, end: Endpoint) -> RetryTimer:
+        return RetryTimer(sim, end, Call(self.unanswered, ()))
 
     def heard(self) -> None:
         self._timer.heard_at = self._sim.now
@@ -142,7 +149,7 @@ class GoBack(Recovery):
         else:
             self._requester.send_again(wqe)
 
-    def _unanswered(self) -> None:
+    def unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
         if requester.end.state is not State.RTS or not waiting:

@@ -5,8 +5,17 @@ from functools import cache
 import pytest
 
 from hcasim.fabric import Packet
-from hcasim.fabric.loss import Fate, ListedLosses, Losses, LossyWay, RandomLosses, lose
+from hcasim.fabric.loss import (
+    ChosenLosses,
+    Fate,
+    ListedLosses,
+    Losses,
+    LossyWay,
+    RandomLosses,
+    lose,
+)
 from hcasim.fabric.packet import Route
+from tests import iwarp
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -25,14 +34,9 @@ EXPIRY = 4_096_000 << 14
 MTU = 1024
 
 
-class Every(Losses):
-    """Drops each packet that a test says."""
-
-    def __init__(self, psn: int) -> None:
-        self.psn = psn
-
-    def fate(self, packet: Packet) -> Fate | None:
-        return DROP if packet.psn == self.psn else None
+def always(psn: int) -> Losses:
+    """Each packet of this number is lost, as often as it is sent."""
+    return ChosenLosses(lambda packet: DROP if packet.psn == psn else None)
 
 
 def lossy(rig: Rig, node: int, losses: Losses | dict[int, Fate]) -> LossyWay:
@@ -139,7 +143,7 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
 ) -> None:
     rig = Rig(machine({"adapter.recovery": kind}))
     a, b, qp, remote = rig.joined(timeout=5, retry_cnt=retry_cnt)
-    lossy(rig, 0, Every(psn=4))
+    lossy(rig, 0, always(psn=4))
     done = rig.exchange(qp, a, *[a.request(WRITE, b, 2 * MTU)] * 4)
     assert statuses(done) == ["SUCCESS"] * 2 + ["RETRY_EXC_ERR", "WR_FLUSH_ERR"]
     assert done[2].timestamp_ps >= (retry_cnt or 1) * 4_096_000 << 5 or not retry_cnt
@@ -176,6 +180,7 @@ def test_a_description_says_what_its_links_lose() -> None:
     assert one.row["error_percent"] == 0
 
 
+BUFFER = (("adapter.receive.buffer", "1 MiB"),)
 LONG = {"link.cable_length": "11 km", "adapter.receive.buffer": "1 MiB"}
 MESSAGES, SIZE = 50, 1 << 16
 PACKETS = MESSAGES * SIZE // MTU
@@ -216,3 +221,44 @@ def test_goodput_is_what_arithmetic_says(pw: float) -> None:
     taken, lost = stream("selective_repeat", (pw / window, 5))
     p = lost / (PACKETS + lost)
     assert clean / taken == pytest.approx(1 - p, rel=0.01)
+
+
+def test_three_acknowledgements_of_the_same_make_tcp_send_a_segment_again_at_once() -> None:
+    rig = Rig(iwarp.machine(), data=True)
+    a, b, qp, _ = rig.joined()
+    a.mr.write(bytes(range(250)) * 4000)
+    lossy(rig, 0, {100: DROP})
+    done = rig.exchange(qp, a, *[a.request(WRITE, b, 50_000, offset=50_000 * n) for n in range(10)])
+    assert succeeded(done)
+    assert done[-1].timestamp_ps < 10**9
+    assert b.mr.read(500_000, 0) == a.mr.read(500_000, 0)
+    assert rig.counter("retransmissions") == 1
+    # What came meanwhile has been placed.
+    assert b.adapter.dma.scattered == 500_000
+
+
+def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
+    def end(lost: dict[int, Fate]) -> tuple[int, float]:
+        rig = Rig(iwarp.machine(switch=False, metres=11_000, changes=BUFFER))
+        a, b, qp, _ = rig.joined()
+        lossy(rig, 0, lost)
+        done = rig.exchange(qp, a, *[a.request(WRITE, b, 72_000)] * 20)
+        assert succeeded(done)
+        pacing = qp._qp.requester.pacing
+        return done[-1].timestamp_ps, getattr(pacing, "size", 0)
+
+    clean, without = end({})
+    halved, window = end({300: DROP})
+    assert without == 0, "no window without a loss"
+    # 300 in flight: half of them, and one more after each time around.
+    assert 40 < window < 160
+    assert 1.2 < halved / clean < 2.5
+
+
+def test_each_timeout_of_tcp_takes_twice_as_long() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, _ = rig.joined(timeout=6, retry_cnt=3)
+    lossy(rig, 0, always(psn=0))
+    (done,) = rig.exchange(qp, a, a.request(WRITE, b))
+    assert statuses([done]) == ["RETRY_EXC_ERR"]
+    assert done.timestamp_ps == pytest.approx((1 + 2 + 4 + 8) * (4_096_000 << 6), rel=0.02)
