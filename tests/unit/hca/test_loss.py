@@ -68,6 +68,26 @@ def test_a_lost_packet_is_refused_once_and_all_from_it_on_are_sent_again(
     check_that_nothing_is_lent(rig, (qp, remote))
 
 
+def test_a_message_that_begins_again_does_not_wait_for_the_end_of_what_was_cut_off() -> None:
+    rig = Rig(machine({"adapter.order": "queue_pair"}))
+    a, b, qp, _ = rig.joined()
+    lossy(rig, 0, {1: DROP})
+    done = rig.exchange(qp, a, *[a.request(WRITE, b, 100 * MTU)] * 2)
+    assert statuses(done) == ["SUCCESS"] * 2
+    assert done[-1].timestamp_ps < 10**9
+
+
+def test_an_answer_that_comes_twice_is_taken_once() -> None:
+    rig = Rig(data=True)
+    a, b, qp, _ = rig.joined()
+    b.mr.write(bytes(range(250)) * 50)
+    lossy(rig, 1, dict.fromkeys(range(1, 60), DUPLICATE))
+    done = rig.exchange(qp, a, *[a.request(READ, b, 5 * MTU, offset=5 * MTU * n) for n in (0, 1)])
+    assert statuses(done) == ["SUCCESS"] * 2
+    assert a.adapter.dma.scattered == 10 * MTU
+    assert a.mr.read(10 * MTU, 0) == b.mr.read(10 * MTU, 0)
+
+
 def test_a_lost_last_packet_is_sent_again_when_the_timer_expires() -> None:
     rig = Rig()
     a, b, qp, _ = rig.joined()
