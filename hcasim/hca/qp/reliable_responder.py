@@ -309,20 +309,3 @@ class ReliableResponder(Responder):
     def _answered(self) -> None:
         self.answers.popleft()
         self._begin_answers()
-
-
-class IwarpResponder(ReliableResponder):
-    """The responder of iWARP.
-
-    TCP acknowledges segments of data whatever they are, also read responses, no matter what is
-    still to be answered. A send that finds no receive buffer terminates the connection (RFC 5041
-    section 7, RFC 5040 section 7).
-    """
-
-    not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
-
-    def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
-        return last or sent % self._parts.description.ack.interval == 0
-
-    def acknowledge(self, packet: Packet) -> None:
-        self._egress.acknowledge_at_once(self._acknowledgement(packet, packet.psn))

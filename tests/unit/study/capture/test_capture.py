@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.fabric.packet import Header, Ieth, Immediate, Opcode, Packet, Route
+from hcasim.fabric.packet import Aeth, Header, Ieth, Immediate, Opcode, Packet, Route, Syndrome
 from hcasim.fabric.payload import Payload
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
-from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, infiniband_frames
+from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, _syndrome, infiniband_frames
 from tests.programs import program
 
 WHOLE = Tap()
@@ -174,6 +174,19 @@ def test_bytes_and_immediate_data_are_in_the_frame() -> None:
         assert frame[9] == (0x80 if last else 0) | 1 << 4
         opcodes[frame[8]] = frame[20 : 20 + 4 * len(headers)]
     assert opcodes == {0x05: bytes.fromhex("feedbeef"), 0x00: b"", 0x17: bytes([0, 0, 0, 7])}
+
+
+def test_each_answer_has_a_syndrome_of_its_own() -> None:
+    """Tables 44 and 45 of the specification; a pause of 0.64 ms has the code 12."""
+    codes = {one.name: _syndrome(Aeth(one, 0, rnr_timer_ps=640_000_000)) for one in Syndrome}
+    assert codes == {
+        "ACK": 0x1F,
+        "RNR_NAK": 0x2C,
+        "PSN_SEQUENCE_ERROR": 0x60,
+        "INVALID_REQUEST": 0x61,
+        "REMOTE_ACCESS_ERROR": 0x62,
+        "REMOTE_OPERATIONAL_ERROR": 0x63,
+    }
 
 
 def test_a_crc_passes_over_zeros_at_once() -> None:
