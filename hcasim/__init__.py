@@ -19,6 +19,7 @@ From a program or a notebook, after `import hcasim as hc`:
     hc.list_scenarios(paper)     the published figures that there are
     hc.timeline(workload, ...)   write what each block does in a benchmark, and when
     hc.schema(name)              the JSON Schema of a kind of files, or of a command's JSON
+    hc.workload(field, ...)      make a benchmark of a function of your own
     hc.CatalogError              what these raise, with all that is wrong with a request
 
 `help(hc.bench)` says what each takes and returns.
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from hcasim.study.sweep.sweep import sweep
     from hcasim.study.timeline.recording import timeline
     from hcasim.traces import read_trace as load_trace
+    from hcasim.workloads.own import workload
 
 __version__ = "0.1.0"
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "sweep",
     "timeline",
     "why",
+    "workload",
 ]
 
 _ROOMS = {
@@ -87,6 +90,7 @@ _ROOMS = {
     "sensitivity": "study.sensitivity.study:sensitivity",
     "sweep": "study.sweep.sweep:sweep",
     "why": "study.comparison.why:why",
+    "workload": "workloads.own:workload",
 }
 """Where each is, because the command line may not import all of them to say what it can do."""
 

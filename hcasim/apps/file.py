@@ -12,7 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isgeneratorfunction, signature
 from pathlib import Path
 from traceback import walk_tb
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from hcasim.apps.run import Main
@@ -59,7 +59,7 @@ class Beside:
         sys.path_importer_cache.pop(self._folder, None)
         writes, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
         try:
-            with _faults_of(self._file):
+            with faults_of(self._file):
                 yield
         finally:
             sys.dont_write_bytecode = not writes
@@ -108,6 +108,26 @@ def _place(name: str, module: object) -> str:
     return found if isinstance(found, str) else ""
 
 
+def read_module(file: Path) -> tuple[ModuleType, Beside]:
+    """Return a file of Python, run once, and the modules that it imports beside it.
+
+    Raises:
+        CatalogError: the file cannot be read or run.
+    """
+    read_file(file)
+    # The name is no module's, so that none is hidden from the program.
+    spec = spec_from_file_location(f"_hcasim_program_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        where = display(file)
+        raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
+    module = module_from_spec(spec)
+    beside = Beside(file)
+    with beside.running():
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    return module, beside
+
+
 def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
     """Return the function `main` of a file of Python, and the modules that it imports beside it.
 
@@ -117,17 +137,8 @@ def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
     Raises:
         CatalogError: the file cannot be read or run, or has no such function.
     """
+    module, beside = read_module(file)
     where = display(file)
-    read_file(file)
-    # The name is no module's, so that none is hidden from the program.
-    spec = spec_from_file_location(f"_hcasim_program_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
-    module = module_from_spec(spec)
-    beside = Beside(file)
-    with beside.running():
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
     main = getattr(module, MAIN, None)
     if not isinstance(main, FunctionType):
         functions = [name for name, one in vars(module).items() if isinstance(one, FunctionType)]
@@ -147,7 +158,8 @@ def load(file: Path, arguments: Sequence[str] = ()) -> tuple[Main, Beside]:
 
 
 @contextmanager
-def _faults_of(file: Path) -> Iterator[None]:
+def faults_of(file: Path) -> Iterator[None]:
+    """Tell of what a program raises inside the block by the line of its file."""
     try:
         yield
     except (CatalogError, MemoryError, KeyboardInterrupt):

@@ -53,7 +53,7 @@ def command(
     netpipe runs NetPIPE's sizes unless some are given. `hcasim show WORKLOAD` prints the defaults
     of a workload, and which --size is the whole table of OSU's and Intel's benchmarks. Programs of
     perftest may be named as they are, ib_write_lat, and -s, -n, -q and -t are perftest's; -I is
-    NetPIPE's.
+    NetPIPE's. A workload of your own is FILE.py:NAME.
 
     Of size, qps and reuse several may be given; each is measured with each. Sizes take K, M and G
     as powers of 1024; bandwidths are in 10^6 bytes per second. A run stops when it repeats itself;

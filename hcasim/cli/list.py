@@ -46,7 +46,7 @@ def _rows(section: str) -> list[dict[str, str]]:
     if section == "workloads":
         return [
             {"id": one.name, "measures": ", ".join(one.fields), "title": one.title}
-            for one in WORKLOADS.values()
+            for one in map(WORKLOADS.__getitem__, WORKLOADS.names())
         ]
     if section == "models":
         return [

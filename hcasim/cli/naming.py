@@ -87,7 +87,7 @@ def ids(kind: str) -> list[str]:
     if kind == "workloads":
         from hcasim.workloads import WORKLOADS
 
-        return list(WORKLOADS)
+        return WORKLOADS.names()
     if kind in ("papers", "scenarios"):
         from hcasim.papers.loader import list_papers, list_scenarios
 

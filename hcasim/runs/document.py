@@ -82,7 +82,8 @@ def _in_force(schema: dict[str, Any]) -> None:
     """Ask for a benchmark that there is, for how the machine is used, and for a point."""
     from hcasim.workloads import WORKLOADS
 
-    schema["properties"]["workload"]["enum"] = sorted(WORKLOADS)
+    named = [{"enum": sorted(WORKLOADS.names())}, {"pattern": "[.]py:"}]
+    schema["properties"]["workload"]["anyOf"] = named
     schema["properties"]["options"]["required"] = ["mtu", "switch", "host", "stack"]
     schema["properties"]["points"]["minItems"] = 1
 
@@ -95,7 +96,7 @@ class Setup(Form):
     testbed: str = Field(description="id of the testbed")
     adapter: str = Field(description="id of the adapter in the first group of nodes")
     firmware_mode: str | None = Field(description="of that adapter, if it has several")
-    workload: str = Field(description="name of the benchmark")
+    workload: str = Field(description="name of the benchmark, or FILE.py:NAME of a user's own")
     overrides: dict[str, str] = Field(description="what-if settings by path")
     options: Chosen = Field(
         description="options in force at all points, given or not; mtu is in bytes, and switch is "

@@ -14,6 +14,7 @@ from hcasim.runs.certainty import with_ends
 from hcasim.runs.machine import notes_on
 from hcasim.verbs import VerbsError
 from hcasim.workloads.options import AXES, Options
+from hcasim.workloads.own import place_of
 from hcasim.workloads.perftest.side import moderation
 from hcasim.workloads.registry import WORKLOADS, Listen
 from hcasim.workloads.result import Meter, Result
@@ -83,7 +84,7 @@ class Point:
 
     @property
     def reads(self) -> bool:
-        return False
+        return WORKLOADS[self.workload].is_own
 
     @property
     def title(self) -> str:
@@ -91,7 +92,7 @@ class Point:
 
     def bare(self) -> Point:
         """Return it with no more than its result follows from, to be sent to a worker."""
-        return replace(self, machine=self.machine.bare())
+        return replace(self, workload=place_of(self.workload), machine=self.machine.bare())
 
     @property
     def settings(self) -> dict[str, Any]:

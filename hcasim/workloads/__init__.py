@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ __all__ = [
 
 
 def find_workload(name: object) -> Workload | None:
-    """Return a workload by its name, or None."""
+    """Return a workload by its name, or None; CatalogError if a file of a user's has no such."""
     from hcasim.workloads.registry import WORKLOADS
 
-    return WORKLOADS.get(name) if isinstance(name, str) else None
+    with suppress(KeyError):
+        return WORKLOADS[name] if isinstance(name, str) else None
+    return None
 
 
 def unknown_workload(name: object) -> str:
@@ -33,7 +36,11 @@ def unknown_workload(name: object) -> str:
     from hcasim.ground.errors import nearest, one_of
     from hcasim.workloads.registry import WORKLOADS
 
-    return f"workload: found {name!r}; allowed: {one_of(list(WORKLOADS))}{nearest(name, WORKLOADS)}"
+    known = WORKLOADS.names()
+    hint = nearest(name, known)
+    if isinstance(name, str) and name.endswith(".py"):
+        hint = f"; of a file of your own: {name}:NAME"
+    return f"workload: found {name!r}; allowed: {one_of(known)}{hint}"
 
 
 def __getattr__(name: str) -> Any:

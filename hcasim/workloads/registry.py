@@ -11,6 +11,7 @@ from hcasim.catalog import Adapter, Machine, NodeGroup
 from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator, seldom_collected
 from hcasim.verbs.qp import ATOMIC_SIZE
+from hcasim.workloads import own
 from hcasim.workloads.explain import Sample
 from hcasim.workloads.limits import latency_bound
 from hcasim.workloads.netpipe import rotation
@@ -484,7 +485,22 @@ _EVERY = (
     ),
 )
 __all__ = ["WORKLOADS", "Listen", "Workload", "run_point"]
-WORKLOADS: dict[str, Workload] = {one.name: one for one in _EVERY}
+
+
+class Workloads(dict[str, Workload]):
+    """Those of hcasim by name; those of users are found by theirs, too, but are no items."""
+
+    def __missing__(self, name: str) -> Workload:
+        if (found := own.find(name)) is None:
+            raise KeyError(name)
+        return found
+
+    def names(self) -> list[str]:
+        """Those of packages are among them, but none of a file."""
+        return list(dict.fromkeys((*self, *own.installed())))
+
+
+WORKLOADS = Workloads({one.name: one for one in _EVERY})
 
 
 def run_point(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import product
-from typing import Any
+from linecache import getline
+from pathlib import Path
+from types import GeneratorType
+from typing import Any, Final
 
 from hcasim.catalog import Machine, NodeGroup
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Event, Simulator
+from hcasim.ground.errors import CatalogError, display
+from hcasim.verbs import Context
 from hcasim.workloads.explain import Utilisation, explained
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options
@@ -27,6 +32,8 @@ FEW = 6
 PROGRAM = 10**5
 """Packets of each process of a kernel, which is a whole program."""
 USUAL = Options()
+_HOUSE: Final = Path(__file__).parents[1]
+Steps = Generator[Event, Any, Any]
 
 
 def _translated(machine: Machine, enabled: bool) -> Machine:
@@ -46,6 +53,9 @@ class Run:
     """One point of a benchmark that is being measured, on the nodes that `choose` returns.
 
     How busy everything is counts from the start on, unless `usage` is marked later.
+
+    Attributes:
+        sized: names of the options that say how large it is, as far as it has them.
     """
 
     name: str
@@ -53,6 +63,7 @@ class Run:
     machine: Machine
     options: Options
     choose: Nodes = clients_and_server
+    sized: tuple[str, ...] = ("size", "qps")
 
     def __post_init__(self) -> None:
         self.usage = Utilisation(self.sim)
@@ -63,6 +74,36 @@ class Run:
     def cluster(self) -> Cluster:
         """The nodes that take part, in the order of their roles."""
         return Cluster(self.sim, self.machine, self.choose(self.machine, self.options))
+
+    @cached_property
+    def contexts(self) -> list[Context]:
+        """The adapter of each node, opened by a process on the first of its processors."""
+        return [Context(self.sim, node) for node in self.cluster.nodes]
+
+    def together(self, *, seconds: float = 1.0, **programs: Steps) -> None:
+        """Run the programs of some processes, by name, until all have ended.
+
+        Parameters:
+            seconds: of simulated time that they may take.
+
+        Raises:
+            CatalogError: none can go on, or they take longer; it says where each waits.
+        """
+        running = {name: self.sim.process(one) for name, one in programs.items()}
+        over: list[int] = []
+        self.sim.call_after(round(seconds * 1e12), _give_up, over)
+        with suppress(_OutOfTime):
+            if self.sim.reach(self.sim.all_of(running.values())):
+                over.append(1)
+                return
+        told = [
+            f"{name} {'has ended' if running[name].triggered else f'waits at {waits_at(one)}'}"
+            for name, one in programs.items()
+        ]
+        if fault := self.sim.unrun.fault():
+            told.append(fault)
+        stuck = f"no end within {seconds:g} s" if self.sim.queue else "no process can go on"
+        raise CatalogError([f"{self.name}: {stuck}: {'; '.join(told)}"])
 
     def result(
         self,
@@ -83,6 +124,26 @@ class Run:
         return Result(row, counters, explained(self.sim, self.options, explain))
 
 
+class _OutOfTime(Exception):
+    """Programs have taken as long as they may."""
+
+
+def _give_up(over: list[int]) -> None:
+    if not over:
+        raise _OutOfTime
+
+
+def waits_at(steps: object) -> str:
+    """The line of a program's own that a process waits in, and what stands there."""
+    found = ""
+    while isinstance(steps, GeneratorType) and (frame := steps.gi_frame) is not None:
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        if not Path(file).is_relative_to(_HOUSE):
+            found = f"{display(Path(file))}:{line}: {getline(file, line).strip()}"
+        steps = steps.gi_yieldfrom
+    return found or "its begin"
+
+
 @dataclass(frozen=True)
 class Workload:
     """A benchmark.
@@ -92,7 +153,8 @@ class Workload:
         title: one line for a list.
         fields: columns of numbers that it measures.
         options: names of the options that mean something to it.
-        program: what runs it: "module.function" in `hcasim.workloads`, imported when it runs.
+        program: what runs it: "module.function" in `hcasim.workloads`, imported when it runs, or
+            the function of a user's.
         defaults: options unless the user says otherwise.
         round: iterations after which everything that is used in turn has been used once.
         queue_pairs: those that it makes on a node.
@@ -112,7 +174,7 @@ class Workload:
     title: str
     fields: tuple[str, ...]
     options: frozenset[str]
-    program: str
+    program: str | Callable[[Run], Result]
     defaults: Options = USUAL
     round: Round = lambda options: 1
     queue_pairs: Round = lambda options: options.qps
@@ -129,13 +191,21 @@ class Workload:
 
     @property
     def function(self) -> Callable[[Run], Result]:
+        if not isinstance(self.program, str):
+            return self.program
         module, _, name = self.program.rpartition(".")
         found: Callable[[Run], Result] = getattr(import_module(f"hcasim.workloads.{module}"), name)
         return found
 
+    @property
+    def is_own(self) -> bool:
+        """Whether a user has written it."""
+        return not isinstance(self.program, str)
+
     def run(self, sim: Simulator, machine: Machine, options: Options) -> Result:
         """Run one point on a machine, in a simulator in which nothing has happened."""
-        return self.function(Run(self.name, sim, machine, options, self.nodes))
+        sized = tuple(one for one in ("size", "qps") if one in self.options)
+        return self.function(Run(self.name, sim, machine, options, self.nodes, sized))
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""
