@@ -3,16 +3,21 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
+from collections.abc import Callable
+from typing import NoReturn
+
 from hcasim.hca import Access, Completion, QPType, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode
 from hcasim.hca.events import EventType
+from hcasim.verbs.attributes import DeviceAttr, PortAttr
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.events import AsyncEvent
-from hcasim.verbs.memory import MR, PD
+from hcasim.verbs.memory import MR, PD, Rereg
 from hcasim.verbs.qp import QP
 from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
+from hcasim.verbs.unsupported import answer
 from hcasim.verbs.windows import MW, MWType
 from hcasim.verbs.wr import QPEx
 
@@ -31,11 +36,14 @@ __all__ = [
     "CompChannel",
     "Completion",
     "Context",
+    "DeviceAttr",
     "EventType",
     "MWType",
+    "PortAttr",
     "QPEx",
     "QPType",
     "RecvWR",
+    "Rereg",
     "SendWR",
     "VerbsError",
     "WCFlags",
@@ -43,3 +51,8 @@ __all__ = [
     "WCStatus",
     "WROpcode",
 ]
+
+
+def __getattr__(name: str) -> Callable[..., NoReturn]:
+    # What is not modelled can be named, and says so when it is called.
+    return answer(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from enum import IntFlag
 from typing import Final, Literal
 
 from hcasim.cluster import PAGE
@@ -14,6 +15,16 @@ from hcasim.hca.units import ENTRY
 from hcasim.verbs.context import Context, VerbsError
 
 MAX_PAGE: Final = 2**30
+
+
+class Rereg(IntFlag):
+    """What `MR.rereg` changes; names and numbers are those of libibverbs (ibv_rereg_mr_flags)."""
+
+    CHANGE_TRANSLATION = 1
+    CHANGE_PD = 2
+    CHANGE_ACCESS = 4
+
+
 Buffer = bytearray | memoryview
 
 
@@ -155,6 +166,49 @@ class MR:
             raise VerbsError("EINVAL", "the memory region has been deregistered before")
         self._registered = False
         self.pd.context.adapter.tables.deregister(self.region)
+
+    def rereg(
+        self,
+        flags: Rereg,
+        pd: PD | None = None,
+        address: int | None = None,
+        length: int = 0,
+        access: Access = Access.LOCAL_WRITE,
+        *,
+        data: Buffer | None = None,
+    ) -> None:
+        """Register again with what the flags name changed, under new keys, in no time.
+
+        Args:
+            pd, address, length, access, data: as of `PD.reg_mr`; only those count that are changed.
+
+        Raises:
+            VerbsError: ``EINVAL`` as `PD.reg_mr` and `dereg`, when the region is as it was;
+                ``EOPNOTSUPP`` if it is not in host memory.
+        """
+        region = self.region
+        if not self._registered:
+            raise VerbsError("EINVAL", "the memory region has been deregistered before")
+        if region.on_adapter:
+            raise VerbsError("EOPNOTSUPP", "ibv_rereg_mr: the region is in the adapter's memory")
+        if Rereg.CHANGE_PD in flags and pd is None:
+            raise VerbsError("EINVAL", "CHANGE_PD without a protection domain; needed: pd=...")
+        home = self.pd if pd is None or Rereg.CHANGE_PD not in flags else pd
+        moved = Rereg.CHANGE_TRANSLATION in flags
+        fresh = home.reg_mr(
+            length if moved else self.length,
+            access if Rereg.CHANGE_ACCESS in flags else Access(region.access),
+            page_size=region.page_size,
+            address=address if moved else self.addr,
+            data=data if moved else None,
+        )
+        if not moved:
+            fresh.region.contents, fresh.region.words = region.contents, region.words
+            fresh.region.unstored, fresh.region.listeners = region.unstored, region.listeners
+        self.dereg()
+        self.pd, self.region, self._registered = home, fresh.region, True
+        self.addr, self.length = fresh.addr, fresh.length
+        self.lkey = self.rkey = fresh.lkey
 
     def invalidate(self) -> None:
         """Let the keys be invalid until a request REG_MR, as a send with invalidate does."""

@@ -15,6 +15,7 @@ from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOU
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
+from hcasim.verbs.attributes import MAX_MESSAGE
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.events import AsyncEvent
@@ -23,7 +24,6 @@ from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
 
 ATOMIC_SIZE: Final = WORD
-MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
 _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
@@ -90,6 +90,8 @@ class QP:
                 raise VerbsError("EINVAL", f"{what} is {value}; allowed: {low} to {high}")
         if qp_type is not QPType.RC and isinstance(adapter.description.protocol, IwarpProtocol):
             raise VerbsError("EINVAL", f"qp_type is {qp_type.name}; iWARP has only RC")
+        if srq is not None and qp_type is QPType.UC:
+            raise VerbsError("EINVAL", "qp_type is UC with an SRQ; allowed: RC or UD")
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
@@ -233,16 +235,31 @@ class QP:
         core.drained_ps = core.sim.now + costs.fence
         return wqe.operation
 
-    def post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
-        """Post requests with one doorbell, as linked ones by ibv_post_send; all or none."""
-        return self.context.made(self._post_send_list(wrs), "qp.post_send_list")
+    def post_send_list(
+        self, wrs: Sequence[SendWR], *, whole: bool = False
+    ) -> Generator[Event, object, list[int]]:
+        """Post requests with one doorbell, as linked ones by ibv_post_send.
 
-    def _post_send_list(self, wrs: Sequence[SendWR]) -> Generator[Event, object, list[int]]:
+        Args:
+            whole: post all or none. Otherwise those before the first that has a fault are posted,
+                and ``bad_wr`` of the error says which that is.
+        """
+        return self.context.made(self._post_send_list(wrs, whole), "qp.post_send_list")
+
+    def _post_send_list(
+        self, wrs: Sequence[SendWR], whole: bool
+    ) -> Generator[Event, object, list[int]]:
         self.context.sim.unrun.run()
         if len(wrs) == 1:
             return [(yield from self._post_send(wrs[0]))]
         for ahead, wr in enumerate(wrs):
-            self._check_send(wr, ahead)
+            try:
+                self._check_send(wr, ahead)
+            except VerbsError as error:
+                error.bad_wr = ahead
+                if ahead and not whole:
+                    yield from self._post_send_list(wrs[:ahead], whole)
+                raise
         first, self._posted_sends = self._posted_sends + 1, self._posted_sends + len(wrs)
         core, costs = self.context.core, self.context.costs
         wqes = []
@@ -374,7 +391,7 @@ class QP:
         return self.context.made(self._own().post_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
-        """Post requests with one doorbell, all or none."""
+        """Post requests with one doorbell, those before the first that has a fault (``bad_wr``)."""
         return self.context.made(self._own().post_list(wrs), "qp.post_recv_list")
 
     def prepost_recv(self, wr: RecvWR) -> None:
@@ -387,6 +404,13 @@ class QP:
         They cost nothing before messages take them: what the adapter holds of a queue is on it.
         """
         self._own().fill(count, request)
+
+    def query_data_in_order(self, opcode: WROpcode) -> bool:
+        """Whether programs may rely on the order in which a message's bytes come: they may not.
+
+        So libibverbs answers where a driver does not say otherwise (ibv_query_qp_data_in_order).
+        """
+        return False
 
     def _own(self) -> Receives:
         """The receive queue; ``EINVAL`` if it is a shared one, to which one posts by itself."""

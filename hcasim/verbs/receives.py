@@ -43,9 +43,16 @@ class Receives:
     def post_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         context = self._context
         context.sim.unrun.run()
+        fault = self._fault(wrs)
+        if fault is not None:
+            if not fault.bad_wr:
+                raise fault
+            wrs = wrs[: fault.bad_wr]
         wqes = self._entries(wrs)
         yield context.core.work(context.costs.receiving(len(wqes)))
         context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, self._arrive, wqes)
+        if fault is not None:
+            raise fault
 
     def _arrive(self, wqes: Sequence[ReceiveWqe]) -> None:
         for wqe in wqes:
@@ -53,6 +60,8 @@ class Receives:
 
     def prepost(self, wr: RecvWR) -> None:
         """Post a request in no time, as while a program sets itself up."""
+        if (fault := self._fault((wr,))) is not None:
+            raise fault
         self._arrive(self._entries((wr,)))
 
     def fill(self, count: int, request: Callable[[int], RecvWR]) -> None:
@@ -62,7 +71,8 @@ class Receives:
         """
         if self._posted:
             raise VerbsError("EINVAL", "the receive queue has been used before")
-        self._check(count)
+        if count > self._max_wr:
+            raise self._full()
         self._posted = count
 
         def entry(number: int) -> ReceiveWqe:
@@ -71,19 +81,28 @@ class Receives:
         # A map, because compiled code makes all of a generator expression at once.
         self.queue.fill(map(entry, range(count)), count)
 
-    def _check(self, count: int) -> None:
-        outstanding = self._posted - self.retired
-        if outstanding + count > self._max_wr:
-            raise VerbsError(
-                "ENOMEM", f"the receive queue is full: {outstanding} requests are outstanding"
-            )
+    def _full(self, ahead: int = 0) -> VerbsError:
+        outstanding = self._posted - self.retired + ahead
+        return VerbsError(
+            "ENOMEM", f"the receive queue is full: {outstanding} requests are outstanding"
+        )
+
+    def _fault(self, wrs: Sequence[RecvWR]) -> VerbsError | None:
+        """What is wrong with the first request that cannot be posted, or nothing."""
+        room = self._max_wr - self._posted + self.retired
+        for ahead, wr in enumerate(wrs):
+            if ahead >= room:
+                fault = self._full(ahead)
+            elif len(wr.sg_list) > self._max_sge:
+                found, most = len(wr.sg_list), self._max_sge
+                fault = VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
+            else:
+                continue
+            fault.bad_wr = ahead
+            return fault
+        return None
 
     def _entries(self, wrs: Sequence[RecvWR]) -> list[ReceiveWqe]:
-        self._check(len(wrs))
-        for wr in wrs:
-            if len(wr.sg_list) > self._max_sge:
-                found, most = len(wr.sg_list), self._max_sge
-                raise VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
         first, self._posted = self._posted + 1, self._posted + len(wrs)
         return [_entry(wr, first + ahead) for ahead, wr in enumerate(wrs)]
 
@@ -140,7 +159,7 @@ class SRQ:
         return self.context.made(self.receives.post_list((wr,)), "srq.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
-        """Post requests with one doorbell, all or none."""
+        """Post requests with one doorbell, those before the first that has a fault (``bad_wr``)."""
         return self.context.made(self.receives.post_list(wrs), "srq.post_recv_list")
 
     def prepost_recv(self, wr: RecvWR) -> None:

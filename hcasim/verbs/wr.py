@@ -38,7 +38,7 @@ class QPEx:
     def wr_complete(self) -> Generator[Event, object, list[int]]:
         """Post the list, all or none; errors are those of `QP.post_send_list`."""
         wrs, self._wrs = self._list(), None
-        return self.qp.post_send_list(wrs)
+        return self.qp.post_send_list(wrs, whole=True)
 
     def _list(self) -> list[SendWR]:
         if self._wrs is None:
@@ -100,7 +100,10 @@ class QPEx:
 
     def wr_set_inline_data(self, lkey: int, addr: int, length: int) -> None:
         """Copy data into the request; here its bytes are found by the key of their region."""
-        self._last().sg_list = (SGE(addr, length, lkey),)
+        self.wr_set_inline_data_list((SGE(addr, length, lkey),))
+
+    def wr_set_inline_data_list(self, sg_list: Sequence[SGE]) -> None:
+        self._last().sg_list = sg_list
         self._last().inline = True
 
     def wr_set_ud_addr(self, dlid: int, remote_qpn: int) -> None:

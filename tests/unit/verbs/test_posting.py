@@ -7,7 +7,7 @@ import pytest
 
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.hca.wqe import EntryLayout
-from hcasim.verbs import SendWR, VerbsError
+from hcasim.verbs import QPEx, SendWR, VerbsError
 from hcasim.verbs.requests import WIRE
 from tests.rig import (
     READ,
@@ -106,21 +106,45 @@ def test_what_was_waited_for_is_fetched_and_what_was_there_is_not() -> None:
     assert times[1] - times[0] == 60 * NS
 
 
-def test_nothing_of_a_list_is_posted_if_one_of_it_is_wrong(rig: Rig) -> None:
+def test_what_is_before_the_first_wrong_request_of_a_list_is_posted(rig: Rig) -> None:
     a, b, qp, _ = rig.joined(max_send_wr=4)
     good = a.request(WRITE, b)
+    wrong = SendWR(READ, good.sg_list, inline=True)
 
     def program() -> Program:
-        with pytest.raises(Exception, match="ENOMEM"):
+        with pytest.raises(VerbsError, match="ENOMEM") as full:
             yield from qp.post_send_list([good] * 5)
-        with pytest.raises(Exception, match="EINVAL"):
-            yield from qp.post_send_list([good, SendWR(READ, good.sg_list, inline=True)])
+        yield from a.collect(4)
+        with pytest.raises(VerbsError, match="EINVAL") as refused:
+            yield from qp.post_send_list([good, good, wrong, good])
+        yield from a.collect(2)
+        for wrs in ([wrong, good], [wrong]):
+            with pytest.raises(VerbsError, match="EINVAL") as first:
+                yield from qp.post_send_list(wrs)
+            assert first.value.bad_wr == 0
         yield from qp.post_send_list([])
-        yield from qp.post_send_list([good] * 4)
-        return (yield from a.collect(4))
+        return full.value.bad_wr, refused.value.bad_wr
 
-    assert succeeded(rig.run(program())[0])
-    assert rig.counter("wqes_fetched") == 4
+    assert rig.run(program()) == [(4, 2)]
+    assert rig.counter("wqes_fetched") == 6
+
+
+def test_a_batch_is_posted_as_a_whole_or_not_at_all(rig: Rig) -> None:
+    a, b, qp, _ = rig.joined(max_send_wr=4)
+
+    def program() -> Program:
+        calls = QPEx(qp)
+        calls.wr_start()
+        for _ in range(5):
+            calls.wr_rdma_write(b.mr.rkey, b.mr.addr)
+            calls.wr_set_sge(a.mr.lkey, a.mr.addr, 8)
+        with pytest.raises(VerbsError, match="ENOMEM") as refused:
+            yield from calls.wr_complete()
+        yield rig.sim.timeout(10**8)
+        return refused.value.bad_wr
+
+    assert rig.run(program()) == [4]
+    assert rig.counter("wqes_fetched") == 0
 
 
 @pytest.mark.parametrize(
@@ -197,14 +221,14 @@ def test_other_segments_change_what_is_fetched() -> None:
     assert sizes[32] - sizes[16] == 16
 
 
-def test_a_list_of_receives_rings_one_doorbell_and_all_of_it_or_nothing_is_posted(rig: Rig) -> None:
+def test_a_list_of_receives_rings_one_doorbell_and_is_posted_up_to_what_is_wrong(rig: Rig) -> None:
     a, b, qp, remote = rig.joined(max_recv_wr=4)
 
     def receiver() -> Program:
         before = rig.sim.now
-        with pytest.raises(VerbsError, match="the receive queue is full: 0 requests"):
+        with pytest.raises(VerbsError, match="the receive queue is full: 4 requests") as refused:
             yield from remote.post_recv_list([b.receive(64)] * 5)
-        yield from remote.post_recv_list([b.receive(64)] * 4)
+        assert refused.value.bad_wr == 4
         assert rig.sim.now - before == 4 * b.context.stack.post_recv
         yield rig.sim.timeout(5_000_000)
         assert b.adapter.counts["doorbells"] == 1

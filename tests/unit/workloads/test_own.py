@@ -171,8 +171,8 @@ def test_a_package_that_was_installed_has_workloads_by_name() -> None:
             "waiting.py:forgotten",
             (
                 "waiting.py:forgotten: no process can go on: near waits at waiting.py:19: yield "
-                "run.sim.event(); node0.cpu0: wait: it has not been run; needed: `yield from` before "
-                "cq.wait(...)"
+                "run.sim.event(); node0.cpu0: wait: it has not been run; needed: `yield from` "
+                "before cq.wait(...)"
             ),
         ),
         (
