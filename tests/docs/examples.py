@@ -2,7 +2,8 @@
 
 A ``console`` block holds commands after ``$`` with, optionally, their output; a ``python`` block
 may be followed by a ``text`` block with its output. ``...`` stands for anything. A ``toml`` block
-behind the name of a file, as in "This is `study.toml`:", is that file.
+behind the name of a file, as in "This is `study.toml`:", is that file, and so is a ``python`` block
+behind that of one of Python.
 """
 
 import doctest
@@ -22,7 +23,7 @@ from hcasim.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"`([\w.-]+\.toml)`:\n\n\Z")
+FILE = re.compile(r"`([\w.-]+\.(?:toml|py))`:\n\n\Z")
 SETTING = re.compile(r"[A-Z_]+=")
 # These fetch or change what a test must leave alone; the tests in packaging/ install for real.
 NOT_RUN = ("git", "cd", "pip", "jupyter", ".venv/bin/pip", "pytest")
@@ -49,12 +50,12 @@ def examples(document: str) -> Iterator[Example]:
             for part in re.split(r"^\$ ", body.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
                 yield Example(place, language, command, output)
+        elif file := FILE.search(text, 0, block.start()):
+            yield Example(f"{place} {file[1]}", "file", body, "")
         elif language == "python":
             following = found[number + 1 : number + 2]
             shown = next((one[2] for one in following if one[1] == "text"), "")
             yield Example(place, language, body, shown)
-        elif file := FILE.search(text, 0, block.start()):
-            yield Example(f"{place} {file[1]}", language, body, "")
 
 
 class Reader:
@@ -83,7 +84,9 @@ class Reader:
                 patch.chdir(self._folder)
                 # As many workers would have to start for a few points.
                 patch.setattr(os, "cpu_count", lambda: 1)
-                if example.language == "toml":
+                # What an example imports lies beside it.
+                patch.syspath_prepend(self._folder)
+                if example.language == "file":
                     _, _, name = example.place.rpartition(" ")
                     Path(name).write_text(example.code, encoding="utf-8")
                     return ""

@@ -83,6 +83,26 @@ def lacking(run):
 def wrong(run):
     CQ(run.contexts[0], 0)
 """
+LONG = """
+import hcasim as hc
+from hcasim.verbs import CQ, PD, QP, SGE, Access, SendWR, WROpcode
+
+@hc.workload("left_out_percent")
+def long(run):
+    pds, cqs = [PD(one) for one in run.contexts], [CQ(one, 16) for one in run.contexts]
+    near, far = (QP(pd, cq, cq) for pd, cq in zip(pds, cqs))
+    near.connect(far)
+    far.connect(near)
+    mrs = [pd.reg_mr(1 << 24, Access.LOCAL_WRITE | Access.REMOTE_WRITE) for pd in pds]
+    def write():
+        piece = [SGE(mrs[0].addr, mrs[0].length, mrs[0].lkey)]
+        there = {"remote_addr": mrs[1].addr, "rkey": mrs[1].rkey}
+        yield from near.post_send(SendWR(WROpcode.RDMA_WRITE, piece, **there))
+        yield from cqs[0].wait()
+    for _ in range(2):
+        run.together(writer=write())
+    return {"left_out_percent": 100 * run.sim.forward.skipped_ps / run.sim.now}
+"""
 
 
 @pytest.fixture
@@ -115,6 +135,11 @@ def test_a_file_of_ones_own_is_measured_as_a_benchmark(
     assert found is not None
     assert found.title == "Half a round trip of sends"
     assert found.options == {"size", "iters", "exact", "explain"}
+
+
+def test_a_limit_of_time_hides_no_period(folder: Path) -> None:
+    (folder / "long.py").write_text(LONG)
+    assert hc.bench("long.py:long", "liu2004").rows[0]["left_out_percent"] > 80
 
 
 def test_a_file_that_was_changed_is_read_and_simulated_again(folder: Path) -> None:
