@@ -3,8 +3,7 @@
 Calls that take time are generators for use in a SimPy process: ``yield from qp.post_send(wr)``.
 """
 
-from collections.abc import Callable
-from typing import NoReturn
+import sys
 
 from hcasim.hca import Access, Completion, QPType, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode
@@ -17,7 +16,7 @@ from hcasim.verbs.memory import MR, PD, Rereg
 from hcasim.verbs.qp import QP
 from hcasim.verbs.receives import SRQ
 from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
-from hcasim.verbs.unsupported import answer
+from hcasim.verbs.unsupported import REFUSALS
 from hcasim.verbs.windows import MW, MWType
 from hcasim.verbs.wr import QPEx
 
@@ -52,7 +51,5 @@ __all__ = [
     "WROpcode",
 ]
 
-
-def __getattr__(name: str) -> Callable[..., NoReturn]:
-    # What is not modelled can be named, and says so when it is called.
-    return answer(name)
+# What is not modelled can be named, and says so when it is called.
+vars(sys.modules[__name__]).update(REFUSALS)

@@ -252,14 +252,17 @@ class QP:
         self.context.sim.unrun.run()
         if len(wrs) == 1:
             return [(yield from self._post_send(wrs[0]))]
+        fault: VerbsError | None = None
         for ahead, wr in enumerate(wrs):
             try:
                 self._check_send(wr, ahead)
             except VerbsError as error:
-                error.bad_wr = ahead
-                if ahead and not whole:
-                    yield from self._post_send_list(wrs[:ahead], whole)
-                raise
+                error.bad_wr, fault = ahead, error
+                break
+        if fault is not None:
+            if fault.bad_wr and not whole:
+                yield from self._post_send_list(wrs[: fault.bad_wr], whole)
+            raise fault
         first, self._posted_sends = self._posted_sends + 1, self._posted_sends + len(wrs)
         core, costs = self.context.core, self.context.costs
         wqes = []

@@ -112,17 +112,12 @@ PYVERBS: Final[Mapping[str, str]] = {
 """Classes of pyverbs that make such objects."""
 
 
-def answer(name: str) -> Callable[..., NoReturn]:
-    """Return a call of libibverbs, or a class of pyverbs, that is not modelled.
-
-    Raises:
-        AttributeError: there is no such name, or it is modelled.
-    """
-    call = PYVERBS.get(name, name)
-    if call not in UNSUPPORTED:
-        raise AttributeError(f"module 'hcasim.verbs' has no attribute {name!r}")
-    return partial(_refuse, call)
-
-
 def _refuse(call: str, *arguments: object, **named: object) -> NoReturn:
     raise VerbsError("EOPNOTSUPP", f"{call}: {UNSUPPORTED[call]}")
+
+
+REFUSALS: Final[Mapping[str, Callable[..., NoReturn]]] = {
+    name: partial(_refuse, call)
+    for name, call in (*zip(UNSUPPORTED, UNSUPPORTED, strict=True), *PYVERBS.items())
+}
+"""What is called by each name; names of `hcasim.verbs`, too."""
