@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from hcasim.verbs.context import VerbsError
@@ -112,12 +111,18 @@ PYVERBS: Final[Mapping[str, str]] = {
 """Classes of pyverbs that make such objects."""
 
 
-def _refuse(call: str, *arguments: object, **named: object) -> NoReturn:
-    raise VerbsError("EOPNOTSUPP", f"{call}: {UNSUPPORTED[call]}")
+class Refusal:
+    """A call that is not modelled; its arguments do not matter."""
+
+    def __init__(self, call: str) -> None:
+        self._call = call
+
+    def __call__(self, *arguments: object, **named: object) -> NoReturn:
+        raise VerbsError("EOPNOTSUPP", f"{self._call}: {UNSUPPORTED[self._call]}")
 
 
-REFUSALS: Final[Mapping[str, Callable[..., NoReturn]]] = {
-    name: partial(_refuse, call)
+REFUSALS: Final[Mapping[str, Refusal]] = {
+    name: Refusal(call)
     for name, call in (*zip(UNSUPPORTED, UNSUPPORTED, strict=True), *PYVERBS.items())
 }
 """What is called by each name; names of `hcasim.verbs`, too."""
