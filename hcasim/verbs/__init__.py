@@ -8,7 +8,6 @@ import sys
 from hcasim.hca import Access, Completion, QPType, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode
 from hcasim.hca.events import EventType
-from hcasim.verbs.attributes import DeviceAttr, PortAttr
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.events import AsyncEvent
@@ -35,10 +34,8 @@ __all__ = [
     "CompChannel",
     "Completion",
     "Context",
-    "DeviceAttr",
     "EventType",
     "MWType",
-    "PortAttr",
     "QPEx",
     "QPType",
     "RecvWR",

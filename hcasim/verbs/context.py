@@ -17,7 +17,6 @@ from hcasim.hca import QPType
 from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
-from hcasim.verbs.attributes import MAX_MESSAGE, DeviceAttr, PortAttr
 from hcasim.verbs.events import AsyncEvent, EventQueue
 
 _Returned = TypeVar("_Returned")
@@ -159,32 +158,6 @@ class Context:
     def get_async_event(self) -> Generator[Event, object, AsyncEvent]:
         """Wait for what the adapter tells of the objects of this process, and take it."""
         return self.made(self.events.get(), "context.get_async_event")
-
-    def query_device(self) -> DeviceAttr:
-        """Return the limits of the adapter."""
-        description = self.adapter.description
-        limits = description.limits
-        return DeviceAttr(
-            max_qp=limits.max_qp,
-            max_qp_wr=limits.max_wr,
-            max_srq_wr=limits.max_wr,
-            max_sge=limits.max_sge,
-            max_srq_sge=limits.max_sge,
-            max_qp_rd_atom=description.responder.outstanding,
-            max_qp_init_rd_atom=description.requester.outstanding,
-            atomic_cap=limits.atomics,
-            phys_port_cnt=description.ports,
-        )
-
-    def query_port(self, port_num: int = 1) -> PortAttr:
-        """Return what a port is; ``EINVAL`` if the adapter has none of that number, from 1."""
-        adapter = self.adapter
-        if not 1 <= port_num <= adapter.description.ports:
-            allowed = f"1 to {adapter.description.ports}"
-            raise VerbsError("EINVAL", f"port_num is {port_num}; allowed: {allowed}")
-        ethernet = isinstance(self.node.group.link, EthernetLink)
-        kind = "Ethernet" if ethernet else "InfiniBand"
-        return PortAttr(adapter.ports[port_num - 1].lid, adapter.mtu, MAX_MESSAGE, kind)
 
     @property
     def max_inline(self) -> int:

@@ -15,7 +15,6 @@ from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOU
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
-from hcasim.verbs.attributes import MAX_MESSAGE
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.events import AsyncEvent
@@ -24,6 +23,7 @@ from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
 
 ATOMIC_SIZE: Final = WORD
+MAX_MESSAGE: Final = 1 << 31
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
 _IMMEDIATE: Final = (WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.SEND_WITH_IMM)
 _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)

@@ -26,7 +26,7 @@ from hcasim.verbs import (
     VerbsError,
     WCStatus,
 )
-from hcasim.verbs.attributes import MAX_MESSAGE
+from hcasim.verbs.qp import MAX_MESSAGE
 from hcasim.verbs.unsupported import PYVERBS, UNSUPPORTED
 from tests.rig import ALL, FETCH_ADD, READ, SEND, WRITE, Peer, Program, Rig, statuses
 
@@ -56,8 +56,6 @@ CALLS = {
     "ibv_post_recv": "QP.post_recv_list",
     "ibv_post_send": "QP.post_send_list",
     "ibv_post_srq_recv": "SRQ.post_recv_list",
-    "ibv_query_device": "Context.query_device",
-    "ibv_query_port": "Context.query_port",
     "ibv_query_qp_data_in_order": "QP.query_data_in_order",
     "ibv_reg_mr": "PD.reg_mr",
     "ibv_req_notify_cq": "CQ.req_notify",
@@ -74,6 +72,7 @@ _NUMBER = "QP.connect", "rates are numbers, in Gbit/s"
 _ADDRESS = "SendWR", "a datagram names the port and queue pair that it goes to"
 _STATES = "QP.connect", "connect and activate go through the states"
 _WORDS = "EventType", "enumerations have names"
+_LIMITS = "Context", "limits are in the description of its adapter"
 OTHERWISE = {
     "ibv_ack_async_event": _TAKEN,
     "ibv_ack_cq_events": _TAKEN,
@@ -102,7 +101,9 @@ OTHERWISE = {
     "ibv_modify_qp": _STATES,
     "ibv_node_type_str": _WORDS,
     "ibv_port_state_str": _WORDS,
-    "ibv_query_device_ex": ("Context.query_device", "no extended limit is modelled"),
+    "ibv_query_device": _LIMITS,
+    "ibv_query_device_ex": _LIMITS,
+    "ibv_query_port": ("QP.connect", "a queue pair knows its lid and connects by the peer"),
     "ibv_query_port_speed": ("Context", "the speed of a link is in its description"),
     "ibv_query_qp": ("QP.state", "attributes are those that it was made and connected with"),
     "ibv_query_srq": ("SRQ.srq_limit", "max_wr, max_sge and srq_limit are attributes"),
@@ -168,12 +169,12 @@ LIMITS: dict[str, tuple[str, str, Callable[[Peer], object]]] = {
     "ibv_create_qp: max_qp_wr": (
         "EINVAL",
         "max_recv_wr is 65536; allowed: 1 to 65535",
-        lambda p: _pair(p, max_recv_wr=p.context.query_device().max_qp_wr + 1),
+        lambda p: _pair(p, max_recv_wr=p.adapter.description.limits.max_wr + 1),
     ),
     "ibv_create_qp: max_sge": (
         "EINVAL",
         "max_send_sge",
-        lambda p: _pair(p, max_send_sge=p.context.query_device().max_sge + 1),
+        lambda p: _pair(p, max_send_sge=p.adapter.description.limits.max_sge + 1),
     ),
     "ibv_create_qp: max_inline_data": (
         "EINVAL",
@@ -186,11 +187,10 @@ LIMITS: dict[str, tuple[str, str, Callable[[Peer], object]]] = {
         "UC with an SRQ",
         lambda p: _pair(p, qp_type=QPType.UC, srq=SRQ(p.pd)),
     ),
-    "ibv_query_port: port_num": ("EINVAL", "port_num is 0", lambda p: p.context.query_port(0)),
     "ibv_create_srq: max_wr": (
         "EINVAL",
         "max_wr is",
-        lambda p: SRQ(p.pd, max_wr=p.context.query_device().max_srq_wr + 1),
+        lambda p: SRQ(p.pd, max_wr=p.adapter.description.limits.max_wr + 1),
     ),
     "ibv_create_srq: max_sge": ("EINVAL", "max_sge is 0", lambda p: SRQ(p.pd, max_sge=0)),
     "ibv_modify_srq: srq_limit": (
@@ -241,7 +241,6 @@ def test_what_a_queue_pair_does_not_take_is_refused_when_it_is_posted(rig: Rig) 
 
     for make, said in REFUSED.values():
         rig.run(program(make(a, b), said))
-    assert a.context.query_port().max_msg_sz == MAX_MESSAGE
     assert rig.counter("wqes_fetched") == 0
 
 
