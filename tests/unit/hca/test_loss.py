@@ -265,7 +265,7 @@ def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
         done = rig.exchange(qp, a, *[a.request(WRITE, b, 72_000)] * 20)
         assert succeeded(done)
         pacing = qp._qp.requester.pacing
-        return done[-1].timestamp_ps, getattr(pacing, "size", 0)
+        return done[-1].timestamp_ps, getattr(pacing, "cwnd", 0)
 
     clean, without = end({})
     halved, window = end({300: DROP})
