@@ -88,13 +88,13 @@ class CongestionWindow(Pacing):
     """Holds packets back while as many are in flight as the window of TCP has room for.
 
     Attributes:
-        size: packets, with a fraction in the making.
-        threshold: where slow start ends.
+        cwnd: packets, with a fraction in the making.
+        ssthresh: where slow start ends.
     """
 
     def __init__(self, requester: SelectiveRequester, sim: Simulator) -> None:
         super().__init__(sim)
-        self.size = self.threshold = 2.0
+        self.cwnd = self.ssthresh = 2.0
         self._requester = requester
         self._highest = requester.next_to_send()
 
@@ -105,21 +105,21 @@ class CongestionWindow(Pacing):
 
     def shrink(self) -> None:
         """Note that a packet was lost."""
-        self.size = self.threshold = max(self.flight / 2, 2.0)
+        self.cwnd = self.ssthresh = max(self.flight / 2, 2.0)
 
     def begin_again(self) -> None:
         """Note that all that is in flight was lost, as far as anybody knows."""
-        self.threshold = max(self.flight / 2, 2.0)
-        self.size = 1.0
+        self.ssthresh = max(self.flight / 2, 2.0)
+        self.cwnd = 1.0
         self._highest = self._requester.unanswered_psn
 
     def grow(self) -> None:
         """An acknowledgement of new data has come (RFC 5681, 3.1)."""
-        self.size += 1 if self.size < self.threshold else 1 / self.size
+        self.cwnd += 1 if self.cwnd < self.ssthresh else 1 / self.cwnd
 
     def earliest(self, wqe: SendWqe | None) -> int:
         """What is sent again or asks for data goes at once; anything else if there is room."""
-        if wqe is None or wqe.awaits_response or self.flight < self.size:
+        if wqe is None or wqe.awaits_response or self.flight < self.cwnd:
             return 0
         if wqe.first_psn < 0:
             return FOR_EVER
@@ -128,7 +128,7 @@ class CongestionWindow(Pacing):
         return 0 if behind(psn, self._highest) else FOR_EVER
 
     def update(self) -> None:
-        if self.flight < self.size:
+        if self.flight < self.cwnd:
             self._requester.go_on()
 
     def sent(self, packet: Packet) -> None:
@@ -167,12 +167,12 @@ class Reno(GoBack):
         if self._again == DUPLICATES and self._recovers_to < 0:
             window = self._begin()
             window.shrink()
-            window.size += DUPLICATES
+            window.cwnd += DUPLICATES
             self._recovers_to = self._iwarp.next_to_send()
             self._repair()
         elif self._again > DUPLICATES and self._window is not None:
             # What has arrived has left the network.
-            self._window.size += 1
+            self._window.cwnd += 1
             self._window.update()
 
     def _repair(self) -> None:
@@ -193,7 +193,7 @@ class Reno(GoBack):
             return
         if self._recovers_to >= 0:
             self._recovers_to = -1
-            window.size = window.threshold
+            window.cwnd = window.ssthresh
         else:
             window.grow()
         window.update()

@@ -265,7 +265,7 @@ def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
         done = rig.exchange(qp, a, *[a.request(WRITE, b, 72_000)] * 20)
         assert succeeded(done)
         pacing = qp._qp.requester.pacing
-        return done[-1].timestamp_ps, getattr(pacing, "size", 0)
+        return done[-1].timestamp_ps, getattr(pacing, "cwnd", 0)
 
     clean, without = end({})
     halved, window = end({300: DROP})
@@ -282,3 +282,17 @@ def test_each_timeout_of_tcp_takes_twice_as_long() -> None:
     (done,) = rig.exchange(qp, a, a.request(WRITE, b))
     assert statuses([done]) == ["RETRY_EXC_ERR"]
     assert done.timestamp_ps == pytest.approx((1 + 2 + 4 + 8) * (4_096_000 << 6), rel=0.02)
+
+
+def test_a_write_that_comes_early_ends_no_message_before_it() -> None:
+    rig = Rig(machine({"adapter.recovery": "selective_repeat"}), data=True)
+    a, b, qp, remote = rig.joined()
+    a.mr.write(bytes(range(250)) * 40)
+    rig.run(b.post_receives(remote, b.receive(3 * MTU)))
+    lossy(rig, 0, {2: DROP})
+    requests = a.request(SEND, b, 3 * MTU), a.request(WRITE, b, 8, offset=8192)
+    assert succeeded(rig.exchange(qp, a, *requests))
+    (found,) = b.cq.queue.entries
+    assert found.byte_len == 3 * MTU
+    assert b.mr.read(3 * MTU, 0) == a.mr.read(3 * MTU, 0)
+    assert b.mr.read(8, 8192) == a.mr.read(8, 8192)
