@@ -79,6 +79,7 @@ class Stack(Description):
     post_recv: Latency = key("posting one receive request, beside its cycles", default=0)
     poll_cq: Latency = key("one look at a completion queue, beside its cycles", default=0)
     poll_memory: Latency = key("one look at a memory location, beside its cycles", default=0)
+    event: Latency = key("from an event of the adapter to the process that waits for it")
     cq_doorbell: bool = key("consuming a completion rings the queue's doorbell")
     max_inline: Bytes = key("longest payload that it copies into the work request", 0, 2**16)
     page_lists: Literal["inline", "fetched"] = key(

@@ -33,8 +33,9 @@ BASE: Final = LRH + BTH + ICRC + VCRC
 class Opcode(Enum):
     """Operation of a packet, in InfiniBand's words.
 
-    REGISTER and INVALIDATE are those of requests which the adapter deals with by itself, without
-    any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read responses.
+    REGISTER, BIND and INVALIDATE are those of requests which the adapter deals with by itself,
+    without any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read
+    responses.
     """
 
     SEND = auto()
@@ -49,6 +50,7 @@ class Opcode(Enum):
     RESPONSE_ACKNOWLEDGE = auto()
     REGISTER = auto()
     INVALIDATE = auto()
+    BIND = auto()
 
 
 class Syndrome(Enum):

@@ -9,10 +9,12 @@ from hcasim.engine import Args
 from hcasim.fabric.packet import MEMBERSHIP, Opcode, Packet
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
+from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
-from hcasim.hca.qp.endpoint import QPType
+from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
+from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import DRIVER, Access, Ring, WorkQueueBuffer
 
@@ -52,6 +54,24 @@ class HostChannelAdapter(Parts):
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
         return CompletionQueue(self._completion_queues, depth, Ring(memory, 0, stride, depth))
 
+    def resize_cq(self, queue: CompletionQueue, depth: int, address: int) -> None:
+        """Go on with a buffer of another size, into which the entries have been copied."""
+        stride = queue.ring.stride
+        self.tables.deregister(queue.ring.region)
+        memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
+        queue.depth, queue.ring = depth, Ring(memory, 0, stride, depth)
+
+    def create_srq(self, depth: int, stride: int, address: int) -> ReceiveQueue:
+        memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
+        return ReceiveQueue(Ring(memory, 0, stride, depth), self, shared=True)
+
+    def overrun(self, queue: CompletionQueue) -> None:
+        """Give up the queue pairs of a completion queue that has lost an entry."""
+        for qp in self._queue_pairs.values():
+            if queue in (qp.requester.cq, qp.responder.cq) and qp.state is not State.ERR:
+                qp.tell(EventType.QP_FATAL)
+                qp.fail()
+
     def create_qp(
         self,
         pd: int,
@@ -61,11 +81,12 @@ class HostChannelAdapter(Parts):
         address: int,
         kind: QPType = QPType.RC,
         signals_all: bool = False,
+        shared: ReceiveQueue | None = None,
     ) -> QueuePair:
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
         number, size_of = self.first_number + len(self._queue_pairs) + 1, self.wire.size
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
-        qp.create(queues, layout.rings(memory), self, self.send_engines[port])
+        qp.create(queues, layout.rings(memory), self, self.send_engines[port], shared)
         self._queue_pairs[qp.qpn] = qp
         return qp
 

@@ -23,6 +23,7 @@ _COMPLETED: Final = {
     Opcode.FETCH_ADD: WCOpcode.FETCH_ADD,
     Opcode.REGISTER: WCOpcode.REG_MR,
     Opcode.INVALIDATE: WCOpcode.LOCAL_INV,
+    Opcode.BIND: WCOpcode.BIND_MW,
 }
 
 

@@ -213,6 +213,7 @@ class Completion:
         return f"{self.status.name} qp {self.qpn & INDEX}"
 
 
+declare(End, unseen="immediate invalidated")
 declare(Completion, counts="wr_id posted operation", unseen="timestamp_ps written_ps")
 
 
@@ -221,7 +222,7 @@ class CompletionQueue:
 
     Attributes:
         entries: what the application has not polled yet; ``unwritten`` is still to be written.
-        overrun: whether an entry was lost because the queue was full.
+        overrun: whether an entry was lost because the queue was full; then all that follow are.
         cleaned: number of the last request of a queue pair's queue before it was reset, whose
             completions nobody sees any more, by its number and whether it is of receives.
     """
@@ -237,18 +238,20 @@ class CompletionQueue:
         self.entries: deque[Completion] = deque()
         self.overrun = False
         self.on_entry: Callable[[], None] | None = None
+        self.on_overrun: Callable[[], None] | None = None
         self.cleaned: dict[tuple[int, bool], int] = {}
 
-    def clean(self, qpn: int, receives: bool, posted: int) -> None:
-        """Take out the entries of a queue that has been reset, also those on their way.
+    def clean(self, qpn: int, receives: bool, posted: int) -> list[Completion]:
+        """Take out the entries of a queue that has been reset, and return them.
 
+        Those of its first ``posted`` requests that are on their way are lost, too.
         Source: rdma-core, mlx5/cq.c and mthca/cq.c, which do so when a queue pair is reset.
         """
         self.cleaned[qpn, receives] = posted
-        kept = [one for one in self.entries if not self._is_stale(one)]
-        if len(kept) < len(self.entries):
-            self.entries.clear()
-            self.entries.extend(kept)
+        found = [one for one in self.entries if (one.qpn, one.is_receive) == (qpn, receives)]
+        for one in found:
+            self.entries.remove(one)
+        return found
 
     def _is_stale(self, completion: Completion) -> bool:
         last = self.cleaned.get((completion.qpn, completion.is_receive), 0)
@@ -257,8 +260,10 @@ class CompletionQueue:
     def push(self, completion: Completion, now_ps: int) -> None:
         if self.cleaned and self._is_stale(completion):
             return
-        if len(self.entries) >= self.depth:
-            self.overrun = True
+        if self.overrun or len(self.entries) >= self.depth:
+            first, self.overrun = not self.overrun, True
+            if first and self.on_overrun is not None:
+                self.on_overrun()
             return
         completion.timestamp_ps = now_ps
         self.entries.append(completion)

@@ -15,7 +15,7 @@ from hcasim.hca.wqe import CHECKPOINT, LONG, SendWqe, cut
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
-_BY_ITSELF: Final = (Opcode.REGISTER, Opcode.INVALIDATE)
+_BY_ITSELF: Final = (Opcode.REGISTER, Opcode.INVALIDATE, Opcode.BIND)
 
 
 class _Service(Action):

@@ -32,6 +32,7 @@ class Access(IntFlag):
     REMOTE_WRITE = 2
     REMOTE_READ = 4
     REMOTE_ATOMIC = 8
+    MW_BIND = 16
 
 
 class ByteWatch:
@@ -54,6 +55,7 @@ class Region:
 
     Attributes:
         key: what names it; ``number`` is that of its MPT entry.
+        qpn: the one queue pair that may be asked for it, or 0: any of its protection domain.
         keyed: whether it has the MPT entry; contexts of queues may point to the MTT entries.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
@@ -75,6 +77,7 @@ class Region:
     on_adapter: bool
     keyed: bool = True
     upper_offset: int | None = None
+    qpn: int = 0
     contents: Contents | None = None
     words: dict[int, int] = field(default_factory=dict)
     unstored: dict[int, int] = field(default_factory=dict)
@@ -186,6 +189,29 @@ class TranslationTables:
             region.upper_offset = self._next_mtt - address // page_size // TABLE
             self._next_mtt += pages // TABLE + 2
         return region
+
+    def window(self, of: Region, address: int, length: int, access: Access, qpn: int) -> Region:
+        """A part of a region under a key of its own, which is not valid before it is entered."""
+        number = self._next_number
+        window = Region(
+            number * KEY_VARIANTS + self._variant,
+            of.pd,
+            address,
+            length,
+            access.value,
+            of.page_size,
+            of.entry_offset,
+            of.on_adapter,
+            upper_offset=of.upper_offset,
+            qpn=qpn,
+            contents=of.contents,
+            words=of.words,
+            unstored=of.unstored,
+            listeners=of.listeners,
+            number=number,
+        )
+        self._next_number += 1
+        return window
 
     def enter(self, region: Region) -> None:
         """Put a region that was taken out back into the tables, as a work request does."""

@@ -5,15 +5,20 @@ Calls that take time are generators for use in a SimPy process: ``yield from qp.
 
 from hcasim.hca import Access, Completion, QPType, State, WCStatus
 from hcasim.hca.completion_queue import WCFlags, WCOpcode, wc_status_str
+from hcasim.hca.events import EventType
 from hcasim.verbs.address import GID, AHAttr, GIDEntry, GIDType, GlobalRoute, Rate
 from hcasim.verbs.ah import AH, create_ah, create_ah_from_wc, init_ah_from_wc
 from hcasim.verbs.context import Context, VerbsError
-from hcasim.verbs.cq import CQ
+from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
+from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD
 from hcasim.verbs.qp import QP
-from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
+from hcasim.verbs.receives import SRQ
+from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
 from hcasim.verbs.states import MTU, MigState, QPAttr, QPAttrMask, QPCap, QPInitAttr
+from hcasim.verbs.windows import MW, MWType
+from hcasim.verbs.wr import QPEx
 
 __all__ = [
     "AH",
@@ -22,26 +27,34 @@ __all__ = [
     "GRH_SIZE",
     "MR",
     "MTU",
+    "MW",
     "PD",
     "QP",
     "SGE",
+    "SRQ",
     "AHAttr",
     "Access",
+    "AsyncEvent",
     "AtomicCap",
+    "BindInfo",
+    "CompChannel",
     "Completion",
     "Context",
     "DeviceAttr",
     "DeviceCap",
+    "EventType",
     "GIDEntry",
     "GIDType",
     "GlobalRoute",
     "LinkLayer",
+    "MWType",
     "MigState",
     "PortAttr",
     "PortState",
     "QPAttr",
     "QPAttrMask",
     "QPCap",
+    "QPEx",
     "QPInitAttr",
     "QPType",
     "Rate",

@@ -21,6 +21,7 @@ from hcasim.host.core import Core
 from hcasim.verbs.address import GIDEntry, gid_type, gids, lid_at
 from hcasim.verbs.device import DeviceAttr, PortAttr, device_of, port_of
 from hcasim.verbs.errors import VerbsError
+from hcasim.verbs.events import AsyncEvent, EventQueue
 
 __all__ = ["Context", "CoreProbe", "Costs", "VerbsError", "mtu_of", "slower_by"]
 
@@ -129,6 +130,7 @@ class Context:
         self.probe: Probe = CoreProbe(sim, self.core)
         self.stack = node.group.stack
         self.costs = Costs(self.stack, node.group.host)
+        self.events: EventQueue[AsyncEvent] = EventQueue(sim, self.stack.event)
 
     def made(
         self, steps: Generator[Event, object, _Returned], call: str
@@ -141,6 +143,10 @@ class Context:
         if fault := self.sim.unrun.made(steps, self.core.name, call):
             raise VerbsError("EINVAL", fault)
         return steps
+
+    def get_async_event(self) -> Generator[Event, object, AsyncEvent]:
+        """Wait for what the adapter tells of the objects of this process, and take it."""
+        return self.made(self.events.get(), "context.get_async_event")
 
     def query_device(self) -> DeviceAttr:
         """What the adapter can do, as ibv_query_device tells."""

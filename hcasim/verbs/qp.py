@@ -10,19 +10,22 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import SERVICE_LEVELS, Route
-from hcasim.hca import Completion, Path, QPType, ReceiveWqe, SendWqe, State
+from hcasim.hca import Completion, Path, QPType, SendWqe, State
+from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
-from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, Piece, Pieces, entry_layout
+from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
 from hcasim.verbs.address import AHAttr, GlobalRoute, gids_of, header_between, on_ethernet
 from hcasim.verbs.ah import AH
 from hcasim.verbs.attributes import changed
 from hcasim.verbs.context import VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import MAX_MESSAGE, number_of
+from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
-from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode
+from hcasim.verbs.receives import SRQ, Receives
+from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
 from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault, rnr_timer_code
 
 ATOMIC_SIZE: Final = WORD
@@ -32,8 +35,15 @@ _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
 _SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS}
-_KEYED: Final = (WROpcode.REG_MR, WROpcode.LOCAL_INV, WROpcode.SEND_WITH_INV)
+_KEYED: Final = (
+    WROpcode.REG_MR,
+    WROpcode.LOCAL_INV,
+    WROpcode.SEND_WITH_INV,
+    WROpcode.BIND_MW,
+)
 """Which need keys that requests make valid."""
+_LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
+"""Which change a key without a list of pages."""
 _UNSENDING: Final = (State.RESET, State.INIT, State.RTR)
 _ALTERNATE: Final = QPAttrMask.ALT_PATH | QPAttrMask.PATH_MIG_STATE
 
@@ -46,6 +56,7 @@ class QP:
         max_send_wr, max_recv_wr: entries of the send and of the receive queue.
         max_send_sge, max_recv_sge: pieces of memory of a request.
         max_inline_data: bytes that a request may carry inline.
+        srq: shared receive queue, in place of one of its own.
         port_num: port it uses, from 1.
 
     Attributes:
@@ -57,8 +68,7 @@ class QP:
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="_posted_sends _retired_sends _posted_receives _retired_receives _next_slot",
-        unseen="_address _routes",
+        counts="_posted_sends _retired_sends _next_slot", unseen="_address _routes"
     )
 
     def __init__(
@@ -75,6 +85,7 @@ class QP:
         port_num: int = 1,
         qp_type: QPType = QPType.RC,
         sq_sig_all: bool = False,
+        srq: SRQ | None = None,
     ) -> None:
         self.context = pd.context
         self.pd, self.send_cq, self.recv_cq = pd, send_cq, recv_cq
@@ -96,24 +107,23 @@ class QP:
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
         self._max_send_wr = max_send_wr
-        self._max_recv_wr = max_recv_wr
         self._max_inline = max_inline_data
-        self._max_sge = max_send_sge, max_recv_sge
+        self._max_sge = max_send_sge
         self._port_num = port_num
+        self._receive_limits = (0, 0) if srq is not None else (max_recv_wr, max_recv_sge)
         self._address: AHAttr | None = None
         self._routes: dict[int, Route] = {}
         self._notifies = False
         self.qp_type = qp_type
         self._datagram = qp_type is QPType.UD
         self._posted_sends = self._retired_sends = 0
-        self._posted_receives = self._retired_receives = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
         self._next_slot = 0
         self._blueflame = adapter.description.doorbell.blueflame
-        queues = WorkQueueBuffer(
-            self._slots, send_stride, max_recv_wr, self._layout.receive(max_recv_sge)
-        )
+        self.srq = srq
+        own = 0 if srq is not None else max_recv_wr
+        queues = WorkQueueBuffer(self._slots, send_stride, own, self._layout.receive(max_recv_sge))
         address = self.context.node.allocate(queues.size, written=True)
         self._qp = adapter.create_qp(
             pd.handle,
@@ -123,7 +133,14 @@ class QP:
             address,
             qp_type,
             sq_sig_all,
+            None if srq is None else srq.queue,
         )
+        self._qp.on_event = self._event
+        self._receives: Receives | None = None
+        if srq is None:
+            responder = self._qp.responder
+            most = max_recv_wr, max_recv_sge
+            self._receives = Receives(self.context, responder.queue, most, responder.post)
         self.qp_num = self._qp.qpn
         send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
 
@@ -186,25 +203,33 @@ class QP:
             qp.resume()
 
     def _drained(self) -> None:
-        if self._notifies and self.on_drained is not None:
-            self.on_drained()
+        if self._notifies:
+            self._event(EventType.SQ_DRAINED)
+            if self.on_drained is not None:
+                self.on_drained()
 
     def _reset(self) -> None:
         qp = self._qp
-        self._retired_sends, self._retired_receives = self._posted_sends, self._posted_receives
-        qp.reset(self._posted_receives)
+        self._retired_sends = self._posted_sends
+        posted = 0 if self._receives is None else self._receives.posted
+        qp.reset(posted)
         self.send_cq.queue.clean(qp.qpn, False, self._posted_sends)
-        self.recv_cq.queue.clean(qp.qpn, True, self._posted_receives)
+        for completion in self.recv_cq.queue.clean(qp.qpn, True, posted):
+            if self.srq is not None:
+                self.srq.retire(completion)
+        if self._receives is not None:
+            self._receives.begin_anew(qp.responder.queue, qp.responder.post)
         self._address = None
         self._routes.clear()
 
     def _move_to(self, port_num: int) -> None:
-        if self._qp.state not in (State.RESET, State.INIT) or (
-            self._posted_receives > self._retired_receives
-        ):
+        own = self._receives
+        if self._qp.state not in (State.RESET, State.INIT) or (own is not None and own.outstanding):
             raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
         self._port_num = port_num
         self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
+        if own is not None:
+            own.begin_anew(self._qp.responder.queue, self._qp.responder.post)
 
     def query_qp(self, mask: QPAttrMask = ALL) -> tuple[QPAttr, QPInitAttr]:
         """The attributes, and what it was made with, as ibv_query_qp; all, whatever the mask.
@@ -212,8 +237,8 @@ class QP:
         PSNs are those of the next packet that is expected and of the next that is sent.
         """
         qp, path = self._qp, self._qp.path
-        sends, receives = self._max_sge
-        cap = QPCap(self._max_send_wr, self._max_recv_wr, sends, receives, self._max_inline)
+        entries, pieces = self._receive_limits
+        cap = QPCap(self._max_send_wr, entries, self._max_sge, pieces, self._max_inline)
         attr = QPAttr(
             qp_state=qp.state,
             cur_qp_state=qp.state,
@@ -345,7 +370,7 @@ class QP:
         receives = self._qp.responder.queue.ring
         return (
             (self._qp.requester.queue.ring, self._next_slot),
-            (receives, self._retired_receives),
+            (receives, 0 if self._receives is None else self._receives.retired),
         )
 
     def post_send(self, wr: SendWR) -> Generator[Event, object, int]:
@@ -403,14 +428,18 @@ class QP:
 
     def _entry(self, wr: SendWR, posted: int, alone: bool = True) -> SendWqe:
         context = self.context
-        address, length, key, pieces = _memory(wr.sg_list)
+        address, length, key, pieces = memory_of(wr.sg_list)
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
         opcode = WIRE[wr.opcode]
         count = 1 if pieces is None else len(pieces)
         size = self._layout.size(opcode, length if wr.inline else -1, self._datagram, count)
-        pages, inline = 0, wr.inline or wr.opcode is WROpcode.LOCAL_INV
+        pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
+        region = None if wr.mr is None else wr.mr.region
+        given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
+        if wr.mw is not None and wr.bind_info is not None:
+            region, given_up = wr.mw.bound(wr.bind_info, self.qp_num)
         if wr.mr is not None:
             umr = context.adapter.description.umr
             assert umr is not None
@@ -450,11 +479,11 @@ class QP:
             remote_qpn=wr.remote_qpn,
             remote_qkey=wr.remote_qkey,
             pages=pages,
-            region=None if wr.mr is None else wr.mr.region,
+            region=region,
             carried=carried,
             pieces=None if wr.inline else pieces,
             immediate=wr.imm_data % (1 << 32) if wr.opcode in _IMMEDIATE else None,
-            invalidates=wr.invalidate_rkey if wr.opcode in _KEYED else 0,
+            invalidates=given_up,
             fenced=wr.fence,
             solicited=wr.solicited,
         )
@@ -475,7 +504,9 @@ class QP:
 
     def _check_send(self, wr: SendWR, ahead: int = 0) -> None:
         """Raise what is wrong with a request that is posted behind ``ahead`` others."""
-        length = sum([one.length for one in wr.sg_list])
+        length = 0
+        for one in wr.sg_list:
+            length += one.length
         state = self._qp.state
         if state is not State.RTS and state in _UNSENDING:
             raise VerbsError("EINVAL", f"the queue pair is not connected, but in {state.name}")
@@ -492,10 +523,14 @@ class QP:
             fault = f"{name} on a queue pair of the service {kind.name}"
         elif self._datagram and length > mtu:
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
-        elif len(wr.sg_list) > self._max_sge[0]:
-            fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge[0]}"
+        elif len(wr.sg_list) > self._max_sge:
+            fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
         elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
             fault = "REG_MR, and nothing else, needs a memory region"
+        elif (wr.opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
+            fault = "BIND_MW, and nothing else, needs a window and what it opens"
+        elif wr.mw is not None and wr.bind_info is not None and wr.mw.fault(wr.bind_info):
+            fault = f"BIND_MW of {wr.mw.fault(wr.bind_info)}"
         elif wr.opcode in _KEYED and description.umr is None:
             fault = f"{name}; {description.id} has no such request"
         elif wr.opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
@@ -513,81 +548,46 @@ class QP:
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""
-        return self.context.made(self._post_recv_list((wr,)), "qp.post_recv")
+        return self.context.made(self._prepared().post_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         """Post requests with one doorbell, all or none."""
-        return self.context.made(self._post_recv_list(wrs), "qp.post_recv_list")
-
-    def _post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
-        context = self.context
-        context.sim.unrun.run()
-        if self._qp.state is State.RESET:
-            raise VerbsError("EINVAL", "the queue pair is in RESET; receives need INIT or later")
-        self._check_receives(len(wrs))
-        for wr in wrs:
-            if len(wr.sg_list) > self._max_sge[1]:
-                found, most = len(wr.sg_list), self._max_sge[1]
-                raise VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
-        wqes = [self._receive(wr) for wr in wrs]
-        yield context.core.work(context.costs.receiving(len(wqes)))
-        post = self._qp.responder.post_list
-        context.node.bus.mmio_write(DOORBELL_SIZE, context.adapter.ring, post, wqes)
+        return self.context.made(self._prepared().post_list(wrs), "qp.post_recv_list")
 
     def prepost_recv(self, wr: RecvWR) -> None:
         """Post a request to the receive queue in no time, as while a program sets itself up."""
-        self._qp.responder.post(self._receive(wr))
+        self._own().prepost(wr)
 
     def fill_recv(self, count: int, request: Callable[[int], RecvWR]) -> None:
         """Have so many requests, by number from 0, in an empty receive queue, posted long ago.
 
         They cost nothing before messages take them: what the adapter holds of a queue is on it.
         """
-        if self._posted_receives:
-            raise VerbsError("EINVAL", "the receive queue has been used before")
-        self._check_receives(count)
-        self._posted_receives = count
+        self._own().fill(count, request)
 
-        def entry(number: int) -> ReceiveWqe:
-            return _receive_entry(request(number), number + 1)
+    def _prepared(self) -> Receives:
+        if self._qp.state is State.RESET:
+            raise VerbsError("EINVAL", "the queue pair is in RESET; receives need INIT or later")
+        return self._own()
 
-        # A map, because compiled code makes all of a generator expression at once.
-        self._qp.responder.queue.fill(map(entry, range(count)), count)
+    def _own(self) -> Receives:
+        """The receive queue; ``EINVAL`` if it is a shared one, to which one posts by itself."""
+        if self._receives is None:
+            raise VerbsError("EINVAL", "the queue pair has a shared receive queue; post to that")
+        return self._receives
 
-    def _check_receives(self, count: int) -> None:
-        outstanding = self._posted_receives - self._retired_receives
-        if outstanding + count > self._max_recv_wr:
-            raise VerbsError(
-                "ENOMEM", f"the receive queue is full: {outstanding} requests are outstanding"
-            )
-
-    def _receive(self, wr: RecvWR) -> ReceiveWqe:
-        self._check_receives(1)
-        self._posted_receives = posted = self._posted_receives + 1
-        return _receive_entry(wr, posted)
+    def _event(self, event: EventType) -> None:
+        self.context.events.put(AsyncEvent(event, self))
 
     def _retire(self, completion: Completion) -> None:
         # A completion also frees the unsignaled requests before it.
         if completion.is_receive:
-            self._retired_receives = completion.posted
+            if self._receives is not None:
+                self._receives.retired = completion.posted
+            elif self.srq is not None:
+                self.srq.retire(completion)
         else:
             self._retired_sends = completion.posted
-
-
-def _memory(sg_list: Sequence[SGE]) -> tuple[int, int, int, Pieces | None]:
-    """(address, length, key, pieces) of a message; the pieces are None if there is but one."""
-    if not sg_list:
-        return 0, 0, 0, None
-    first = sg_list[0]
-    if len(sg_list) == 1:
-        return first.addr, first.length, first.lkey, None
-    pieces = [Piece(one.addr, one.length, one.lkey) for one in sg_list]
-    return first.addr, sum([one.length for one in sg_list]), first.lkey, pieces
-
-
-def _receive_entry(wr: RecvWR, posted: int) -> ReceiveWqe:
-    address, length, key, pieces = _memory(wr.sg_list)
-    return ReceiveWqe(wr.wr_id, posted, address, length, key, wr.signaled, pieces=pieces)
 
 
 def _noted() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import Opcode
+from hcasim.hca import Access
 from hcasim.hca.qp.responder import GRH
+from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
     from hcasim.verbs.ah import AH
     from hcasim.verbs.memory import MR
+    from hcasim.verbs.windows import MW
 
 
-class WROpcode(Enum):
+class WROpcode(IntEnum):
     """Operation of a work request; names and numbers are those of libibverbs.
 
     REG_MR is that of Linux in the kernel (IB_WR_REG_MR).
@@ -29,6 +32,7 @@ class WROpcode(Enum):
     ATOMIC_CMP_AND_SWP = 5
     ATOMIC_FETCH_AND_ADD = 6
     LOCAL_INV = 7
+    BIND_MW = 8
     SEND_WITH_INV = 9
     REG_MR = 32
 
@@ -42,6 +46,7 @@ WIRE: Final = {
     WROpcode.ATOMIC_CMP_AND_SWP: Opcode.COMPARE_SWAP,
     WROpcode.ATOMIC_FETCH_AND_ADD: Opcode.FETCH_ADD,
     WROpcode.LOCAL_INV: Opcode.INVALIDATE,
+    WROpcode.BIND_MW: Opcode.BIND,
     WROpcode.SEND_WITH_INV: Opcode.SEND,
     WROpcode.REG_MR: Opcode.REGISTER,
 }
@@ -59,6 +64,20 @@ class SGE:
 
 GRH_SIZE: Final = GRH
 """Bytes in front of the data of a datagram in its receive buffer."""
+
+
+CLOSED: Final = Access(0)
+"""Rights of nobody."""
+
+
+@dataclass(frozen=True)
+class BindInfo:
+    """What a window opens: bytes of a region registered with MW_BIND; none closes it."""
+
+    mr: MR
+    addr: int
+    length: int
+    access: Access = CLOSED
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +101,7 @@ class SendWR:
         remote_qkey: key that a datagram names; one from 2 ** 31 on stands for that of its queue
             pair.
         mr: what REG_MR makes valid; requests behind it wait until it has.
+        mw, bind_info: window that BIND_MW opens, and on which part of a region.
     """
 
     opcode: WROpcode
@@ -102,6 +122,8 @@ class SendWR:
     remote_qkey: int = 0
     ah: AH | None = None
     mr: MR | None = None
+    mw: MW | None = None
+    bind_info: BindInfo | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -117,3 +139,14 @@ class RecvWR:
     sg_list: Sequence[SGE] = ()
     wr_id: int = 0
     signaled: bool = True
+
+
+def memory_of(sg_list: Sequence[SGE]) -> tuple[int, int, int, Pieces | None]:
+    """(address, length, key, pieces) of a message; the pieces are None if there is but one."""
+    if not sg_list:
+        return 0, 0, 0, None
+    first = sg_list[0]
+    if len(sg_list) == 1:
+        return first.addr, first.length, first.lkey, None
+    pieces = [Piece(one.addr, one.length, one.lkey) for one in sg_list]
+    return first.addr, sum([one.length for one in sg_list]), first.lkey, pieces

@@ -23,11 +23,13 @@ from hcasim.runs.benchmark import bench
 from hcasim.runs.foreign import to_trace
 from hcasim.runs.point import Point
 from hcasim.traces import render
+from hcasim.verbs import WROpcode
 from hcasim.workloads import Options, Result
 from hcasim.workloads.flows import Pairs, neighbours, permuted
 from hcasim.workloads.registry import Listen
 from tests.benchmarks.cases import CASES, EVENTS, flows, heap_loop, measured, seconds
 from tests.measured import with_noise
+from tests.rig import Rig
 
 Show = Callable[[str], None]
 
@@ -217,3 +219,22 @@ def test_a_fit_of_five_parameters_to_forty_points_beside_the_bare_loop(
         f"hcasim calibrate, 5 parameters and 40 points: {taken:.1f} s on {os.cpu_count()} cores, "
         f"as long as {taken * heap_rate / 1e6:.0f} M events of the bare loop"
     )
+
+
+def moved(size: int, count: int, data: bool) -> float:
+    """Processor time of so many writes of so many bytes, in s, with bytes or without."""
+    rig = Rig(size=size, data=data)
+    a, b, qp, _ = rig.joined()
+    begin = time.process_time()
+    for _ in range(count):
+        rig.exchange(qp, a, a.request(WROpcode.RDMA_WRITE, b, size))
+    return time.process_time() - begin
+
+
+def test_a_gigabyte_with_its_bytes_beside_one_without(show: Show) -> None:
+    size, count = 1 << 28, 4
+    without, held = moved(size, count, False), moved(size, count, True)
+    show(f"1 GiB in writes of 256 MiB: {held - without:.2f} s for its bytes beside {without:.2f} s")
+    size, count = 1 << 13, 512
+    without, held = (min(moved(size, count, data) for _ in range(3)) for data in (False, True))
+    show(f"4 MiB in writes of 8 KiB: with bytes {held / without:.2f} times as long as without")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from hcasim.fabric.packet import FULL_MEMBER, INDEX, MEMBERSHIP, Header, Opcode, Packet, Route
+from hcasim.hca.events import EventType
 from hcasim.hca.translation import Access
 
 
@@ -110,6 +111,7 @@ class Endpoint:
             without another look, and less than 0 while none may come.
         denies: value of the rights that the other end does not have here, whatever its region says.
         segment: data of a full packet that comes; 0 if that is not agreed on.
+        on_event: told of asynchronous events.
     """
 
     qpn: int
@@ -124,6 +126,7 @@ class Endpoint:
     accepts: int = _DEAF
     denies: int = 0
     segment: int = 0
+    on_event: Callable[[EventType], None] | None = None
 
     @property
     def index(self) -> int:
@@ -165,6 +168,10 @@ class Endpoint:
             self.accepts = _DEAF
         else:
             self.accepts = self.pkey if self.pkey & MEMBERSHIP else _LOOKED_AT
+
+    def tell(self, event: EventType) -> None:
+        if self.on_event is not None:
+            self.on_event(event)
 
     def fail(self) -> None:
         """Enter the error state; the queue pair says how, which knows both halves."""

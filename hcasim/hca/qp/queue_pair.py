@@ -7,6 +7,7 @@ from typing import Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
@@ -38,9 +39,11 @@ class QueuePair(Endpoint):
         rings: tuple[Ring, Ring],
         parts: Parts,
         line: Line,
+        shared: ReceiveQueue | None,
     ) -> None:
         """Take its completion queues, its memory and its line, and choose the transport."""
         self._queues, self._rings, self._parts, self._line = queues, rings, parts, line
+        self._shared = shared
         self.open()
         resources, requester = parts.sim.resources, self.requester
         if parts.description.send.units > 1:
@@ -59,7 +62,8 @@ class QueuePair(Endpoint):
             recovery = GoBack(self.requester, parts.sim)
             self.requester.recover_by(recovery)
             resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
-        self.responder = responder(self, queues[1], ReceiveQueue(rings[1], parts), parts)
+        receives = self._shared or ReceiveQueue(rings[1], parts)
+        self.responder = responder(self, queues[1], receives, parts)
         resources.keeps_waiting(self.requester.waits.name, self.requester)
 
     def connect(self, path: Path) -> None:
@@ -110,6 +114,8 @@ class QueuePair(Endpoint):
         self.move(State.ERR)
         self.requester.flush()
         self.responder.flush()
+        if self.responder.queue.shared:
+            self.tell(EventType.QP_LAST_WQE_REACHED)
 
     def fail_send(self) -> None:
         """End what is acknowledged; without that only sends are flushed (volume 1, 10.3.1.6)."""
@@ -138,7 +144,8 @@ class QueuePair(Endpoint):
         self.move(State.RESET)
         self.path, self._told = Path(), None
         self.open()
-        self.responder.queue.begin_behind(posted)
+        if self._shared is None:
+            self.responder.queue.begin_behind(posted)
         # Old halves and new ones are one resource.
         self.requester.busy_ps, self.responder.busy_ps = requester.busy_ps, responder.busy_ps
         self._succeed()

@@ -73,12 +73,19 @@ class SendQueue:
 
 
 class ReceiveQueue:
-    """A receive queue: the entries that the adapter has been told of; `ready` are on the chip."""
+    """A receive queue: the entries that the adapter has been told of; `ready` are on the chip.
+
+    Several queue pairs may take entries of one that is ``shared``. As long as its limit is not 0,
+    `on_limit` is told once when fewer entries are left.
+    """
 
     changes: ClassVar[Changes] = Changes(counts="_posted _fetched _taken")
 
-    def __init__(self, ring: Ring, parts: Parts) -> None:
+    def __init__(self, ring: Ring, parts: Parts, *, shared: bool = False) -> None:
         self.ring = ring
+        self.shared = shared
+        self.limit = 0
+        self.on_limit: Callable[[], None] | None = None
         self.ready = 0
         self._entries: deque[ReceiveWqe] = deque()
         self._settled: Iterator[ReceiveWqe] = iter(())
@@ -112,6 +119,9 @@ class ReceiveQueue:
                 return None
             wqe = self._entries.popleft()
         self._taken = wqe.posted
+        if self.limit and self._posted - self._taken < self.limit and self.on_limit is not None:
+            self.limit = 0
+            self.on_limit()
         return wqe
 
     def bring(self, wqe: ReceiveWqe, here: Callable[[Arrival], None], arrival: Arrival) -> None:

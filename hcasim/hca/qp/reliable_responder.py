@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.engine.changes import ALIKE, Changes, declare
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, AtomicEth, Opcode, Packet, Reth, Syndrome
 from hcasim.fabric.payload import Payload, Transfer, transfer_of
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
+from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
@@ -18,6 +19,11 @@ from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import WORD, Access, Region
 from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
+
+_EVENTS: Final = {
+    Syndrome.REMOTE_ACCESS_ERROR: EventType.QP_ACCESS_ERR,
+    Syndrome.INVALID_REQUEST: EventType.QP_REQ_ERR,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -215,6 +221,7 @@ class ReliableResponder(Responder):
         self.answers.append(self.end.answer(Opcode.NAK, packet.psn, (header,)))
         self.answer(packet)
         if self._syndrome is not Syndrome.RNR_NAK:
+            self.end.tell(_EVENTS.get(self._syndrome, EventType.QP_FATAL))
             self.end.fail()
 
     def answer(self, packet: Packet) -> None:

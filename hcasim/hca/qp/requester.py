@@ -351,6 +351,8 @@ class Requester(Half):
         if self.current is not wqe:
             return  # It has been given up meanwhile.
         if wqe.region is not None:
+            if wqe.invalidates:
+                self._parts.tables.invalidate(wqe.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
         elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
             self.unacknowledged.append(wqe)

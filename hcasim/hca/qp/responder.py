@@ -140,7 +140,9 @@ class Responder(Half):
     def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
         if not size:
             return None
-        return self._parts.tables.find(header.rkey, self.end.pd, header.address, size, needed)
+        end = self.end
+        region = self._parts.tables.find(header.rkey, end.pd, header.address, size, needed)
+        return None if region is not None and region.qpn not in (0, end.qpn) else region
 
     def _begin_receive(self, arrival: Arrival) -> Verdict:
         wqe = self.receiving = self.queue.take()
@@ -259,12 +261,15 @@ class Responder(Half):
     def discard(self) -> None:
         """Forget all receive requests, as the queue pair is reset."""
         self.receiving = None
-        self.queue.drain()
+        if not self.queue.shared:
+            self.queue.drain()
 
     def flush(self) -> None:
         if self.receiving is not None:
             receiving, self.receiving = self.receiving, None
             self._complete(receiving, WCStatus.WR_FLUSH_ERR)
+        if self.queue.shared:
+            return
         for wqe in self.queue.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
 

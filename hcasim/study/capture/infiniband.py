@@ -20,6 +20,8 @@ from hcasim.fabric.packet import (
     Aeth,
     AtomicEth,
     Deth,
+    Ieth,
+    Immediate,
     Opcode,
     Packet,
     Reth,
@@ -43,6 +45,9 @@ _PARTS: Final = {
     Opcode.RDMA_WRITE: (0x06, 0x07, 0x08, 0x0A),
     Opcode.RDMA_READ_RESPONSE: (0x0D, 0x0E, 0x0F, 0x10),
 }
+_WITH_IMMEDIATE: Final = {Opcode.SEND: (0x03, 0x05), Opcode.RDMA_WRITE: (0x09, 0x0B)}
+_WITH_INVALIDATE: Final = (0x16, 0x17)
+"""Last, only."""
 _WHOLE: Final = {
     Opcode.RDMA_READ_REQUEST: 0x0C,
     Opcode.ACKNOWLEDGE: 0x11,
@@ -63,6 +68,7 @@ _RNR: Final = 0x20
 _TICK: Final = 10_000_000
 """The shortest pause that a receiver may ask for, in ps."""
 _ASKS: Final = 1 << 31
+_SOLICITED: Final = 1 << 7
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,10 @@ def opcode(packet: Packet, service: QPType) -> int:
     parts = _PARTS.get(packet.opcode)
     if parts is None:
         return _SERVICE[service] | _WHOLE[packet.opcode]
+    if packet.header(Immediate) is not None:
+        return _SERVICE[service] | _WITH_IMMEDIATE[packet.opcode][packet.first]
+    if packet.header(Ieth) is not None:
+        return _SERVICE[service] | _WITH_INVALIDATE[packet.first]
     if packet.first:
         return _SERVICE[service] | parts[3 if packet.last else 0]
     return _SERVICE[service] | parts[2 if packet.last else 1]
@@ -96,7 +106,7 @@ def headers(packet: Packet, service: QPType) -> bytes:
     """The base transport header and the extended ones."""
     found = _BTH.pack(
         opcode(packet, service),
-        -packet.payload % 4 << 4,
+        -packet.payload % 4 << 4 | (_SOLICITED if packet.solicited else 0),
         packet.route.pkey,
         packet.qpn,
         packet.psn | (_ASKS if packet.ack_request else 0),
@@ -108,6 +118,10 @@ def headers(packet: Packet, service: QPType) -> bytes:
             found += _ATOMIC.pack(header.address, header.rkey, header.swap_add, header.compare)
         elif isinstance(header, Deth):
             found += _DETH.pack(header.qkey, header.source_qpn)
+        elif isinstance(header, Immediate):
+            found += struct.pack(">I", header.value)
+        elif isinstance(header, Ieth):
+            found += struct.pack(">I", header.rkey)
         elif isinstance(header, Aeth):
             found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
             if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
@@ -131,9 +145,10 @@ def pause(duration_ps: int) -> int:
 
 
 def data(packet: Packet) -> bytes:
-    """What a packet carries behind its headers, all zero, and its padding."""
+    """What a packet carries behind its headers, zeros if nobody knows it, and its padding."""
     carried = 0 if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE else packet.payload
-    return bytes(carried + -packet.payload % 4)
+    known = packet.data.content() if carried and packet.data is not None else b""
+    return known.ljust(carried + -packet.payload % 4, b"\0")
 
 
 def invariant_crc(packet: bytes, masks: Mapping[int, int], before: bytes = b"") -> bytes:
@@ -157,7 +172,8 @@ def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
     local = _LRH.pack(0, level | follows, way.lid, words, way.source_lid) + routed
     head, carried = local + headers(packet, way.service), data(packet)
     end = invariant_crc(head + carried, masks | {first + 4: 0xFF})
-    crc = _after_zeros(_crc(0xFFFF, head), len(carried))
+    crc = _crc(0xFFFF, head)
+    crc = _crc(crc, carried) if any(carried) else _after_zeros(crc, len(carried))
     return [head + carried + end + struct.pack("<H", _crc(crc, end) ^ 0xFFFF)]
 
 

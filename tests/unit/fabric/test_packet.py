@@ -47,7 +47,7 @@ def test_a_packet_weighs_what_its_headers_do(
 
 
 def test_a_packet_has_the_headers_that_it_is_given_and_weighs_as_much() -> None:
-    target, datagram = Reth(0, 1, 8), Deth(3)
+    target, datagram = Reth(0, 1, 8), Deth(3, 1)
     packet = Packet(Opcode.RDMA_WRITE, Route(1), 2, 3, 0, (datagram, target))
     assert packet.size == BASE + DETH + RETH
     assert [packet.header(Deth), packet.header(Reth)] == [datagram, target]

@@ -6,6 +6,7 @@ from hcasim.engine import EventLog
 from hcasim.fabric.wire import IwarpFormat
 from hcasim.hca import State
 from hcasim.verbs import VerbsError, WROpcode
+from hcasim.verbs.requests import WIRE
 from tests import iwarp
 from tests.rig import CMP_SWAP, FETCH_ADD, READ, SEND, WRITE, Rig, ids, joined, statuses, succeeded
 
@@ -85,7 +86,7 @@ def test_there_are_no_atomics(opcode: WROpcode) -> None:
         rig.exchange(qp, a, a.request(opcode, b))
     assert rig.counter("doorbells") == 0
     with pytest.raises(KeyError):
-        IwarpFormat(markers=False, timestamps=False).size(opcode.value, 0)
+        IwarpFormat(markers=False, timestamps=False).size(WIRE[opcode], 0)
 
 
 @pytest.mark.parametrize("opcode", [WRITE, SEND, READ])

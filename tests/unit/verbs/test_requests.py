@@ -5,7 +5,22 @@ import pytest
 from hcasim.catalog import resolve
 from hcasim.catalog.adapter import Umr
 from hcasim.hca.completion_queue import WCFlags, WCOpcode
-from hcasim.verbs import GRH_SIZE, QP, SGE, QPType, RecvWR, SendWR, VerbsError, WROpcode
+from hcasim.verbs import (
+    GRH_SIZE,
+    MR,
+    MW,
+    QP,
+    SGE,
+    Access,
+    BindInfo,
+    MWType,
+    QPEx,
+    QPType,
+    RecvWR,
+    SendWR,
+    VerbsError,
+    WROpcode,
+)
 from tests.rig import ALL, Peer, Program, Rig, extended, machine
 
 WRITE, SEND, READ = WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ
@@ -194,3 +209,92 @@ def test_an_adapter_without_such_requests_refuses_them() -> None:
     a, b, qp, _ = (rig := Rig(resolve("rashti2007"))).joined()
     with pytest.raises(VerbsError, match="iWARP has no immediate data"):
         rig.run(a.post(qp, a.request(SEND_IMM, b, 8)))
+
+
+WINDOW = ALL | Access.MW_BIND
+
+
+def bind(mw: MW, mr: MR, place: int, length: int, access: Access = ALL) -> SendWR:
+    return SendWR(WROpcode.BIND_MW, mw=mw, bind_info=BindInfo(mr, mr.addr + place, length, access))
+
+
+@pytest.mark.parametrize("kind", MWType)
+def test_a_window_opens_a_part_of_a_region(keyed: Rig, kind: MWType) -> None:
+    a, b, qp, remote = keyed.joined()
+    other, _ = keyed.connect(a, b)
+    mr, mw = b.pd.reg_mr(8192, WINDOW, data=bytearray(8192)), MW(b.pd, kind)
+    assert keyed.exchange(remote, b, bind(mw, mr, 100, 50))[0].opcode is WCOpcode.BIND_MW
+    a.mr.write(b"window")
+
+    def write(place: int, length: int) -> SendWR:
+        return a.request(WRITE, b, length, remote_addr=mr.addr + place, rkey=mw.rkey)
+
+    assert keyed.exchange(qp, a, write(144, 6))[0].status.name == "SUCCESS"
+    assert mr.read(6, 144) == b"window"
+    found = keyed.exchange(other, a, write(100, 1))[0].status.name
+    assert found == ("SUCCESS" if kind is MWType.TYPE_1 else "REM_ACCESS_ERR")
+    assert keyed.exchange(qp, a, write(145, 6))[0].status.name == "REM_ACCESS_ERR"
+
+
+def test_binding_a_window_again_gives_its_key_up(keyed: Rig) -> None:
+    a, b, qp, remote = keyed.joined()
+    mr, mw = b.pd.reg_mr(8192, WINDOW), MW(b.pd)
+    keyed.exchange(remote, b, bind(mw, mr, 0, 64))
+    old = mw.rkey
+    keyed.exchange(remote, b, bind(mw, mr, 0, 64, Access.REMOTE_READ))
+    assert mw.rkey != old
+    read = a.request(READ, b, remote_addr=mr.addr, rkey=mw.rkey)
+    assert keyed.exchange(qp, a, read)[0].status.name == "SUCCESS"
+    stale = a.request(READ, b, remote_addr=mr.addr, rkey=old)
+    assert keyed.exchange(qp, a, stale)[0].status.name == "REM_ACCESS_ERR"
+
+
+def test_a_window_that_cannot_be_bound_so_is_refused(keyed: Rig) -> None:
+    _, b, _, remote = keyed.joined()
+    with pytest.raises(VerbsError, match="not registered with MW_BIND"):
+        keyed.run(b.post(remote, bind(MW(b.pd), b.mr, 0, 8)))
+    mr = b.pd.reg_mr(4096, WINDOW)
+    with pytest.raises(VerbsError, match="which the region does not hold"):
+        keyed.run(b.post(remote, bind(MW(b.pd), mr, 4090, 8)))
+    with pytest.raises(VerbsError, match="the window is closed already"):
+        keyed.run(b.post(remote, bind(MW(b.pd), mr, 0, 0)))
+    with pytest.raises(VerbsError, match=r"memory windows; .* has none"):
+        MW(Rig().peers[0].pd)
+
+
+def test_requests_built_one_call_at_a_time_are_one_list(keyed: Rig) -> None:
+    a, b, qp, _ = keyed.joined(max_inline_data=16)
+    a.mr.write(b"abcdefgh")
+    wr = QPEx(qp)
+
+    def program() -> Program:
+        wr.wr_start()
+        wr.wr_id, wr.signaled = 1, False
+        wr.wr_rdma_write(b.mr.rkey, b.mr.addr)
+        wr.wr_set_sge(a.mr.lkey, a.mr.addr, 8)
+        wr.wr_rdma_write(b.mr.rkey, b.mr.addr + 64)
+        wr.wr_set_inline_data(a.mr.lkey, a.mr.addr, 3)
+        wr.wr_id, wr.signaled = 2, True
+        wr.wr_atomic_fetch_add(b.mr.rkey, b.mr.addr, 1)
+        wr.wr_set_sge(a.mr.lkey, a.mr.addr + 128, 8)
+        doorbells = a.adapter.counts["doorbells"]
+        yield from wr.wr_complete()
+        (done,) = yield from a.collect(1)
+        return done.wr_id, a.adapter.counts["doorbells"] - doorbells
+
+    assert keyed.run(program()) == [(2, 1)]
+    assert b.mr.read(8, 0) == b"bbcdefgh"
+    assert (b.mr.read(4, 64), a.mr.read(8, 128)) == (b"abc\0", b"abcdefgh")
+
+
+def test_calls_out_of_order_are_refused(keyed: Rig) -> None:
+    _, _, qp, _ = keyed.joined()
+    wr = QPEx(qp)
+    with pytest.raises(VerbsError, match="allowed: wr_start before it"):
+        wr.wr_send()
+    wr.wr_start()
+    with pytest.raises(VerbsError, match="no request has been begun"):
+        wr.wr_set_sge(1, 2, 3)
+    wr.wr_abort()
+    with pytest.raises(VerbsError, match="no list has been begun"):
+        wr.wr_complete()

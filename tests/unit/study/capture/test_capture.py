@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import CatalogError
-from hcasim.fabric.packet import Opcode, Packet, Route
+from hcasim.fabric.packet import Header, Ieth, Immediate, Opcode, Packet, Route
+from hcasim.fabric.payload import Payload
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
@@ -157,6 +158,22 @@ def test_the_service_level_of_a_connection_is_in_the_local_route_header() -> Non
     (frame,) = infiniband_frames(packet, Way(1, 1, 2, 1))
     # Virtual lane and version; service level and what follows.
     assert frame[:2] == bytes([0, 5 << 4 | 2])
+
+
+def test_bytes_and_immediate_data_are_in_the_frame() -> None:
+    opcodes = {}
+    for last, header in ((True, Immediate(0xFEEDBEEF)), (False, None), (True, Ieth(7))):
+        headers: tuple[Header, ...] = () if header is None else (header,)
+        packet = Packet(Opcode.SEND, Route(2), 1, 0, 7, headers, last=last)
+        packet.solicited = last
+        packet.data = Payload(None, 0, 7)
+        packet.data.add(b"payload")
+        (frame,) = infiniband_frames(packet, Way(1, 1, 2, 1))
+        # Before both checksums.
+        assert frame[-14:-6] == b"payload\0"
+        assert frame[9] == (0x80 if last else 0) | 1 << 4
+        opcodes[frame[8]] = frame[20 : 20 + 4 * len(headers)]
+    assert opcodes == {0x05: bytes.fromhex("feedbeef"), 0x00: b"", 0x17: bytes([0, 0, 0, 7])}
 
 
 def test_the_pause_of_a_receiver_has_the_codes_of_the_table() -> None:
