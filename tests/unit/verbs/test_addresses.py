@@ -363,6 +363,7 @@ def test_devices_and_ports_tell_what_their_descriptions_say() -> None:
     assert (device.max_qp_rd_atom, device.max_qp_init_rd_atom) == (4, 4)
     assert (device.vendor_id, device.vendor_part_id) == (0x2C9, 25208)
     assert device.atomic_cap is AtomicCap.HCA
+    assert (device.max_srq_wr, device.max_mw) == (65535, 0)
     assert (port.lid, port.lmc, port.state) == (1, 0, PortState.ACTIVE)
     assert (port.max_mtu, port.active_mtu, port.gid_tbl_len, port.pkey_tbl_len) == (5, 3, 1, 1)
     # Four lanes of 2.5 Gbit/s.
