@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Final
 
 from hcasim.engine import Event
+from hcasim.verbs.ah import AH
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.qp import QP
 from hcasim.verbs.requests import SGE, BindInfo, SendWR, WROpcode
@@ -106,5 +107,11 @@ class QPEx:
         self._last().sg_list = sg_list
         self._last().inline = True
 
-    def wr_set_ud_addr(self, dlid: int, remote_qpn: int) -> None:
-        self._last().dlid, self._last().remote_qpn = dlid, remote_qpn
+    def wr_set_ud_addr(self, ah: AH | int, remote_qpn: int, remote_qkey: int = 0) -> None:
+        """Say where a datagram goes: the address of a port, or its LID alone, and what it names."""
+        last = self._last()
+        if isinstance(ah, AH):
+            last.ah = ah
+        else:
+            last.dlid = ah
+        last.remote_qpn, last.remote_qkey = remote_qpn, remote_qkey
