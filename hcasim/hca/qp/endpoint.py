@@ -112,6 +112,7 @@ class Endpoint:
         denies: value of the rights that the other end does not have here, whatever its region says.
         segment: data of a full packet that comes; 0 if that is not agreed on.
         on_event: told of asynchronous events.
+        index: its number among those of its adapter.
     """
 
     qpn: int
@@ -127,10 +128,10 @@ class Endpoint:
     denies: int = 0
     segment: int = 0
     on_event: Callable[[EventType], None] | None = None
+    index: int = 0
 
-    @property
-    def index(self) -> int:
-        return self.qpn & INDEX
+    def __post_init__(self) -> None:
+        self.index = self.qpn & INDEX
 
     def __str__(self) -> str:
         return f"qp {self.index}"

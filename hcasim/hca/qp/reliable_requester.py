@@ -105,7 +105,8 @@ class ReliableRequester(Requester):
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
         following = (psn + 1) % PSN_MODULUS
-        if behind(following, self.unanswered_psn + 1) or not behind(psn, self.next_psn):
+        ahead = (following - self.unanswered_psn - 1) % PSN_MODULUS
+        if ahead >= (self.next_psn - self.unanswered_psn) % PSN_MODULUS:
             # An acknowledgement that says nothing new, or of what has not been sent.
             return
         self.recovery.heard()

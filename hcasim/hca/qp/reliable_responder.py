@@ -17,7 +17,7 @@ from hcasim.fabric.packet import (
     Syndrome,
     behind,
 )
-from hcasim.fabric.payload import Payload, Transfer, transfer_of
+from hcasim.fabric.payload import Payload, Transfer
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
@@ -164,7 +164,8 @@ class ReliableResponder(Responder):
     def _read(self, packet: Packet, header: Reth, region: Region | None) -> Read:
         # Both ends know the path MTU, so the responses take the sequence numbers left for them.
         segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
-        transfer = None if region is None else transfer_of(region.contents)
+        contents = None if region is None else region.contents
+        transfer = None if contents is None else Transfer(contents)
         read = Read(packet, header, region, segment, self._sim.now, transfer)
         self.answers.append(read)
         return read

@@ -20,7 +20,7 @@ from hcasim.fabric.packet import (
     Reth,
     Sender,
 )
-from hcasim.fabric.payload import Payload, transfer_of
+from hcasim.fabric.payload import Payload, Transfer
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
@@ -283,7 +283,9 @@ class Requester(Half):
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
         if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
-            wqe.transfer = transfer_of(wqe.region.contents)
+            contents = wqe.region.contents
+            if contents is not None:
+                wqe.transfer = Transfer(contents)
         self.number(wqe)
         if not wqe.awaits_response:
             wqe.sent = wqe.resumes_at
