@@ -60,7 +60,7 @@ class HostChannelAdapter(Parts):
         stride = queue.ring.stride
         self.tables.deregister(queue.ring.region)
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
-        queue.depth, queue.ring = depth, Ring(memory, 0, stride, depth)
+        queue.resize(depth, Ring(memory, 0, stride, depth))
 
     def create_srq(self, depth: int, stride: int, address: int) -> ReceiveQueue:
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)

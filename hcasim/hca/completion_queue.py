@@ -166,6 +166,10 @@ class Completion:
     def qp_num(self) -> int:
         return self.qpn
 
+    def tells(self, end: End) -> None:
+        """Tell what the end of a received message has told."""
+        self.end = end
+
     @property
     def imm_data(self) -> int:
         """Immediate data, if `wc_flags` say so; 0 without any."""
@@ -240,6 +244,10 @@ class CompletionQueue:
         self.on_entry: Callable[[], None] | None = None
         self.on_overrun: Callable[[], None] | None = None
         self.cleaned: dict[tuple[int, bool], int] = {}
+
+    def resize(self, depth: int, ring: Ring) -> None:
+        """Go on with another buffer."""
+        self.depth, self.ring = depth, ring
 
     def clean(self, qpn: int, receives: bool, posted: int) -> list[Completion]:
         """Take out the entries of a queue that has been reset, and return them.

@@ -9,8 +9,8 @@ from hcasim.engine import Event
 from hcasim.verbs.ah import AH
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.qp import QP
-from hcasim.verbs.requests import SGE, BindInfo, SendWR, WROpcode
-from hcasim.verbs.windows import MW
+from hcasim.verbs.requests import SGE, SendWR, WROpcode
+from hcasim.verbs.windows import MW, BindInfo
 
 _NONE: Final = "no request has been begun; allowed: a call such as wr_send before it"
 
