@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from math import log
 from random import Random
@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Receiver, Transmitter
-from hcasim.fabric.packet import Holder, Packet
+from hcasim.fabric.packet import NOBODY, Packet
 
 UNKNOWN_QPN: Final = 0
 """Where a packet goes whose headers nobody may trust: no queue pair has this number."""
@@ -49,6 +49,16 @@ class ListedLosses(Losses):
     def fate(self, packet: Packet) -> Fate | None:
         self._seen += 1
         return self._fates.get(self._seen)
+
+
+class ChosenLosses(Losses):
+    """Those that a function chooses, which is given each packet."""
+
+    def __init__(self, choose: Callable[[Packet], Fate | None]) -> None:
+        self._choose = choose
+
+    def fate(self, packet: Packet) -> Fate | None:
+        return self._choose(packet)
 
 
 class RandomLosses(Losses):
@@ -141,7 +151,7 @@ class LossyWay(Receiver):
             packet = Altered(packet, UNKNOWN_QPN)
         elif fate is Fate.DUPLICATE:
             self.repeated += 1
-            self._way.send(_COPIES, Altered(packet, packet.qpn), self._sim.now, _NOBODY)
+            self._way.send(_COPIES, Altered(packet, packet.qpn), self._sim.now, NOBODY)
         self._end.receive(packet, head_at, tail_at)
 
     def _lost(self, packet: Packet) -> None:
@@ -158,13 +168,3 @@ def lose(way: Transmitter, losses: Losses) -> LossyWay:
     way.sim.forward = None
     way.receiver = lossy = LossyWay(way, way.receiver, losses)
     return lossy
-
-
-class _Nobody(Holder):
-    """What a link repeats holds no room where it comes from."""
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        pass
-
-
-_NOBODY: Final = _Nobody()

@@ -267,6 +267,16 @@ class Holder:
         raise NotImplementedError
 
 
+class _Nobody(Holder):
+    """Holds nothing: acknowledgements, and what a link repeats, take no room."""
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        pass
+
+
+NOBODY: Final = _Nobody()
+
+
 class Sender(Action):
     """What has sent packets, waits for answers to them, and is told of those that are lost."""
 

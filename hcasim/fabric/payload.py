@@ -48,11 +48,6 @@ class Transfer:
         self.placed_to = 0
 
 
-def transfer_of(contents: Contents | None) -> Transfer | None:
-    """The bytes of a message in a region whose contents are known, or None."""
-    return None if contents is None else Transfer(contents)
-
-
 class Payload:
     """The data of one packet: bytes, or where they are until the adapter reads them.
 

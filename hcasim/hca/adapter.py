@@ -6,11 +6,19 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.engine import Args
-from hcasim.fabric.packet import ANY_GROUP, MEMBERSHIP, MULTICAST_QPN, Deth, Opcode, Packet
+from hcasim.fabric.packet import (
+    ANY_GROUP,
+    MEMBERSHIP,
+    MULTICAST_QPN,
+    NOBODY,
+    Deth,
+    Opcode,
+    Packet,
+)
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.counters import shown
-from hcasim.hca.egress import NOBODY, REQUESTS
+from hcasim.hca.egress import REQUESTS
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
@@ -61,7 +69,7 @@ class HostChannelAdapter(Parts):
         stride = queue.ring.stride
         self.tables.deregister(queue.ring.region)
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)
-        queue.depth, queue.ring = depth, Ring(memory, 0, stride, depth)
+        queue.resize(depth, Ring(memory, 0, stride, depth))
 
     def create_srq(self, depth: int, stride: int, address: int) -> ReceiveQueue:
         memory = self.tables.register(DRIVER, address, depth * stride, Access.LOCAL_WRITE)

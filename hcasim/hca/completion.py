@@ -69,7 +69,7 @@ class CompletionEngine:
         if isinstance(wqe, SendWqe):
             completion.opcode = _COMPLETED[wqe.opcode]
         elif (end := wqe.end) is not None:
-            completion.end = end
+            completion.tells(end)
             if end.written:
                 completion.opcode = WCOpcode.RECV_RDMA_WITH_IMM
         if wqe.in_cqe and wqe.region is not None:

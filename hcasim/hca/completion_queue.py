@@ -166,6 +166,10 @@ class Completion:
     def qp_num(self) -> int:
         return self.qpn
 
+    def tells(self, end: End) -> None:
+        """Tell what the end of a received message has told."""
+        self.end = end
+
     @property
     def imm_data(self) -> int:
         """Immediate data, if `wc_flags` say so; 0 without any."""
@@ -241,16 +245,21 @@ class CompletionQueue:
         self.on_overrun: Callable[[], None] | None = None
         self.cleaned: dict[tuple[int, bool], int] = {}
 
-    def clean(self, qpn: int, receives: bool, posted: int) -> None:
-        """Take out the entries of a queue that has been reset, also those on their way.
+    def resize(self, depth: int, ring: Ring) -> None:
+        """Go on with another buffer."""
+        self.depth, self.ring = depth, ring
 
+    def clean(self, qpn: int, receives: bool, posted: int) -> list[Completion]:
+        """Take out the entries of a queue that has been reset, and return them.
+
+        Those of its first ``posted`` requests that are on their way are lost, too.
         Source: rdma-core, mlx5/cq.c and mthca/cq.c, which do so when a queue pair is reset.
         """
         self.cleaned[qpn, receives] = posted
-        kept = [one for one in self.entries if not self._is_stale(one)]
-        if len(kept) < len(self.entries):
-            self.entries.clear()
-            self.entries.extend(kept)
+        found = [one for one in self.entries if (one.qpn, one.is_receive) == (qpn, receives)]
+        for one in found:
+            self.entries.remove(one)
+        return found
 
     def _is_stale(self, completion: Completion) -> bool:
         last = self.cleaned.get((completion.qpn, completion.is_receive), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from hcasim.catalog import Adapter, InfinibandLink, Link
 from hcasim.catalog.adapter import Send
@@ -10,7 +10,7 @@ from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.link import Transmitter
-from hcasim.fabric.packet import Holder, Packet
+from hcasim.fabric.packet import NOBODY, Holder, Packet
 from hcasim.hca.pipeline import InOrder, name_of
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
@@ -215,13 +215,3 @@ class Egress:
         """Send an answer whose data is here behind the responses before it; its room is held."""
         self.responses.stage(packet)
         self.responses.complete(packet)
-
-
-class _Nobody(Holder):
-    """Acknowledgements hold no room."""
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        pass
-
-
-NOBODY: Final = _Nobody()

@@ -67,8 +67,9 @@ class SendEngine(Line):
     def compete(self, requester: Requester) -> None:
         pacing = requester.pacing
         if pacing is not None:
-            if pacing.next_at > self.sim.now:
-                requester.pause(pacing.next_at)
+            earliest = pacing.earliest(requester.current)
+            if earliest > self.sim.now:
+                requester.pause(earliest)
                 self.leave(requester)
                 return
             pacing.begin()

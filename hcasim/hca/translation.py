@@ -54,8 +54,8 @@ class Region:
     """A registered range of virtual memory: one MPT entry and an MTT entry for each page.
 
     Attributes:
-        qpn: the one queue pair that may be asked for it, or 0: any of its protection domain.
         key: what names it; ``number`` is that of its MPT entry.
+        qpn: the one queue pair that may be asked for it, or 0: any of its protection domain.
         keyed: whether it has the MPT entry; contexts of queues may point to the MTT entries.
         access: value of the rights; a number, because flags are slow to compare.
         entry_offset: what the number of an MTT entry is more than that of its page.
@@ -208,8 +208,8 @@ class TranslationTables:
             words=of.words,
             unstored=of.unstored,
             listeners=of.listeners,
+            number=number,
         )
-        window.number = number
         self._next_number += 1
         return window
 

@@ -18,10 +18,10 @@ from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD, Rereg
 from hcasim.verbs.qp import QP, QPCreateFlags
 from hcasim.verbs.receives import SRQ
-from hcasim.verbs.requests import GRH_SIZE, SGE, BindInfo, RecvWR, SendWR, WROpcode
+from hcasim.verbs.requests import GRH_SIZE, SGE, RecvWR, SendWR, WROpcode
 from hcasim.verbs.states import MTU, MigState, QPAttr, QPAttrMask, QPCap, QPInitAttr
 from hcasim.verbs.unsupported import REFUSALS
-from hcasim.verbs.windows import MW, MWType
+from hcasim.verbs.windows import MW, BindInfo, MWType
 from hcasim.verbs.wr import QPEx
 
 __all__ = [

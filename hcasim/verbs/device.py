@@ -163,6 +163,7 @@ def device_of(node: Node) -> DeviceAttr:
     """What the adapter of a node tells of itself."""
     description = node.adapter.description
     limits, made = description.limits, device(description.id)
+    iwarp = isinstance(description.protocol, IwarpProtocol)
     guid = port_guid(node.adapter.ports[0].lid) | 1 << 24
     answers = description.responder.outstanding
     can = DeviceCap.CURR_QP_STATE_MOD | DeviceCap.RC_RNR_NAK_GEN | DeviceCap.SYS_IMAGE_GUID
@@ -186,6 +187,10 @@ def device_of(node: Node) -> DeviceAttr:
         atomic_cap=AtomicCap.HCA if limits.atomics else AtomicCap.NONE,
         max_pkeys=max([len(node.adapter.pkeys(port)) for port in range(description.ports)]),
         phys_port_cnt=description.ports,
+        max_mw=0 if description.umr is None else _MANY,
+        max_srq=0 if iwarp else _MANY,
+        max_srq_wr=0 if iwarp else limits.max_wr,
+        max_srq_sge=0 if iwarp else limits.max_sge,
     )
 
 

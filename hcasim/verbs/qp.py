@@ -140,6 +140,7 @@ class QP:
         self._max_inline = max_inline_data
         self._max_sge = max_send_sge
         self._port_num = port_num
+        self._receive_limits = (0, 0) if srq is not None else (max_recv_wr, max_recv_sge)
         self._address: AHAttr | None = None
         self._routes: dict[int, Route] = {}
         self._notifies = False
@@ -240,23 +241,26 @@ class QP:
     def _reset(self) -> None:
         qp = self._qp
         self._retired_sends = self._posted_sends
-        receives = self._receives
-        posted = 0 if receives is None else receives.posted
+        posted = 0 if self._receives is None else self._receives.posted
         qp.reset(posted)
         self.send_cq.queue.clean(qp.qpn, False, self._posted_sends)
-        if receives is not None:
-            receives.reopen(qp.responder.queue, qp.responder.post_list)
-            self.recv_cq.queue.clean(qp.qpn, True, posted)
+        for completion in self.recv_cq.queue.clean(qp.qpn, True, posted):
+            if self.srq is not None:
+                self.srq.retire(completion)
+        if self._receives is not None:
+            self._receives.reopen(qp.responder.queue, qp.responder.post_list)
         self._address = None
         self._routes.clear()
 
     def _move_to(self, port_num: int) -> None:
-        receives = self._receives
-        waiting = receives is not None and receives.posted > receives.retired
+        own = self._receives
+        waiting = own is not None and own.posted > own.retired
         if self._qp.state not in (State.RESET, State.INIT) or waiting:
             raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
         self._port_num = port_num
         self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
+        if own is not None:
+            own.reopen(self._qp.responder.queue, self._qp.responder.post_list)
 
     def query_qp(self, mask: QPAttrMask = ALL) -> tuple[QPAttr, QPInitAttr]:
         """The attributes, and what it was made with, as ibv_query_qp; all, whatever the mask.
@@ -264,9 +268,8 @@ class QP:
         PSNs are those of the next packet that is expected and of the next that is sent.
         """
         qp, path = self._qp, self._qp.path
-        own = self._receives
-        most = (0, 0) if own is None else (own.max_wr, own.max_sge)
-        cap = QPCap(self._max_send_wr, most[0], self._max_sge, most[1], self._max_inline)
+        entries, pieces = self._receive_limits
+        cap = QPCap(self._max_send_wr, entries, self._max_sge, pieces, self._max_inline)
         attr = QPAttr(
             qp_state=qp.state,
             cur_qp_state=qp.state,
@@ -636,16 +639,11 @@ class QP:
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""
-        return self.context.made(self._post_recv_list((wr,)), "qp.post_recv")
+        return self.context.made(self._prepared().post_list((wr,)), "qp.post_recv")
 
     def post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
         """Post requests with one doorbell, those before the first that has a fault (``bad_wr``)."""
-        return self.context.made(self._post_recv_list(wrs), "qp.post_recv_list")
-
-    def _post_recv_list(self, wrs: Sequence[RecvWR]) -> Generator[Event, object, None]:
-        if self._qp.state is State.RESET:
-            raise VerbsError("EINVAL", "the queue pair is in RESET; receives need INIT or later")
-        return self._own().post_list(wrs)
+        return self.context.made(self._prepared().post_list(wrs), "qp.post_recv_list")
 
     def prepost_recv(self, wr: RecvWR) -> None:
         """Post a request to the receive queue in no time, as while a program sets itself up."""
@@ -664,6 +662,11 @@ class QP:
         So libibverbs answers where a driver does not say otherwise (ibv_query_qp_data_in_order).
         """
         return False
+
+    def _prepared(self) -> Receives:
+        if self._qp.state is State.RESET:
+            raise VerbsError("EINVAL", "the queue pair is in RESET; receives need INIT or later")
+        return self._own()
 
     def _own(self) -> Receives:
         """The receive queue; ``EINVAL`` if it is a shared one, to which one posts by itself."""

@@ -143,7 +143,6 @@ class SRQ:
         stride = entry_layout(context.adapter.description.wqe).receive(max_sge)
         address = context.node.allocate(max_wr * stride, written=True)
         self.queue = context.adapter.create_srq(max_wr, stride, address)
-        self.queue.on_limit = self._limit_reached
         self.receives = Receives(context, self.queue, (max_wr, max_sge), self.queue.post_list)
         self.modify(srq_limit)
 
@@ -151,7 +150,7 @@ class SRQ:
         """Arm the limit, or disarm it by 0; ``EINVAL`` for more than the queue holds."""
         if not 0 <= srq_limit <= self.max_wr:
             raise VerbsError("EINVAL", f"srq_limit is {srq_limit}; allowed: 0 to {self.max_wr}")
-        self.queue.limit = srq_limit
+        self.queue.arm(srq_limit, self._limit_reached)
 
     @property
     def srq_limit(self) -> int:

@@ -9,13 +9,12 @@ from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final
 
 from hcasim.fabric.packet import GRH, Opcode
-from hcasim.hca import Access
 from hcasim.hca.wqe import Piece, Pieces
 
 if TYPE_CHECKING:
     from hcasim.verbs.ah import AH
     from hcasim.verbs.memory import MR
-    from hcasim.verbs.windows import MW
+    from hcasim.verbs.windows import MW, BindInfo
 
 
 class WROpcode(IntEnum):
@@ -64,20 +63,6 @@ class SGE:
 
 GRH_SIZE: Final = GRH
 """Bytes in front of the data of a datagram in its receive buffer."""
-
-
-CLOSED: Final = Access(0)
-"""Rights of nobody."""
-
-
-@dataclass(frozen=True)
-class BindInfo:
-    """What a window opens: bytes of a region registered with MW_BIND; none closes it."""
-
-    mr: MR
-    addr: int
-    length: int
-    access: Access = CLOSED
 
 
 @dataclass(slots=True, eq=False)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from hcasim.hca import Access, Region
 from hcasim.verbs.context import VerbsError
-from hcasim.verbs.memory import PD
-from hcasim.verbs.requests import BindInfo
+from hcasim.verbs.memory import MR, PD
+
+CLOSED: Final = Access(0)
+"""Rights of nobody."""
+
+
+@dataclass(frozen=True)
+class BindInfo:
+    """What a window opens: bytes of a region registered with MW_BIND; none closes it."""
+
+    mr: MR
+    addr: int
+    length: int
+    access: Access = CLOSED
 
 
 class MWType(Enum):

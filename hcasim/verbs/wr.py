@@ -6,10 +6,11 @@ from collections.abc import Generator, Sequence
 from typing import Final
 
 from hcasim.engine import Event
+from hcasim.verbs.ah import AH
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.qp import QP
-from hcasim.verbs.requests import SGE, BindInfo, SendWR, WROpcode
-from hcasim.verbs.windows import MW
+from hcasim.verbs.requests import SGE, SendWR, WROpcode
+from hcasim.verbs.windows import MW, BindInfo
 
 _NONE: Final = "no request has been begun; allowed: a call such as wr_send before it"
 
@@ -106,10 +107,19 @@ class QPEx:
         self._last().sg_list = sg_list
         self._last().inline = True
 
-    def wr_set_ud_addr(self, dlid: int, remote_qpn: int) -> None:
-        self._last().dlid, self._last().remote_qpn = dlid, remote_qpn
+    def wr_set_ud_addr(self, ah: AH | int, remote_qpn: int, remote_qkey: int = 0) -> None:
+        """Say where a datagram goes: the address of a port, or its LID alone, and what it names."""
+        self._to(ah, remote_qpn).remote_qkey = remote_qkey
 
-    def wr_set_dc_addr(self, dlid: int, remote_dctn: int, remote_dc_key: int) -> None:
-        """Say which target it goes to, as mlx5dv_wr_set_dc_addr."""
-        wr = self._last()
-        wr.dlid, wr.remote_qpn, wr.dc_key = dlid, remote_dctn, remote_dc_key
+    def wr_set_dc_addr(self, ah: AH | int, remote_dctn: int, remote_dc_key: int) -> None:
+        """Say which target it goes to, as mlx5dv_wr_set_dc_addr; the address may be a LID alone."""
+        self._to(ah, remote_dctn).dc_key = remote_dc_key
+
+    def _to(self, ah: AH | int, qpn: int) -> SendWR:
+        last = self._last()
+        if isinstance(ah, AH):
+            last.ah = ah
+        else:
+            last.dlid = ah
+        last.remote_qpn = qpn
+        return last

@@ -5,13 +5,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
 from hcasim.verbs import QP
+from tests import iwarp
 from tests.rig import (
     CMP_SWAP,
     FETCH_ADD,
@@ -33,7 +34,7 @@ LISTS = st.dictionaries(st.integers(1, 60), FATES, max_size=25)
 OPERATIONS = st.lists(
     st.tuples(
         st.sampled_from([WRITE, SEND, READ, FETCH_ADD, CMP_SWAP]),
-        st.one_of(st.integers(0, 300), st.integers(0, 9000)),
+        st.sampled_from([0, 8, 1024, 3000, 5000, 9000]),
         st.integers(0, 1),
     ),
     min_size=1,
@@ -158,6 +159,7 @@ OVERLAPPING = machine({"adapter.order": "queue_pair"})
 @pytest.mark.parametrize(
     "on", [machine(), SELECTIVE, OVERLAPPING], ids=["go back", "repeat", "overlap"]
 )
+@settings(max_examples=60)
 @given(operations=OPERATIONS, there=LISTS, back=LISTS, prompt=st.booleans())
 def test_reliable_connections_deliver_each_message_once_in_order_with_its_bytes(
     on: Machine,
@@ -172,10 +174,11 @@ def test_reliable_connections_deliver_each_message_once_in_order_with_its_bytes(
         check_that_nothing_is_lent(run.rig, run.ends)
 
 
+@settings(max_examples=50)
 @given(
     kind=st.sampled_from([QPType.UC, QPType.UD]),
-    sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=10),
-    lost=st.sets(st.integers(1, 30)),
+    sizes=st.lists(st.sampled_from([0, 8, 1024, 1025, 3000, 5000]), min_size=2, max_size=10),
+    lost=st.sets(st.integers(1, 20), min_size=1),
     corrupts=st.booleans(),
 )
 def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
@@ -217,3 +220,19 @@ def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
         there = b.mr.read(sizes[number], 8192 * place + front)
         assert there == a.mr.read(sizes[number], 8192 * number)
     check_that_nothing_is_lent(rig, (qp, remote))
+
+
+@given(
+    operations=st.lists(
+        st.tuples(st.sampled_from([WRITE, SEND, READ]), st.integers(0, 14_000), st.integers(0, 1)),
+        min_size=1,
+        max_size=8,
+    ),
+    there=LISTS,
+    back=LISTS,
+)
+def test_iwarp_delivers_each_message_once_in_order_with_its_bytes(
+    operations: list[tuple[Any, int, int]], there: dict[int, Fate], back: dict[int, Fate]
+) -> None:
+    run = Exchange(operations, (there, back), on=iwarp.machine(), timeout=4)
+    check(run)

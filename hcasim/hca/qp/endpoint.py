@@ -116,12 +116,13 @@ class Endpoint:
         qpn: its number, which others know it by; ``index`` counts those of its adapter from 1.
         signals_all: whether each of its requests has a completion.
         size_of: sizes of its packets.
-        on_event: told of asynchronous events.
         pkey: of its partition; ``accepts`` is the same for full members, whose packets may come
             without another look, and less than 0 while none may come.
         denies: value of the rights that the other end does not have here, whatever its region says.
         segment: data of a full packet that comes; 0 if that is not agreed on.
         dc_key: what initiators have to name, if it is a target of dynamic connections.
+        on_event: told of asynchronous events.
+        index: its number among those of its adapter.
     """
 
     qpn: int
@@ -132,16 +133,16 @@ class Endpoint:
     size_of: Callable[[Opcode, int, tuple[Header, ...]], int]
     state: State = State.RESET
     path: Path = Path()
-    on_event: Callable[[EventType], None] | None = None
     pkey: int = FULL_MEMBER
     accepts: int = _DEAF
     denies: int = 0
     segment: int = 0
     dc_key: int | None = None
+    on_event: Callable[[EventType], None] | None = None
+    index: int = 0
 
-    @property
-    def index(self) -> int:
-        return self.qpn & INDEX
+    def __post_init__(self) -> None:
+        self.index = self.qpn & INDEX
 
     def __str__(self) -> str:
         return f"qp {self.index}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from hcasim.engine import Call
+from hcasim.engine import Call, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Syndrome
 from hcasim.hca.completion_queue import WCStatus
 from hcasim.hca.parts import Parts
-from hcasim.hca.qp.endpoint import State
+from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.reliable_requester import Recovery, ReliableRequester
-from hcasim.hca.qp.retry_timer import retry_timer
+from hcasim.hca.qp.retry_timer import RetryTimer, retry_timer
 from hcasim.hca.wqe import SendWqe
 
 TIMEOUT: Final = 14
@@ -46,10 +46,13 @@ class GoBack(Recovery):
         self.wait_ps = 0
         self._requester = requester
         self._sim = parts.sim
-        self._counts = parts.counts
-        self._probe = parts.send_probe
+        self._parts = parts
         self._tries = self._refusals = 0
-        self.watch = self._timer = retry_timer(parts, requester.end, Call(self._unanswered, ()))
+        self.watch = self._timer = self.timer(parts.sim, requester.end)
+
+    def timer(self, sim: Simulator, end: Endpoint) -> RetryTimer:
+        """Make the timer, which tells of requests without an answer."""
+        return retry_timer(self._parts, end, Call(self.unanswered, ()))
 
     def heard(self) -> None:
         self._timer.heard_at = self._sim.now
@@ -71,13 +74,13 @@ class GoBack(Recovery):
             self._refusals = 0
         requester.retire()
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR:
-            self._counts["packet_seq_err"] += 1
+            self._parts.counts["packet_seq_err"] += 1
             self._go_back(wqe)
             return
         most = requester.end.path.rnr_retry
         not_ready = aeth.syndrome is Syndrome.RNR_NAK
         if not_ready:
-            self._counts["rnr_nak_retry_err"] += 1
+            self._parts.counts["rnr_nak_retry_err"] += 1
         if not_ready and (most == RETRY_FOR_EVER or self._tries < most):
             self._tries += 1
             self.wait_ps += aeth.rnr_timer_ps
@@ -86,7 +89,7 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def missed(self, wqe: SendWqe) -> None:
-        self._counts["implied_nak_seq_err"] += 1
+        self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
         self._go_back(wqe)
 
@@ -98,16 +101,16 @@ class GoBack(Recovery):
         else:
             self._requester.send_again(wqe)
 
-    def _unanswered(self) -> None:
+    def unanswered(self) -> None:
         requester = self._requester
         waiting = requester.unacknowledged
         if requester.end.state not in (State.RTS, State.SQD) or not waiting:
             self.heard()
             return
         for counter in self._timer.counters:
-            self._counts[counter] += 1
-        if self._probe.listeners:
-            self._probe.event(self._timer.counters[0], 0, requester.end)
+            self._parts.counts[counter] += 1
+        if self._parts.send_probe.listeners:
+            self._parts.send_probe.event(self._timer.counters[0], 0, requester.end)
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:

@@ -9,6 +9,7 @@ from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
+from hcasim.hca.wqe import SendWqe
 
 STATIC_RATES: Final[dict[float, int]] = {
     2.5: 2_500,
@@ -39,6 +40,10 @@ _LEAST: Final = Fraction(5, 4)
 """How many times slower a rate has to be: lanes signal up to 3 % more than their names say."""
 
 
+FOR_EVER: Final = 1 << 60
+"""A time in ps up to which a requester pauses that is told when to go on."""
+
+
 class Pacing:
     """Holds the packets of a queue pair back, until `next_at` in ps; a class as `Half` is."""
 
@@ -56,6 +61,10 @@ class Pacing:
     def begin(self) -> None:
         self._begun_at = self._sim.now
         self._begun = True
+
+    def earliest(self, wqe: SendWqe | None) -> int:
+        """When the next packet of a requester may go, in ps, which is of an entry."""
+        return self.next_at
 
     def sent(self, packet: Packet) -> None:
         raise NotImplementedError

@@ -12,10 +12,11 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.qp.dynamic import DciRequester, DctResponder
 from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
+from hcasim.hca.qp.iwarp import IwarpRequester, IwarpResponder, Reno
 from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
-from hcasim.hca.qp.reliable_requester import IwarpRequester, ReliableRequester
-from hcasim.hca.qp.reliable_responder import IwarpResponder, ReliableResponder
+from hcasim.hca.qp.reliable_requester import ReliableRequester
+from hcasim.hca.qp.reliable_responder import ReliableResponder
 from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
 from hcasim.hca.qp.responder import DatagramResponder, Responder
 from hcasim.hca.qp.selective_repeat import (
@@ -75,7 +76,9 @@ class QueuePair(Endpoint):
         self.requester = requester(self, queues[0], rings[0], parts, self._line)
         if isinstance(self.requester, ReliableRequester):
             recovery = GoBack(self.requester, parts)
-            if isinstance(self.requester, SelectiveRequester):
+            if isinstance(self.requester, IwarpRequester):
+                recovery = Reno(self.requester, parts)
+            elif isinstance(self.requester, SelectiveRequester):
                 recovery = SelectiveRepeat(self.requester, parts)
             self.requester.recover_by(recovery)
             resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)

@@ -96,6 +96,10 @@ class ReceiveQueue:
         self._parts = parts
         self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
 
+    def arm(self, limit: int, told: Callable[[], None]) -> None:
+        """Tell once when fewer entries than that are left; never if it is 0."""
+        self.limit, self.on_limit = limit, told
+
     def post(self, wqe: ReceiveWqe) -> None:
         self._entries.append(wqe)
         self._posted = wqe.posted

@@ -105,7 +105,8 @@ class ReliableRequester(Requester):
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
         following = (psn + 1) % PSN_MODULUS
-        if behind(following, self.unanswered_psn + 1) or not behind(psn, self.next_psn):
+        ahead = (following - self.unanswered_psn - 1) % PSN_MODULUS
+        if ahead >= (self.next_psn - self.unanswered_psn) % PSN_MODULUS:
             # An acknowledgement that says nothing new, or of what has not been sent.
             return
         self.recovery.heard()
@@ -159,13 +160,17 @@ class ReliableRequester(Requester):
                     return False
                 # Requests are executed in order: one that is answered acknowledges those before.
                 before.responded = True
-            self.unanswered_psn = wqe.first_psn
+            self._answered_to(wqe.first_psn)
             self.recovery.acknowledged()
             self.retire()
         index = (packet.psn - wqe.first_psn) % PSN_MODULUS
         if index > wqe.received:
             self.miss(wqe)
         return index == wqe.received and not wqe.responded
+
+    def _answered_to(self, psn: int) -> None:
+        if behind(self.unanswered_psn, psn):
+            self.unanswered_psn = psn
 
     def miss(self, wqe: SendWqe) -> None:
         """A response is missing: ask for it once, as if the responder had refused the request."""
@@ -200,10 +205,11 @@ class ReliableRequester(Requester):
         if wqe.received < wqe.packets:
             return
         wqe.responded = True
-        self.unanswered_psn = (wqe.first_psn + wqe.packets) % PSN_MODULUS
+        self._answered_to((wqe.first_psn + wqe.packets) % PSN_MODULUS)
         if self._wqe_cache is not None:
             self._wqe_cache.drop(self.qpn, wqe)
         self.outstanding_reads -= 1
+        self.recovery.acknowledged()
         self.retire()
         if self.stalled:
             self._unstall()
@@ -271,26 +277,3 @@ class ReliableRequester(Requester):
         self.current = None
         self.queue.take_back(again)
         self.since_ack_request = 0
-
-
-class IwarpRequester(ReliableRequester):
-    """The requester of iWARP, where TCP acknowledges segments of responses, too."""
-
-    def acknowledge(self, psn: int) -> None:
-        """Everything up to ``psn`` has been received; what awaits a response still does."""
-        self.recovery.heard()
-        for wqe in self.unacknowledged:
-            if wqe.awaits_response:
-                continue
-            if behind(psn, wqe.first_psn + wqe.packets - 1):
-                break
-            wqe.responded = True
-        self.recovery.acknowledged()
-
-    def _response(self, arrival: Arrival) -> Verdict:
-        packet = arrival.packet
-        if packet.ack_request:
-            self._parts.counts["acknowledgements"] += 1
-            acknowledgement = self.end.answer(Opcode.RESPONSE_ACKNOWLEDGE, packet.psn, ())
-            self.egress.acknowledge_at_once(acknowledgement)
-        return super()._response(arrival)

@@ -17,7 +17,7 @@ from hcasim.fabric.packet import (
     Syndrome,
     behind,
 )
-from hcasim.fabric.payload import Payload, Transfer, transfer_of
+from hcasim.fabric.payload import Payload, Transfer
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
@@ -164,7 +164,8 @@ class ReliableResponder(Responder):
     def _read(self, packet: Packet, header: Reth, region: Region | None) -> Read:
         # Both ends know the path MTU, so the responses take the sequence numbers left for them.
         segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
-        transfer = None if region is None else transfer_of(region.contents)
+        contents = None if region is None else region.contents
+        transfer = None if contents is None else Transfer(contents)
         read = Read(packet, header, region, segment, self._sim.now, transfer)
         self.answers.append(read)
         return read
@@ -309,20 +310,3 @@ class ReliableResponder(Responder):
     def _answered(self) -> None:
         self.answers.popleft()
         self._begin_answers()
-
-
-class IwarpResponder(ReliableResponder):
-    """The responder of iWARP.
-
-    TCP acknowledges segments of data whatever they are, also read responses, no matter what is
-    still to be answered. A send that finds no receive buffer terminates the connection (RFC 5041
-    section 7, RFC 5040 section 7).
-    """
-
-    not_ready: ClassVar[Syndrome] = Syndrome.REMOTE_OPERATIONAL_ERROR
-
-    def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
-        return last or sent % self._parts.description.ack.interval == 0
-
-    def acknowledge(self, packet: Packet) -> None:
-        self._egress.acknowledge_at_once(self._acknowledgement(packet, packet.psn))

@@ -21,13 +21,13 @@ from hcasim.fabric.packet import (
     Reth,
     Sender,
 )
-from hcasim.fabric.payload import Payload, transfer_of
+from hcasim.fabric.payload import Payload, Transfer
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.pacing import Pacing
+from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.translation import Access, Region, Ring
 from hcasim.hca.wqe import SendWqe
@@ -74,9 +74,6 @@ class Requester(Half):
 
     changes: ClassVar[Changes] = Changes(times="paused_until", counts="busy_ps next_psn")
 
-    addresses_all: ClassVar[bool] = False
-    """Whether each packet of a write says where it goes, not only the first."""
-
     def __init__(
         self, end: Endpoint, cq: CompletionQueue, ring: Ring, parts: Parts, line: Line
     ) -> None:
@@ -121,7 +118,13 @@ class Requester(Half):
 
     def pause(self, until_ps: int) -> None:
         self.paused_until = max(self.paused_until, until_ps)
-        self._sim.call_at(until_ps, self._line.schedule, self)
+        if until_ps < FOR_EVER:
+            self._sim.call_at(until_ps, self._line.schedule, self)
+
+    def go_on(self) -> None:
+        """Pause no longer."""
+        self.paused_until = self._sim.now
+        self._line.schedule(self)
 
     @property
     def pausing(self) -> bool:
@@ -281,7 +284,9 @@ class Requester(Half):
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
         if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
-            wqe.transfer = transfer_of(wqe.region.contents)
+            contents = wqe.region.contents
+            if contents is not None:
+                wqe.transfer = Transfer(contents)
         self.number(wqe)
         if not wqe.awaits_response:
             wqe.sent = wqe.resumes_at
@@ -319,7 +324,7 @@ class Requester(Half):
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
         elif wqe.opcode is not Opcode.SEND and (
-            index == 0 or wqe.awaits_response or self.addresses_all
+            index == 0 or wqe.awaits_response or self.addresses_all()
         ):
             begun = index * wqe.segment
             headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
@@ -352,6 +357,10 @@ class Requester(Half):
         if last:
             packet.solicited = wqe.solicited
         return packet
+
+    def addresses_all(self) -> bool:
+        """Whether each packet of a write says where it goes, not only the first."""
+        return False
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
         return False

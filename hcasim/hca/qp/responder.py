@@ -32,6 +32,7 @@ from hcasim.hca.wqe import Piece, Pieces, ReceiveWqe, cut
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
 _PLACE: Final = Verdict.PLACE
+_REMOTE_WRITE: Final = Access.REMOTE_WRITE.value
 _SUCCESS: Final = WCStatus.SUCCESS
 
 
@@ -87,21 +88,21 @@ class Responder(Half):
             self._probe.event("receive QP context", packet.operation, packet)
         if packet.psn != self.expected_psn and not self.begins_at(packet):
             return self.out_of_sequence(packet)
-        if packet.first and packet.payload != self.end.segment and not self.fits(packet):
+        payload, segment = packet.payload, self.end.segment
+        if (
+            packet.first
+            and payload != segment
+            and (payload > segment or not packet.last)
+            and segment
+        ):
+            # Not as long as the path MTU lets it be, of which both ends may have been told
+            # different ones (9.7.4.1.6). Segments of TCP have any length.
             return self.deny(Syndrome.INVALID_REQUEST)
         if packet.opcode is _WRITE:
             return self._write(arrival)
         if packet.opcode is not Opcode.SEND:
             return self.ask(packet)
         return self._begin_receive(arrival) if packet.first else self._receive(packet)
-
-    def fits(self, packet: Packet) -> bool:
-        """Whether the first packet of a message is as long as the path MTU lets it be (9.7.4.1.6).
-
-        Both ends may have been told different ones. Segments of TCP have any length.
-        """
-        segment = self.end.segment
-        return not segment or (packet.last and packet.payload < segment)
 
     def begins_at(self, packet: Packet) -> bool:
         """Whether another message may begin with a packet that is not the expected one."""
@@ -128,7 +129,7 @@ class Responder(Half):
         packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
-            if self.end.denies & Access.REMOTE_WRITE.value:
+            if self.end.denies & _REMOTE_WRITE:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_write_requests"] += 1
             self.address = header.address
@@ -138,7 +139,7 @@ class Responder(Half):
             self.pieces = None
             if packet.first:
                 self._length = header.length
-        if packet.last and packet.headers and packet.header(Immediate) is not None:
+        if packet.last and packet.headers and isinstance(packet.headers[-1], Immediate):
             return self._begin_receive(arrival)
         self.advance(1, packet.last)
         return _PLACE

@@ -44,9 +44,8 @@ class RetryTimer(Sender):
         """Whether it has expired so often in a row that the request is given up."""
         return self._tries > self._end.path.retries
 
-    @property
-    def wait_ps(self) -> int:
-        """The time until it expires, if it has expired ``_tries`` times in a row."""
+    def duration_ps(self) -> int:
+        """How long it runs after as many expiries in a row as there have been."""
         return BASE_PS << self._end.path.timeout
 
     @property
@@ -70,7 +69,7 @@ class RetryTimer(Sender):
         if self.heard_at > self._from:
             self._tries = 0
         self._from = max(since_ps, self.heard_at)
-        self._sim.schedule(max(self._from + self.wait_ps, self._sim.now), self)
+        self._sim.schedule(max(self._from + self.duration_ps(), self._sim.now), self)
 
     def act(self) -> None:
         if self.heard_at > self._from:
@@ -129,8 +128,7 @@ class RoceTimer(RetryTimer):
             return self._tries > retries
         return self._tries >= adaptive + (retries - 1 if retries else 2)
 
-    @property
-    def wait_ps(self) -> int:
+    def duration_ps(self) -> int:
         timer, tries, limit = self._accl.timer, self._tries, self._limit_ps
         if self._accl.min_ack_timeout_limit_disabled:
             share = timer.interval_without_floor if tries else timer.first_without_floor

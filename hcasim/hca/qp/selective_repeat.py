@@ -7,7 +7,7 @@ the wire is not public: here each lost packet has a negative acknowledgement of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Final
 
 from hcasim.fabric.packet import (
     PSN_MODULUS,
@@ -41,7 +41,8 @@ class SelectiveRequester(ReliableRequester):
     also the rest of a message that has begun.
     """
 
-    addresses_all: ClassVar[bool] = True
+    def addresses_all(self) -> bool:
+        return True
 
     def repair(self, psn: int) -> None:
         """Send a packet again, if it is not known to have arrived."""
@@ -54,6 +55,15 @@ class SelectiveRequester(ReliableRequester):
             if index == 0 and wqe.awaits_response and not wqe.responded:
                 self.send_again(wqe)
                 return
+
+    def next_to_send(self) -> int:
+        """The first packet that has not been sent, as far as requests have begun."""
+        for wqe in reversed(self.unacknowledged):
+            if wqe.awaits_response:
+                return (wqe.first_psn + wqe.packets) % PSN_MODULUS
+            if wqe.sent:
+                return (wqe.first_psn + wqe.sent) % PSN_MODULUS
+        return self.unanswered_psn
 
     def last_psn(self) -> int:
         """The last packet of sends and writes that has been sent."""
@@ -134,7 +144,7 @@ class SelectiveRepeat(GoBack):
         if aeth.syndrome is Syndrome.PSN_SEQUENCE_ERROR and isinstance(
             requester, SelectiveRequester
         ):
-            self._counts["packet_seq_err"] += 1
+            self._parts.counts["packet_seq_err"] += 1
             requester.repair(psn)
         else:
             super().refused(psn, aeth)
@@ -195,9 +205,9 @@ class SelectiveResponder(ReliableResponder):
         if psn in self._early:
             # Nothing has been heard of what was asked for.
             self._asked.clear()
-            self._ask_for(ahead, packet)
+            self.ask_for(ahead, packet)
             return Verdict.DROP
-        self._ask_for(ahead, packet)
+        self.ask_for(ahead, packet)
         header = packet.header(Reth)
         if packet.opcode is Opcode.RDMA_WRITE and header is not None:
             region = self.find(header, packet.payload, Access.REMOTE_WRITE)
@@ -229,7 +239,8 @@ class SelectiveResponder(ReliableResponder):
         self._held = self.expected_psn, packet.psn
         return self._give_up(packet)
 
-    def _ask_for(self, ahead: int, packet: Packet) -> None:
+    def ask_for(self, ahead: int, packet: Packet) -> None:
+        """Ask for those of so many packets that are missing, once, because of one behind them."""
         idle = not self.answers
         for count in range(ahead):
             psn = (self.expected_psn + count) % PSN_MODULUS
@@ -261,6 +272,10 @@ class SelectiveResponder(ReliableResponder):
             return
         super().placed(packet)
         self._settle(packet)
+
+    def acknowledge(self, packet: Packet) -> None:
+        self._owes = False
+        self.acknowledge_up_to(packet, self.expected_psn - 1)
 
     def answer(self, packet: Packet) -> None:
         super().answer(packet)

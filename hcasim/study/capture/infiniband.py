@@ -66,6 +66,7 @@ _NAK: Final = 0x60
 _SYNDROMES: Final = {
     # Without end-to-end credits.
     Syndrome.ACK: 0x1F,
+    Syndrome.PSN_SEQUENCE_ERROR: _NAK,
     Syndrome.INVALID_REQUEST: _NAK | 1,
     Syndrome.REMOTE_ACCESS_ERROR: _NAK | 2,
     Syndrome.REMOTE_OPERATIONAL_ERROR: _NAK | 3,

@@ -5,8 +5,17 @@ from functools import cache
 import pytest
 
 from hcasim.fabric import Packet
-from hcasim.fabric.loss import Fate, ListedLosses, Losses, LossyWay, RandomLosses, lose
+from hcasim.fabric.loss import (
+    ChosenLosses,
+    Fate,
+    ListedLosses,
+    Losses,
+    LossyWay,
+    RandomLosses,
+    lose,
+)
 from hcasim.fabric.packet import Route
+from tests import iwarp
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -25,14 +34,9 @@ EXPIRY = 4_096_000 << 14
 MTU = 1024
 
 
-class Every(Losses):
-    """Drops each packet that a test says."""
-
-    def __init__(self, psn: int) -> None:
-        self.psn = psn
-
-    def fate(self, packet: Packet) -> Fate | None:
-        return DROP if packet.psn == self.psn else None
+def always(psn: int) -> Losses:
+    """Each packet of this number is lost, as often as it is sent."""
+    return ChosenLosses(lambda packet: DROP if packet.psn == psn else None)
 
 
 def lossy(rig: Rig, node: int, losses: Losses | dict[int, Fate]) -> LossyWay:
@@ -62,6 +66,26 @@ def test_a_lost_packet_is_refused_once_and_all_from_it_on_are_sent_again(
     sent = rig.peers[0].adapter.ports[0].transmitter.packets
     assert sent <= 11 + (12 - lost)
     check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_a_message_that_begins_again_does_not_wait_for_the_end_of_what_was_cut_off() -> None:
+    rig = Rig(machine({"adapter.order": "queue_pair"}))
+    a, b, qp, _ = rig.joined()
+    lossy(rig, 0, {1: DROP})
+    done = rig.exchange(qp, a, *[a.request(WRITE, b, 100 * MTU)] * 2)
+    assert statuses(done) == ["SUCCESS"] * 2
+    assert done[-1].timestamp_ps < 10**9
+
+
+def test_an_answer_that_comes_twice_is_taken_once() -> None:
+    rig = Rig(data=True)
+    a, b, qp, _ = rig.joined()
+    b.mr.write(bytes(range(250)) * 50)
+    lossy(rig, 1, dict.fromkeys(range(1, 60), DUPLICATE))
+    done = rig.exchange(qp, a, *[a.request(READ, b, 5 * MTU, offset=5 * MTU * n) for n in (0, 1)])
+    assert statuses(done) == ["SUCCESS"] * 2
+    assert a.adapter.dma.scattered == 10 * MTU
+    assert a.mr.read(10 * MTU, 0) == b.mr.read(10 * MTU, 0)
 
 
 def test_a_lost_last_packet_is_sent_again_when_the_timer_expires() -> None:
@@ -139,7 +163,7 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
 ) -> None:
     rig = Rig(machine({"adapter.recovery": kind}))
     a, b, qp, remote = rig.joined(timeout=5, retry_cnt=retry_cnt)
-    lossy(rig, 0, Every(psn=4))
+    lossy(rig, 0, always(psn=4))
     done = rig.exchange(qp, a, *[a.request(WRITE, b, 2 * MTU)] * 4)
     assert statuses(done) == ["SUCCESS"] * 2 + ["RETRY_EXC_ERR", "WR_FLUSH_ERR"]
     assert done[2].timestamp_ps >= (retry_cnt or 1) * 4_096_000 << 5 or not retry_cnt
@@ -176,6 +200,7 @@ def test_a_description_says_what_its_links_lose() -> None:
     assert one.row["error_percent"] == 0
 
 
+BUFFER = (("adapter.receive.buffer", "1 MiB"),)
 LONG = {"link.cable_length": "11 km", "adapter.receive.buffer": "1 MiB"}
 MESSAGES, SIZE = 50, 1 << 16
 PACKETS = MESSAGES * SIZE // MTU
@@ -216,3 +241,58 @@ def test_goodput_is_what_arithmetic_says(pw: float) -> None:
     taken, lost = stream("selective_repeat", (pw / window, 5))
     p = lost / (PACKETS + lost)
     assert clean / taken == pytest.approx(1 - p, rel=0.01)
+
+
+def test_three_acknowledgements_of_the_same_make_tcp_send_a_segment_again_at_once() -> None:
+    rig = Rig(iwarp.machine(), data=True)
+    a, b, qp, _ = rig.joined()
+    a.mr.write(bytes(range(250)) * 4000)
+    lossy(rig, 0, {100: DROP})
+    done = rig.exchange(qp, a, *[a.request(WRITE, b, 50_000, offset=50_000 * n) for n in range(10)])
+    assert succeeded(done)
+    assert done[-1].timestamp_ps < 10**9
+    assert b.mr.read(500_000, 0) == a.mr.read(500_000, 0)
+    assert rig.counter("retransmissions") == 1
+    # What came meanwhile has been placed.
+    assert b.adapter.dma.scattered == 500_000
+
+
+def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
+    def end(lost: dict[int, Fate]) -> tuple[int, float]:
+        rig = Rig(iwarp.machine(switch=False, metres=11_000, changes=BUFFER))
+        a, b, qp, _ = rig.joined()
+        lossy(rig, 0, lost)
+        done = rig.exchange(qp, a, *[a.request(WRITE, b, 72_000)] * 20)
+        assert succeeded(done)
+        pacing = qp._qp.requester.pacing
+        return done[-1].timestamp_ps, getattr(pacing, "cwnd", 0)
+
+    clean, without = end({})
+    halved, window = end({300: DROP})
+    assert without == 0, "no window without a loss"
+    # 300 in flight: half of them, and one more after each time around.
+    assert 40 < window < 160
+    assert 1.2 < halved / clean < 2.5
+
+
+def test_each_timeout_of_tcp_takes_twice_as_long() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, _ = rig.joined(timeout=6, retry_cnt=3)
+    lossy(rig, 0, always(psn=0))
+    (done,) = rig.exchange(qp, a, a.request(WRITE, b))
+    assert statuses([done]) == ["RETRY_EXC_ERR"]
+    assert done.timestamp_ps == pytest.approx((1 + 2 + 4 + 8) * (4_096_000 << 6), rel=0.02)
+
+
+def test_a_write_that_comes_early_ends_no_message_before_it() -> None:
+    rig = Rig(machine({"adapter.recovery": "selective_repeat"}), data=True)
+    a, b, qp, remote = rig.joined()
+    a.mr.write(bytes(range(250)) * 40)
+    rig.run(b.post_receives(remote, b.receive(3 * MTU)))
+    lossy(rig, 0, {2: DROP})
+    requests = a.request(SEND, b, 3 * MTU), a.request(WRITE, b, 8, offset=8192)
+    assert succeeded(rig.exchange(qp, a, *requests))
+    (found,) = b.cq.queue.entries
+    assert found.byte_len == 3 * MTU
+    assert b.mr.read(3 * MTU, 0) == a.mr.read(3 * MTU, 0)
+    assert b.mr.read(8, 8192) == a.mr.read(8, 8192)

@@ -20,6 +20,7 @@ from hcasim.verbs import (
     PortState,
     QPAttr,
     QPAttrMask,
+    QPEx,
     QPType,
     Rate,
     State,
@@ -159,6 +160,28 @@ def test_a_datagram_with_another_key_is_dropped_and_counted() -> None:
         assert (len(found), port.qkey_viol_cntr) == ((1, 0) if comes else (0, 1))
         assert rig.counter("qkey_viol") == rig.counter("dropped") == (not comes)
         assert ends[1].state is State.RTS
+
+
+@pytest.mark.parametrize("handle", [True, False])
+def test_a_request_that_is_built_call_by_call_names_address_and_key(handle: bool) -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = datagrams(rig, QKEY, QKEY)
+    wr = QPEx(qp)
+
+    def program() -> Any:
+        yield from b.post_receives(remote, b.receive(64))
+        wr.wr_start()
+        wr.wr_send()
+        to = create_ah(a.pd, by_gid(b, 0)) if handle else remote.lid
+        wr.wr_set_ud_addr(to, remote.qp_num, QKEY)
+        wr.wr_set_sge(a.mr.lkey, a.mr.addr, 8)
+        yield rig.sim.timeout(20 * US)
+        yield from wr.wr_complete()
+        return (yield from b.collect(1))
+
+    ((found,),) = rig.run(program())
+    assert (found.byte_len, found.wc_flags) == (48, WCFlags.GRH if handle else WCFlags.NONE)
 
 
 def test_the_key_of_datagrams_may_be_changed() -> None:
@@ -344,6 +367,7 @@ def test_devices_and_ports_tell_what_their_descriptions_say() -> None:
     assert (device.max_qp_rd_atom, device.max_qp_init_rd_atom) == (4, 4)
     assert (device.vendor_id, device.vendor_part_id) == (0x2C9, 25208)
     assert device.atomic_cap is AtomicCap.HCA
+    assert (device.max_srq_wr, device.max_mw) == (65535, 0)
     assert (port.lid, port.lmc, port.state) == (1, 0, PortState.ACTIVE)
     assert (port.max_mtu, port.active_mtu, port.gid_tbl_len, port.pkey_tbl_len) == (5, 3, 1, 1)
     # Four lanes of 2.5 Gbit/s.

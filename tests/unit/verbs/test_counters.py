@@ -1,9 +1,11 @@
 """What adapters count of their transport, by the names of drivers."""
 
-from hcasim.catalog import load
+import pytest
+
+from hcasim.catalog import load, resolve
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca.counters import shown
-from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, statuses
+from tests.rig import FETCH_ADD, READ, SEND, WRITE, Rig, joined, statuses
 
 
 def counts(rig: Rig) -> tuple[dict[str, int], dict[str, int]]:
@@ -80,3 +82,22 @@ def test_statuses_and_counters_add_up(rig: Rig) -> None:
     near, far = counts(rig)
     assert near["rnr_nak_retry_err"] == far["out_of_buffer"] == 3
     assert near["req_rnr_retries_exceeded"] == near["req_cqe_error"] == 1
+
+
+@pytest.mark.parametrize(
+    ("testbed", "counted"), [("fault-connectx4", True), ("fault-direct", False)]
+)
+def test_flushes_and_errors_of_responders_are_counted_by_adapters_that_were_seen_to(
+    testbed: str, counted: bool
+) -> None:
+    rig, a, b, qp, remote = joined(resolve(testbed))
+    rig.run(b.post_receives(remote, b.receive(64)))
+    wrong = a.request(WRITE, b, 8)
+    wrong.rkey ^= 1 << 31
+    done = rig.exchange(qp, a, wrong, *[a.request(WRITE, b, 8)] * 2)
+    assert statuses(done) == ["REM_ACCESS_ERR", "WR_FLUSH_ERR", "WR_FLUSH_ERR"]
+    near, far = (peer.adapter.counters() for peer in (a, b))
+    assert near["req_remote_access_errors"] == 1
+    assert near["req_cqe_flush_error"] == 2 * counted
+    assert near["req_cqe_error"] == 1 + 2 * counted
+    assert far["resp_remote_access_errors"] == far["resp_cqe_flush_error"] == int(counted)

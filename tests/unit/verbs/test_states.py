@@ -6,7 +6,9 @@ from hcasim.catalog import Machine, resolve
 from hcasim.verbs import (
     QP,
     SGE,
+    SRQ,
     Access,
+    EventType,
     QPAttr,
     QPAttrMask,
     QPType,
@@ -414,3 +416,39 @@ def test_the_codes_of_the_vendor_are_those_of_mlx5() -> None:
     assert failing(MLX5, rkey=1) == [("REM_ACCESS_ERR", 0x88), *flushed]
     assert failing(MLX5, sg_list=(SGE(4096, 8, 1),)) == [("LOC_PROT_ERR", 0x53), *flushed]
     assert [code for _, code in failing(resolve("liu2004"), rkey=1)] == [0, 0, 0]
+
+
+def test_the_process_hears_that_a_queue_pair_has_drained(rig: Rig) -> None:
+    a, _, qp, remote = pair(rig)
+    connect(qp, remote)
+    go(qp, State.SQD, M.EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify=1)
+
+    def program() -> Program:
+        return (yield from a.context.get_async_event())
+
+    (event,) = rig.run(program())
+    assert (event.event_type, event.element) == (EventType.SQ_DRAINED, qp)
+
+
+def test_a_reset_leaves_the_entries_of_a_shared_queue(rig: Rig) -> None:
+    a, b, qp, _ = pair(rig)
+    srq = SRQ(b.pd, max_wr=4)
+    ends = [QP(b.pd, b.cq, b.cq, srq=srq) for _ in range(2)]
+    connect(qp, ends[0])
+
+    def program() -> Program:
+        yield from srq.post_recv_list([b.receive(64, wr_id=i) for i in range(4)])
+        yield from a.send(qp, a.request(SEND, b), after=20 * US)
+        yield rig.sim.timeout(20 * US)
+        for end in (qp, ends[0]):
+            go(end, State.RESET)
+        # The completion is gone, and its entry is free again.
+        assert not b.cq.queue.entries
+        yield from srq.post_recv(b.receive(64, wr_id=4))
+        connect(qp, ends[1])
+        yield from a.send(qp, *[a.request(SEND, b)] * 4)
+        return (yield from b.collect(4))
+
+    (found,) = rig.run(program())
+    assert succeeded(found)
+    assert ids(found) == [1, 2, 3, 4]

@@ -13,6 +13,7 @@ from hcasim.catalog import CatalogError
 from hcasim.fabric.packet import (
     GRH,
     MULTICAST_QPN,
+    Aeth,
     Dceth,
     Deth,
     Header,
@@ -21,6 +22,7 @@ from hcasim.fabric.packet import (
     Opcode,
     Packet,
     Route,
+    Syndrome,
 )
 from hcasim.fabric.payload import Payload
 from hcasim.fabric.route_header import global_header
@@ -28,7 +30,7 @@ from hcasim.hca import QPType
 from hcasim.runs.benchmark import run_benchmark
 from hcasim.runs.experiment import Experiment
 from hcasim.study.capture.capture import Tap, captured, read_tap
-from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, infiniband_frames
+from hcasim.study.capture.infiniband import Way, _after_zeros, _crc, _syndrome, infiniband_frames
 from tests.programs import program
 
 WHOLE = Tap()
@@ -214,6 +216,19 @@ def test_packets_of_dynamic_connections_have_opcodes_of_the_manufacturer() -> No
         found[frame[8]] = frame[20 : 20 + header.size].hex()
     initiator = "00000002" + "00000001"
     assert found == {0xDE: "0000000000000005" + initiator, 0xC4: initiator}
+
+
+def test_each_answer_has_a_syndrome_of_its_own() -> None:
+    """Tables 44 and 45 of the specification; a pause of 0.64 ms has the code 12."""
+    codes = {one.name: _syndrome(Aeth(one, 0, rnr_timer_ps=640_000_000)) for one in Syndrome}
+    assert codes == {
+        "ACK": 0x1F,
+        "RNR_NAK": 0x2C,
+        "PSN_SEQUENCE_ERROR": 0x60,
+        "INVALID_REQUEST": 0x61,
+        "REMOTE_ACCESS_ERROR": 0x62,
+        "REMOTE_OPERATIONAL_ERROR": 0x63,
+    }
 
 
 def test_a_crc_passes_over_zeros_at_once() -> None:
