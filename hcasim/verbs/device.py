@@ -8,6 +8,7 @@ from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
 from hcasim.cluster import Node
+from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.hca.driver import device
 from hcasim.verbs.address import gids, lid_at, on_ethernet, port_guid
 
@@ -188,6 +189,9 @@ def device_of(node: Node) -> DeviceAttr:
         max_pkeys=max([len(node.adapter.pkeys(port)) for port in range(description.ports)]),
         phys_port_cnt=description.ports,
         max_mw=0 if description.umr is None else _MANY,
+        max_mcast_grp=0 if iwarp else len(MULTICAST_LIDS),
+        max_mcast_qp_attach=0 if iwarp else _MANY,
+        max_total_mcast_qp_attach=0 if iwarp else _MANY,
         max_srq=0 if iwarp else _MANY,
         max_srq_wr=0 if iwarp else limits.max_wr,
         max_srq_sge=0 if iwarp else limits.max_sge,

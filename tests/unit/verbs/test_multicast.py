@@ -10,6 +10,7 @@ from hcasim.catalog.testbed import Explicit, NamedSwitch, OneSwitch, Ring, Trunk
 from hcasim.fabric.link import Receiver
 from hcasim.fabric.packet import Packet
 from hcasim.verbs import AH, QP, AHAttr, GlobalRoute, QPCreateFlags, QPType, VerbsError, WCFlags
+from tests.iwarp import machine as iwarp
 from tests.rig import (
     SEND,
     Peer,
@@ -145,6 +146,12 @@ def test_a_group_has_the_route_header_of_its_address_once(ethernet: bool, by_han
     header = b.mr.read(40, 4096)
     assert (header[24:] == IPv6Address(GID).packed) is not ethernet
     assert header[20 if ethernet else 0] >> 4 == (4 if ethernet else 6)
+
+
+def test_devices_with_datagrams_have_groups() -> None:
+    found = [Rig(on).peers[0].context.query_device() for on in (machine(), iwarp())]
+    assert [one.max_mcast_grp > 0 for one in found] == [True, False]
+    assert [one.max_mcast_qp_attach > 0 for one in found] == [True, False]
 
 
 def test_an_address_is_that_of_a_port_or_that_of_a_group(rig: Rig) -> None:
