@@ -39,7 +39,7 @@ class _Fetch(Transfer):
 class Chipset(Upstream):
     """The end of the way from a device, as its bus, attached to a socket, sees it."""
 
-    changes: ClassVar[Changes] = Changes(times="_visible_at")
+    changes: ClassVar[Changes] = Changes(times="_placed_at _visible_at")
 
     def __init__(
         self, sim: Simulator, description: Description, socket: int, memory: Memory
@@ -57,7 +57,7 @@ class Chipset(Upstream):
         self._write_latency = description.memory.write_latency
         self._dram_latency = description.memory.dram_latency
         self._mmio_latency = description.chipset.mmio_latency
-        self._visible_at = 0
+        self._placed_at = self._visible_at = 0
         self._until_visible = False
 
     def read(self, at_ps: int, address: int, size: int, transfer: Transfer) -> None:
@@ -88,18 +88,22 @@ class Chipset(Upstream):
                 cache.invalidate(address, size)
         path = self._to[address >> SOCKET_BITS]
         now = stored = self.sim.now
-        through = size
+        through, room = size, 0
         if self._ddio is not None and address < self._uncached:
             through = self._ddio.place(address, size)
             if through:
                 # What a device wrote before goes to memory first, to make room.
-                later_ps += self._dram_latency
+                room = self._dram_latency
         if through:
             stored = path.transfer(through) + path.latency
         # Later writes are never seen first, wherever they go.
-        visible_at = now + self._write_latency + path.latency + later_ps
-        if stored > visible_at:
-            visible_at = stored
+        placed_at = now + self._write_latency + path.latency + later_ps
+        if stored > placed_at:
+            placed_at = stored
+        if self._placed_at > placed_at:
+            placed_at = self._placed_at
+        self._placed_at = placed_at
+        visible_at = placed_at + room
         if self._visible_at > visible_at:
             visible_at = self._visible_at
         self._visible_at = visible_at

@@ -272,9 +272,9 @@ class RootComplex(Chipset):
             later = self._partial
         self._store(address, size, visible, transfer, later)
         if self._slots is not None:
-            self._slots.release_at(self._visible_at, _lines(address, size))
+            self._slots.release_at(self._placed_at, _lines(address, size))
         if self._lines is not None:
-            self._lines.release_at(self._visible_at, _lines(address, size))
+            self._lines.release_at(self._placed_at, _lines(address, size))
 
     def counters(self) -> dict[str, int]:
         unit = self._iommu

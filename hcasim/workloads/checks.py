@@ -112,7 +112,7 @@ def contradictions(
             "completion: found 'cq' with verb write, which leaves no completion where it arrives; "
             "allowed: memory"
         )
-    yield from _idle(workload, settings, given)
+    yield from _idle(workload, settings)
     if {"window", "tx_depth"} <= workload.options:
         yield from _thread_faults(workload, settings)
     if 0 < settings.region < size:
@@ -121,20 +121,19 @@ def contradictions(
         yield from _list_faults(settings)
 
 
-def _idle(
-    workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
-) -> Iterator[str]:
+def _idle(workload: Workload, settings: Options) -> Iterator[str]:
     """Options that were set and that others leave without effect."""
-    if "access" in given and not settings.region:
+    usual = workload.defaults
+    if settings.access != usual.access and not settings.region:
         yield "access: found without region, of which it says the address that is next; add region"
-    if "seed" in given and settings.shift:
+    if settings.seed != usual.seed and settings.shift:
         yield "seed: found with shift, which draws nothing; leave one out"
     if settings.rounds and settings.cq_mod <= 1:
         yield (
             f"rounds: found with cq_mod {settings.cq_mod}, with which each request is waited for; "
             "allowed: with cq_mod from 2"
         )
-    elif settings.rounds and "window" in given and not workload.replies:
+    elif settings.rounds and settings.window != usual.window and not workload.replies:
         yield "window: found with rounds, in which cq_mod says what is in flight; leave one out"
     if settings.memory == "gpu" and (settings.inline or settings.inline_size > 0):
         name = "inline" if settings.inline else "inline_size"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.unit.cli.conftest import Hcasim
 
 BUS = ("sensitivity", "bw_rd", "--testbed", "pcie-bench-haswell", "--size", "512", "-j", "1")
-FEW = ("--only", "host.root_port.completion", "--only", "host.memory.read_latency")
+FEW = ("--only", "host.root_port.nonposted_header_credits", "--only", "host.memory.read_latency")
 
 
 def test_a_table_and_words_name_what_the_result_rests_on(hcasim_: Hcasim) -> None:
