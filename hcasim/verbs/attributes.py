@@ -7,11 +7,12 @@ from hcasim.fabric.packet import PSN_MODULUS
 from hcasim.hca import Path
 from hcasim.hca.qp.endpoint import ALL_ACCESS
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES
+from hcasim.hca.qp.rnr import rnr_timer_ps
 from hcasim.verbs.address import route_of
 from hcasim.verbs.ah import gigabits
 from hcasim.verbs.context import Context, VerbsError, slower_by
 from hcasim.verbs.device import number_of
-from hcasim.verbs.states import MTU, QPAttr, QPAttrMask, rnr_timer_ps
+from hcasim.verbs.states import MTU, QPAttr, QPAttrMask
 
 
 def _check(context: Context, attr: QPAttr, mask: QPAttrMask, keys: int) -> None:

@@ -16,6 +16,7 @@ from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, SendWqe, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
+from hcasim.hca.qp.rnr import rnr_timer_code
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
@@ -36,7 +37,7 @@ from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
-from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault, rnr_timer_code
+from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault
 
 ATOMIC_SIZE: Final = WORD
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)

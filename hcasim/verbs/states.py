@@ -243,20 +243,3 @@ def fault(current: State, target: State, kind: QPType, mask: QPAttrMask) -> str:
     if wrong := mask & ~(required | optional | QPAttrMask.STATE):
         return f"{way} with {_names(wrong)}; allowed: {_names(required | optional)}"
     return ""
-
-
-def rnr_timer_ps(code: int) -> int:
-    """The pause of a code in ps (volume 1, table 45); 0 is the longest, 655.36 ms."""
-    steps = 1 if code == 1 else (2 + code % 2 << code // 2) >> 1
-    return _TICK * (steps if code else 1 << 16)
-
-
-def rnr_timer_code(duration_ps: int) -> int:
-    """The code of the shortest pause that is not shorter."""
-    for code in range(1, 32):
-        if rnr_timer_ps(code) >= duration_ps:
-            return code
-    return 0
-
-
-_TICK: Final = 10_000_000
