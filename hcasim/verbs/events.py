@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hcasim.engine import Event, Simulator
 from hcasim.hca.events import EventType
@@ -55,4 +55,4 @@ class AsyncEvent:
     """An asynchronous event, and the queue pair, queue, context or port that it is about."""
 
     event_type: EventType
-    element: object
+    element: Any
