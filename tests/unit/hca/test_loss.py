@@ -14,7 +14,7 @@ from hcasim.fabric.loss import (
     RandomLosses,
     lose,
 )
-from hcasim.fabric.packet import Route
+from hcasim.fabric.packet import Opcode, Route
 from tests import iwarp
 from tests.rig import (
     FETCH_ADD,
@@ -171,7 +171,7 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
 
 
 def test_what_is_lost_and_corrupted_at_random_has_its_share_and_its_own_stream() -> None:
-    packet = Packet(None, Route(1), 1, 0, 8)  # type: ignore[arg-type]
+    packet = Packet(Opcode.SEND, Route(1), 1, 0, 8)
 
     def fates(seed: int, name: str, drops: float = 0.02) -> list[Fate | None]:
         losses = RandomLosses(drops, 0.01, seed, name)

@@ -99,7 +99,7 @@ def test_two_queue_pairs_of_a_port_need_no_link(opcode: WROpcode, length: int) -
     found = rig.exchange(qp, a, a.request(opcode, a, length, remote_offset=1 << 20))
     assert succeeded(found)
     port = a.adapter.ports[0]
-    most = IwarpFormat(markers=False, timestamps=False).payload(1500, opcode.value)
+    most = IwarpFormat(markers=False, timestamps=False).payload(1500, WIRE[opcode])
     segments = max(1, -(-length // most))
     packets = segments + -(-segments // iwarp.ACK_INTERVAL) + (opcode is READ)
     assert port.packets_received == port.egress.loopback.packets == packets

@@ -226,7 +226,7 @@ def test_blueflame_saves_the_latency_of_one_read_of_host_memory() -> None:
 def test_entries_of_a_packed_ring_follow_each_other_and_are_not_broken_at_its_end() -> None:
     layout = EntryLayout(64, True, 16, 16, 16, 16, 4, 48)
     assert layout.ring(3, 92) == (8, 64)
-    sizes = [layout.size(WRITE.value, inline) for inline in (-1, 28, 29, 220)]
+    sizes = [layout.size(WIRE[WRITE], inline) for inline in (-1, 28, 29, 220)]
     assert sizes == [64, 64, 128, 256]
     slot, places = 0, []
     for size in [*sizes, 256]:
