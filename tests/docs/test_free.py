@@ -7,7 +7,7 @@ from tests.docs.site.free import FreeValue, Place, free_values, places_of
 
 DETERMINED = 96
 """Values that published measurements of one source alone determined."""
-SERVING = 23
+SERVING = 24
 """Those of them that the experiments of one source alone use."""
 
 
