@@ -277,20 +277,30 @@ class DmaEngine:
 
     def scatter(self, placing: Placing, pieces: Pieces) -> None:
         """Write a packet's data into several pieces, in turn."""
-        packet, first = placing.packet, 0
-        self.scattered += packet.payload
-        left = Gather(len(pieces), placing)
-        for one in pieces:
-            region, size = one.region, one.length
-            assert region is not None
-            landing = Landing(self._probe, packet, region, one.address, self._sim.now)
-            landing.takes(first, size)
-            write = self.storage(region).start_write
-            self.tables.translate(
-                region, one.address, size, write, one.address, size, left, landing
-            )
-            first += size
-        placing.placed()
+        self.scattered += placing.packet.payload
+        self._scatter(placing, pieces, 0, 0, Gather(len(pieces), placing))
+
+    def _scatter(
+        self, placing: Placing, pieces: Pieces, number: int, first: int, left: Gather
+    ) -> None:
+        if number == len(pieces):
+            placing.placed()
+            return
+        one = pieces[number]
+        assert one.region is not None
+        what = placing, pieces, number, first, left
+        self.tables.translate(one.region, one.address, one.length, self._put_piece, *what)
+
+    def _put_piece(
+        self, placing: Placing, pieces: Pieces, number: int, first: int, left: Gather
+    ) -> None:
+        one = pieces[number]
+        region, size = one.region, one.length
+        assert region is not None
+        landing = Landing(self._probe, placing.packet, region, one.address, self._sim.now)
+        landing.takes(first, size)
+        self.storage(region).start_write(one.address, size, left, landing)
+        self._scatter(placing, pieces, number + 1, first + size, left)
 
     def store(self, region: Region, address: int, value: int | None) -> None:
         """Write a word back, whose value an atomic has changed if it is given."""

@@ -54,7 +54,7 @@ class CQ:
         self._empty = True
         self._armed = self._solicited_only = False
         self._count, self._period_ps = 1, 0
-        self._due = 0
+        self._due = self._arming = 0
         self.queue.on_entry = self._entry
         self.queue.on_overrun = self._overrun
 
@@ -99,6 +99,7 @@ class CQ:
         if self.channel is None:
             raise VerbsError("EINVAL", "the completion queue has no channel")
         self._armed, self._solicited_only, self._due = True, solicited_only, 0
+        self._arming += 1
 
     @property
     def used(self) -> tuple[Ring, int]:
@@ -118,10 +119,10 @@ class CQ:
         if self._due >= self._count:
             self._interrupt()
         elif self._due == 1 and self._period_ps:
-            self.context.sim.call_after(self._period_ps, self._expired)
+            self.context.sim.call_after(self._period_ps, self._expired, self._arming)
 
-    def _expired(self) -> None:
-        if self._armed and self._due:
+    def _expired(self, arming: int) -> None:
+        if self._armed and self._due and arming == self._arming:
             self._interrupt()
 
     def _interrupt(self) -> None:
@@ -140,6 +141,8 @@ class CQ:
 
     def poll(self, num_entries: int = 1) -> Generator[Event, object, list[Completion]]:
         """Take up to ``num_entries`` completions; an empty list if there are none."""
+        if num_entries < 0:
+            raise VerbsError("EINVAL", f"num_entries is {num_entries}; allowed: from 0 on")
         return self.context.made(self._poll(num_entries), "cq.poll")
 
     def _poll(self, num_entries: int) -> Generator[Event, object, list[Completion]]:
@@ -147,7 +150,7 @@ class CQ:
         context.sim.unrun.run()
         entries: deque[Completion] = self.queue.entries
         found: list[Completion] = []
-        while True:
+        while len(found) < num_entries:
             yield context.core.work(context.costs.polling(context.core, bool(entries), self._empty))
             self._empty = not entries
             if self._empty:
@@ -162,8 +165,6 @@ class CQ:
             found.append(completion)
             if context.stack.cq_doorbell:
                 context.store(DOORBELL_SIZE, context.adapter.ring, _consumed)
-            if len(found) == num_entries:
-                break
         return found
 
     def wait(self) -> Generator[Event, object, Completion]:

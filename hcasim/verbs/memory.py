@@ -150,13 +150,19 @@ class PD:
 
 
 class MR:
-    """A memory region; ``page_list`` is the address of its list of pages, if it has one."""
+    """A memory region.
+
+    Attributes:
+        page_list: address of its list of pages, if it has one.
+        windows: how many memory windows are bound to it.
+    """
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
         self.region = region
         self.page_list = 0
         self._registered = True
+        self.windows = 0
         self.addr = region.address
         self.length = region.length
         self.lkey = self.rkey = region.key
@@ -164,6 +170,8 @@ class MR:
     def dereg(self) -> None:
         if not self._registered:
             raise VerbsError("EINVAL", "the memory region has been deregistered before")
+        if self.windows:
+            raise VerbsError("EBUSY", f"{self.windows} memory windows are bound to the region")
         self._registered = False
         self.pd.context.adapter.tables.deregister(self.region)
 

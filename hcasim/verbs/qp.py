@@ -16,7 +16,7 @@ from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, SERVICE_LEVELS, Route
 from hcasim.hca import Completion, Path, QPType, SendWqe, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
-from hcasim.hca.qp.rnr import rnr_timer_code
+from hcasim.hca.qp.rnr import rnr_timer_code, rnr_timer_ps
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
 from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
@@ -110,6 +110,10 @@ class QP:
         self.pd, self.send_cq, self.recv_cq = pd, send_cq, recv_cq
         adapter = self.context.adapter
         limits = adapter.description.limits
+        for what, made in (("send_cq", send_cq), ("recv_cq", recv_cq), ("srq", srq)):
+            if made is not None and made.context.adapter is not adapter:
+                found = made.context.adapter.name
+                raise VerbsError("EINVAL", f"{what} is of {found}; allowed: of {adapter.name}")
         for what, value, low, high in (
             ("max_send_wr", max_send_wr, 1, limits.max_wr),
             ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
@@ -359,6 +363,8 @@ class QP:
         for what, value, most in (
             ("timeout", timeout, LONGEST_TIMEOUT),
             ("retry_cnt", retry_cnt, MOST_RETRIES),
+            ("rnr_retry", rnr_retry, MOST_RETRIES),
+            ("min_rnr_timer_ps", min_rnr_timer_ps, rnr_timer_ps(0)),
             ("service_level", service_level, SERVICE_LEVELS - 1),
         ):
             if not 0 <= value <= most:
@@ -621,6 +627,8 @@ class QP:
             fault = "REG_MR, and nothing else, needs a memory region"
         elif (wr.opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
             fault = "BIND_MW, and nothing else, needs a window and what it opens"
+        elif wr.mw is not None and wr.mw.pd is not self.pd:
+            fault = "BIND_MW of a window of another protection domain"
         elif wr.mw is not None and wr.bind_info is not None and wr.mw.fault(wr.bind_info):
             fault = f"BIND_MW of {wr.mw.fault(wr.bind_info)}"
         elif wr.opcode in _KEYED and description.umr is None:

@@ -49,10 +49,12 @@ class MW:
         self.pd = pd
         self.mw_type = mw_type
         self.rkey = 0
+        self._mr: MR | None = None
 
     def bound(self, info: BindInfo, qpn: int) -> tuple[Region | None, int]:
         """(the region behind the next key, or None if it is closed, the key that is given up)."""
         tables, given_up = self.pd.context.adapter.tables, self.rkey
+        self._bind(info.mr if info.length else None)
         if not info.length:
             self.rkey = 0
             return None, given_up
@@ -60,6 +62,13 @@ class MW:
         region = tables.window(info.mr.region, info.addr, info.length, info.access, only)
         self.rkey = region.key
         return region, given_up
+
+    def _bind(self, mr: MR | None) -> None:
+        if self._mr is not None:
+            self._mr.windows -= 1
+        if mr is not None:
+            mr.windows += 1
+        self._mr = mr
 
     def fault(self, info: BindInfo) -> str:
         """What is wrong with binding it so, or nothing."""
@@ -81,3 +90,4 @@ class MW:
         if self.rkey:
             self.pd.context.adapter.tables.invalidate(self.rkey, self.pd.handle)
             self.rkey = 0
+            self._bind(None)

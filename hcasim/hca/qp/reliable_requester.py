@@ -188,7 +188,7 @@ class ReliableRequester(Requester):
         arrival.settle(self._place(arrival.packet, wqe))
 
     def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
-        if wqe.length <= self._in_cqe and self.end.signals_all:
+        if wqe.length <= self._in_cqe and self.end.signals_all and wqe.pieces is None:
             wqe.in_cqe = True
             wqe.data = None if packet.data is None else packet.data.content()
             self.region = None

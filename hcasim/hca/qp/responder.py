@@ -198,7 +198,7 @@ class Responder(Half):
             self.pieces = None
         self.advance(1, packet.last)
         if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
-            wqe.in_cqe = self.front == 0
+            wqe.in_cqe = self.front == 0 and wqe.pieces is None
             if wqe.in_cqe and packet.data is not None:
                 wqe.data = packet.data.content()
         self.region = None if wqe.in_cqe else region

@@ -9,6 +9,7 @@ from hcasim.verbs import (
     GRH_SIZE,
     MR,
     MW,
+    PD,
     QP,
     SGE,
     Access,
@@ -298,3 +299,67 @@ def test_calls_out_of_order_are_refused(keyed: Rig) -> None:
     wr.wr_abort()
     with pytest.raises(VerbsError, match="no list has been begun"):
         wr.wr_complete()
+
+
+@pytest.mark.parametrize("opcode", [SEND, READ])
+def test_bytes_in_a_completion_are_none_of_pieces(opcode: WROpcode) -> None:
+    """Short messages lie in completions on some adapters, which hold one piece only."""
+    on = resolve("t630-edr")
+    assert on.groups[0].hca.cqe.inline
+    rig = Rig(on, data=True)
+    a, b, qp, remote = rig.joined(max_send_sge=2, max_recv_sge=2, sq_sig_all=True)
+    near, far = (a, b) if opcode is READ else (b, a)
+    far.mr.write(b"1234567")
+    pieces = (near.sge(4), near.sge(60, 100))
+    if opcode is SEND:
+        remote.prepost_recv(RecvWR(pieces))
+        wr = a.request(SEND, b, 7)
+    else:
+        wr = a.request(READ, b, sg_list=(near.sge(4), near.sge(3, 100)))
+    rig.run(a.send(qp, wr), b.collect(opcode is SEND))
+    assert (near.mr.read(8, 0), near.mr.read(3, 100)) == (b"1234\0\0\0\0", b"567")
+
+
+def test_pieces_are_there_before_their_completion() -> None:
+    rig = Rig(data=True)
+    a, b, qp, remote = rig.joined(max_recv_sge=2)
+    a.mr.write(b"x" * 64)
+
+    def receiver() -> Program:
+        early = 0
+        for number in range(30):
+            yield from b.cq.wait()
+            early += b.mr.read(64, number * 8192) != b"x" * 64
+        return early
+
+    for number in range(30):
+        remote.prepost_recv(RecvWR((b.sge(24, number * 8192), b.sge(1000, number * 8192 + 24))))
+    (_, early) = rig.run(a.send(qp, *[a.request(SEND, b, 64)] * 30), receiver())
+    assert early == 0
+
+
+def test_what_a_window_is_bound_to_stays_registered(keyed: Rig) -> None:
+    _, b, _, remote = keyed.joined()
+    mr, mw = b.pd.reg_mr(4096, WINDOW), MW(b.pd)
+    keyed.exchange(remote, b, bind(mw, mr, 0, 64))
+    with pytest.raises(VerbsError, match="EBUSY: 1 memory windows are bound"):
+        mr.dereg()
+    mw.dealloc()
+    mr.dereg()
+    other = PD(b.context)
+    mine, window = other.reg_mr(4096, WINDOW), MW(other)
+    with pytest.raises(VerbsError, match="a window of another protection domain"):
+        keyed.run(b.post(remote, bind(window, mine, 0, 64)))
+
+
+def test_objects_of_other_adapters_and_odd_numbers_are_refused() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    with pytest.raises(VerbsError, match=r"send_cq is of node1.hca; allowed: of node0.hca"):
+        QP(a.pd, b.cq, a.cq)
+    qp, remote = QP(a.pd, a.cq, a.cq), QP(b.pd, b.cq, b.cq)
+    with pytest.raises(VerbsError, match="rnr_retry is 9; allowed: 0 to 7"):
+        qp.connect(remote, rnr_retry=9)
+    assert rig.run(a.cq.poll(0)) == [[]]
+    with pytest.raises(VerbsError, match="num_entries is -1"):
+        rig.run(a.cq.poll(-1))
