@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ALONE = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+PATIENCE_MS = 300_000
 INSIDE = ("about", "blob", "data")
 """Schemes of what is part of a page."""
 
@@ -52,6 +53,8 @@ class Pages:
         page.on("console", lambda one: one.type == "error" and tell(f"console: {one.text}"))
         page.on("request", lambda one: is_strange(one.url) and tell(f"request: {one.url}"))
         page.on("requestfailed", lambda one: tell(f"failed: {one.url}"))
+        # A busy machine may take long to begin.
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(url)
         return page
 
