@@ -147,6 +147,24 @@ def test_moderation_waits_no_longer_than_its_period(rig: Rig) -> None:
     assert delay == 50 * US + b.context.stack.event
 
 
+def test_a_period_of_an_arming_before_does_not_count(rig: Rig) -> None:
+    channel, cq, near, _ = armed(rig)
+    a, b = rig.peers
+    cq.modify(2, 50)
+
+    def receiver() -> Program:
+        yield from channel.get_cq_event()
+        last = (yield from cq.poll(16))[-1].timestamp_ps
+        yield rig.sim.timeout(last + 30 * US - rig.sim.now)
+        cq.req_notify()
+        yield from near.post_send(a.request(SEND, b))
+        yield from channel.get_cq_event()
+        return rig.sim.now - cq.queue.entries[0].timestamp_ps
+
+    (_, delay) = rig.run(a.send(near, *[a.request(SEND, b)] * 2, collect=3), receiver())
+    assert delay == 50 * US + b.context.stack.event
+
+
 def test_a_queue_without_a_channel_cannot_be_armed(rig: Rig) -> None:
     with pytest.raises(VerbsError, match="has no channel"):
         rig.peers[0].cq.req_notify()
