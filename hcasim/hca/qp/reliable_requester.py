@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender, behind
@@ -12,8 +12,15 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
-from hcasim.hca.translation import Access, Ring
+from hcasim.hca.translation import LOCAL_WRITE, Ring
 from hcasim.hca.wqe import SendWqe, cut
+
+# Bound once, because compiled code looks members of enumerations up each time.
+_READ_RESPONSE: Final = Opcode.RDMA_READ_RESPONSE
+_ATOMIC_ACKNOWLEDGE: Final = Opcode.ATOMIC_ACKNOWLEDGE
+_ACKNOWLEDGE: Final = Opcode.ACKNOWLEDGE
+_DROP: Final = Verdict.DROP
+_PLACE: Final = Verdict.PLACE
 
 
 class Recovery:
@@ -93,14 +100,14 @@ class ReliableRequester(Requester):
     def accept(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
         opcode = packet.opcode
-        if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+        if opcode is _READ_RESPONSE or opcode is _ATOMIC_ACKNOWLEDGE:
             return self._response(arrival)
-        if opcode is Opcode.ACKNOWLEDGE:
+        if opcode is _ACKNOWLEDGE:
             self.acknowledge(packet.psn)
             self.retire()
         elif (aeth := packet.header(Aeth)) is not None:
             self.recovery.refused(packet.psn, aeth)
-        return Verdict.DROP
+        return _DROP
 
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
@@ -133,14 +140,14 @@ class ReliableRequester(Requester):
         packet, parts = arrival.packet, self._parts
         wqe = self.awaiting(packet.psn)
         if wqe is None or not self._in_order(wqe, packet):
-            return Verdict.DROP
+            return _DROP
         self.recovery.heard()
-        self.region = region = self._find(wqe, Access.LOCAL_WRITE)
+        self.region = region = self._find(wqe, LOCAL_WRITE)
         if region is None:
             if wqe.length == 0:
-                return Verdict.PLACE
+                return _PLACE
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
-            return Verdict.DROP
+            return _DROP
         if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
         if self._wqe_cache is not None and not self._wqe_cache.held(self.qpn, wqe):
@@ -188,14 +195,14 @@ class ReliableRequester(Requester):
         arrival.settle(self._place(arrival.packet, wqe))
 
     def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
-        if wqe.length <= self._in_cqe and self.end.signals_all and wqe.pieces is None:
+        if wqe.length <= self._in_cqe and self.end.signals_all and wqe.extras.pieces is None:
             wqe.in_cqe = True
             wqe.data = None if packet.data is None else packet.data.content()
             self.region = None
         first = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self.address = wqe.address + first
-        self.pieces = None if wqe.pieces is None else cut(wqe.pieces, first, packet.payload)
-        return Verdict.PLACE
+        self.pieces = None if wqe.extras.pieces is None else cut(wqe.extras.pieces, first, packet.payload)
+        return _PLACE
 
     def placed(self, packet: Packet) -> None:
         wqe = self.awaiting(packet.psn)

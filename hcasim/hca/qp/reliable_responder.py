@@ -25,7 +25,7 @@ from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
-from hcasim.hca.translation import WORD, Access, Region
+from hcasim.hca.translation import REMOTE_ATOMIC, REMOTE_READ, WORD, Region
 from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
@@ -115,7 +115,7 @@ class ReliableResponder(Responder):
         """Answer a request that has been executed before."""
         self._parts.counts["duplicate_request"] += 1
         if (header := packet.header(Reth)) is not None and packet.opcode is not Opcode.RDMA_WRITE:
-            region = self.find(header, header.length, Access.REMOTE_READ)
+            region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return Verdict.DROP
             self._read(packet, header, region)
@@ -141,18 +141,18 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         if (header := packet.header(Reth)) is not None:
-            if self.end.denies & Access.REMOTE_READ.value:
+            if self.end.denies & REMOTE_READ:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_read_requests"] += 1
-            region = self.find(header, header.length, Access.REMOTE_READ)
+            region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             self.advance(self._read(packet, header, region).packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
-            if self.end.denies & Access.REMOTE_ATOMIC.value:
+            if self.end.denies & REMOTE_ATOMIC:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_atomic_requests"] += 1
-            region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
+            region = self.find(operands, WORD, REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             if operands.address % WORD:

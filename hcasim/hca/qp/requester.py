@@ -29,10 +29,8 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
-from hcasim.hca.translation import Access, Region, Ring
-from hcasim.hca.wqe import SendWqe
-
-NO_ACCESS: Final = Access(0)
+from hcasim.hca.translation import LOCAL_WRITE, NO_ACCESS, Region, Ring
+from hcasim.hca.wqe import PLAIN, SendWqe
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
@@ -228,7 +226,7 @@ class Requester(Half):
         The first data of a message is translated before.
         """
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
-        fenced = wqe.fenced and self.outstanding_reads > 0
+        fenced = wqe.extras.fenced and self.outstanding_reads > 0
         if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
             if not self.end.path.max_rd_atomic and wqe.awaits_response:
                 # It would wait for ever.
@@ -251,18 +249,18 @@ class Requester(Half):
             tables = self._parts.tables
             tables.translate(region, wqe.address + skipped, first, self._line.compete, self)
 
-    def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
+    def _find(self, wqe: SendWqe, needed: int) -> Region | None:
         """Local memory of a message, or its first piece; None without any, or if it is wrong."""
         if wqe.inline or not wqe.length:
             return None
         find, pd = self._parts.tables.find, self.end.pd
-        if wqe.pieces is None:
+        if wqe.extras.pieces is None:
             return find(wqe.key, pd, wqe.address, wqe.length, needed)
-        for piece in wqe.pieces:
+        for piece in wqe.extras.pieces:
             piece.region = find(piece.key, pd, piece.address, piece.length, needed)
             if piece.region is None:
                 return None
-        return wqe.pieces[0].region
+        return wqe.extras.pieces[0].region
 
     # Its turns at the port, one packet each.
 
@@ -279,11 +277,11 @@ class Requester(Half):
 
     def begin(self, wqe: SendWqe) -> bool:
         self.unacknowledged.append(wqe)
-        wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
+        wqe.region = self._find(wqe, LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
-        if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
+        if wqe.region is not None and wqe.extras.pieces is None and not wqe.awaits_response:
             contents = wqe.region.contents
             if contents is not None:
                 wqe.transfer = Transfer(contents)
@@ -328,10 +326,12 @@ class Requester(Half):
         ):
             begun = index * wqe.segment
             headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
-        if last and wqe.immediate is not None:
-            headers = (*headers, Immediate(wqe.immediate))
-        elif last and wqe.invalidates:
-            headers = (*headers, Ieth(wqe.invalidates))
+        extras = wqe.extras
+        if last and extras is not PLAIN:
+            if extras.immediate is not None:
+                headers = (*headers, Immediate(extras.immediate))
+            elif extras.invalidates:
+                headers = (*headers, Ieth(extras.invalidates))
         if not wqe.awaits_response:
             payload = wqe.length - index * wqe.segment if last else wqe.segment
             asks = self.asks_for_acknowledgement(last)
@@ -355,7 +355,7 @@ class Requester(Half):
             if wqe.data is not None:
                 packet.data.add(wqe.data[first : first + payload])
         if last:
-            packet.solicited = wqe.solicited
+            packet.solicited = extras.solicited
         return packet
 
     def addresses_all(self) -> bool:
@@ -385,10 +385,10 @@ class Requester(Half):
         if wqe.first_psn >= 0:
             pass
         elif wqe.region is not None:
-            if wqe.invalidates:
-                self._parts.tables.invalidate(wqe.invalidates, self.end.pd)
+            if wqe.extras.invalidates:
+                self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
-        elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
+        elif not self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd):
             self.unacknowledged.append(wqe)
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             self._line.leave(self)

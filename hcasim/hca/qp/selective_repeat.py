@@ -6,7 +6,7 @@ the wire is not public: here each lost packet has a negative acknowledgement of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from hcasim.fabric.packet import (
@@ -27,7 +27,7 @@ from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.hca.qp.reliable_responder import ReliableResponder
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import REMOTE_WRITE
 from hcasim.hca.wqe import SendWqe
 
 WINDOW: Final = 512
@@ -73,7 +73,7 @@ class SelectiveRequester(ReliableRequester):
         return self.unanswered_psn
 
     def _send_alone(self, wqe: SendWqe, index: int) -> None:
-        ahead = replace(wqe, repairs=wqe, resumes_at=index, sent=0)
+        ahead = wqe.repair(index)
         self._unstall()
         fetched = self.queue.fetched
         place = 0
@@ -210,7 +210,7 @@ class SelectiveResponder(ReliableResponder):
         self.ask_for(ahead, packet)
         header = packet.header(Reth)
         if packet.opcode is Opcode.RDMA_WRITE and header is not None:
-            region = self.find(header, packet.payload, Access.REMOTE_WRITE)
+            region = self.find(header, packet.payload, REMOTE_WRITE)
             if packet.header(Immediate) is None and (region is not None or not packet.payload):
                 self.region, self.address, self.pieces = region, header.address, None
                 length = header.length if packet.first else None
