@@ -11,11 +11,11 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN
+from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, Route
 from hcasim.hca import Completion, QPType, SendWqe, State
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
-from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
+from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, PLAIN, Extras, entry_layout
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import MAX_MESSAGE
@@ -32,6 +32,9 @@ _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
 _SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS, QPType.DCT: ()}
+_MOVING: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ, *_ATOMICS)
+"""Which move data and nothing else."""
+_EVERY: Final = tuple(WROpcode)
 _NOT_MODELLED: Final = (QPType.XRC_SEND, QPType.XRC_RECV, QPType.RAW_PACKET, QPType.DRIVER)
 _KEYED: Final = (
     WROpcode.REG_MR,
@@ -42,6 +45,7 @@ _KEYED: Final = (
 """Which need keys that requests make valid."""
 _LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
 """Which change a key without a list of pages."""
+_RTS: Final = State.RTS
 _UNSENDING: Final = (State.RESET, State.INIT, State.RTR)
 
 
@@ -150,6 +154,7 @@ class QP(Stateful):
         self._max_inline = max_inline_data
         self._max_sge = max_send_sge
         self._next_slot = 0
+        self._served = _SERVED.get(qp_type, _EVERY)
         self._blueflame = adapter.description.doorbell.blueflame
         send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
 
@@ -239,22 +244,28 @@ class QP(Stateful):
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
-        opcode = WIRE[wr.opcode]
+        inline = wr.inline
         count = 1 if pieces is None else len(pieces)
-        size = self._layout.size(opcode, length if wr.inline else -1, self._addressed, count)
-        pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
-        region = None if wr.mr is None else wr.mr.region
-        given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
-        if wr.mw is not None and wr.bind_info is not None:
-            region, given_up = wr.mw.bound(wr.bind_info, self.qp_num)
-        if wr.mr is not None:
-            umr = context.adapter.description.umr
-            assert umr is not None
-            pages, address = wr.mr.pages, wr.mr.page_list
-            inline = context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
-            size = self._layout.control + umr.segments
-            size += pages * ENTRY if inline else self._layout.data
-            size = -(-size // self._layout.stride) * self._layout.stride
+        size = self._layout.size(WIRE[wr.opcode], length if inline else -1, self._addressed, count)
+        region, extras = None, PLAIN
+        if wr.opcode not in _MOVING or wr.fence or wr.solicited or wr.dc_key or count > 1:
+            extras = Extras(None if inline else pieces, fenced=wr.fence, solicited=wr.solicited)
+            extras.dc_key = wr.dc_key
+            if wr.opcode in _IMMEDIATE:
+                extras.immediate = wr.imm_data % (1 << 32)
+            elif wr.opcode in _KEYED:
+                extras.invalidates, inline = wr.invalidate_rkey, inline or wr.opcode in _LISTLESS
+            if wr.mw is not None and wr.bind_info is not None:
+                region, extras.invalidates = wr.mw.bound(wr.bind_info, self.qp_num)
+            elif wr.mr is not None:
+                umr = context.adapter.description.umr
+                assert umr is not None
+                region, address = wr.mr.region, wr.mr.page_list
+                extras.pages = pages = wr.mr.pages
+                inline = context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
+                size = self._layout.control + umr.segments
+                size += pages * ENTRY if inline else self._layout.data
+                size = -(-size // self._layout.stride) * self._layout.stride
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -263,44 +274,37 @@ class QP(Stateful):
             and size <= blueflame.buffer
             and (wr.inline or blueflame.takes == "any")
         )
-        route = None
-        if self._addressed and wr.ah is not None:
-            route = wr.ah.route.within(self._qp.pkey)
-        elif self._addressed:
-            mgid = ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid))
-            route = self._route_to(wr.dlid, mgid)
         wqe = SendWqe(
-            opcode,
+            WIRE[wr.opcode],
             wr.wr_id,
             length,
-            address=address,
-            key=key,
-            remote_address=wr.remote_addr,
-            remote_key=wr.rkey,
-            inline=inline,
-            signaled=wr.signaled or self._qp.signals_all,
-            posted=posted,
-            compare_add=wr.compare_add,
-            swap=wr.swap,
-            operation=operation,
-            size=size,
-            slot=slot,
-            route=route,
-            remote_qpn=wr.remote_qpn,
-            remote_qkey=wr.remote_qkey,
-            dc_key=wr.dc_key,
-            pages=pages,
-            region=region,
-            carried=carried,
-            pieces=None if wr.inline else pieces,
-            immediate=wr.imm_data % (1 << 32) if wr.opcode in _IMMEDIATE else None,
-            invalidates=given_up,
-            fenced=wr.fence,
-            solicited=wr.solicited,
+            address,
+            key,
+            wr.remote_addr,
+            wr.rkey,
+            inline,
+            wr.signaled or self._qp.signals_all,
+            posted,
+            operation,
+            size,
+            slot,
+            carried,
+            region,
+            extras,
         )
+        if wr.opcode in _ATOMICS:
+            wqe.compare_add, wqe.swap = wr.compare_add, wr.swap
+        if self._addressed:
+            wqe.route = self._route(wr)
+            wqe.remote_qpn, wqe.remote_qkey = wr.remote_qpn, wr.remote_qkey
         if wr.inline and length:
             wqe.data = self._inlined(wr.sg_list)
         return wqe
+
+    def _route(self, wr: SendWR) -> Route:
+        if wr.ah is not None:
+            return wr.ah.route.within(self._qp.pkey)
+        return self._route_to(wr.dlid, ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)))
 
     def _inlined(self, sg_list: Sequence[SGE]) -> bytes | None:
         """The bytes that go into an entry; None if nobody knows them."""
@@ -318,8 +322,8 @@ class QP(Stateful):
         length = 0
         for one in wr.sg_list:
             length += one.length
-        state = self._qp.state
-        if state is not State.RTS and state in _UNSENDING:
+        state, opcode = self._qp.state, wr.opcode
+        if state is not _RTS and state in _UNSENDING:
             raise VerbsError("EINVAL", f"the queue pair is not connected, but in {state.name}")
         if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:
             raise VerbsError(
@@ -327,39 +331,47 @@ class QP(Stateful):
             )
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
-        kind = self._qp.kind
-        name, mtu, fault = wr.opcode.name, self._qp.path.mtu, ""
-        description = self.context.adapter.description
-        if wr.opcode not in _SERVED.get(kind, WROpcode):
-            fault = f"{name} on a queue pair of the service {kind.name}"
-        elif self._datagram and length > mtu:
+        fault = ""
+        if opcode not in self._served:
+            fault = f"{opcode.name} on a queue pair of the service {self._qp.kind.name}"
+        elif self._datagram and length > self._qp.path.mtu:
+            mtu = self._qp.path.mtu
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
         elif self._addressed and group_fault(wr):
             fault = group_fault(wr)
         elif len(wr.sg_list) > self._max_sge:
             fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
-        elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
+        elif opcode not in _MOVING or wr.mr is not None or wr.mw is not None:
+            fault = self._special_fault(wr)
+        elif opcode in _ATOMICS and not self.context.adapter.description.limits.atomics:
+            fault = f"{opcode.name}; {self.context.adapter.description.id} has no atomics"
+        elif opcode in _ATOMICS and length != ATOMIC_SIZE:
+            fault = f"an atomic works on {ATOMIC_SIZE} bytes, not {length}"
+        if wr.inline and not fault:
+            if opcode not in _INLINE:
+                fault = f"{opcode.name} cannot carry data inline"
+            elif length > self._max_inline:
+                fault = f"{length} bytes inline; this queue pair allows {self._max_inline}"
+        if fault:
+            raise VerbsError("EINVAL", fault)
+
+    def _special_fault(self, wr: SendWR) -> str:
+        """What is wrong with a request that does more than move data, or claims to."""
+        opcode, description = wr.opcode, self.context.adapter.description
+        fault = ""
+        if (opcode is WROpcode.REG_MR) != (wr.mr is not None):
             fault = "REG_MR, and nothing else, needs a memory region"
-        elif (wr.opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
+        elif (opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
             fault = "BIND_MW, and nothing else, needs a window and what it opens"
         elif wr.mw is not None and wr.mw.pd is not self.pd:
             fault = "BIND_MW of a window of another protection domain"
         elif wr.mw is not None and wr.bind_info is not None and wr.mw.fault(wr.bind_info):
             fault = f"BIND_MW of {wr.mw.fault(wr.bind_info)}"
-        elif wr.opcode in _KEYED and description.umr is None:
-            fault = f"{name}; {description.id} has no such request"
-        elif wr.opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
-            fault = f"{name}; iWARP has no immediate data (RFC 5040)"
-        elif wr.opcode in _ATOMICS and not description.limits.atomics:
-            fault = f"{name}; {description.id} has no atomics"
-        elif wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
-            fault = f"an atomic works on {ATOMIC_SIZE} bytes, not {length}"
-        elif wr.inline and wr.opcode not in _INLINE:
-            fault = f"{name} cannot carry data inline"
-        elif wr.inline and length > self._max_inline:
-            fault = f"{length} bytes inline; this queue pair allows {self._max_inline}"
-        if fault:
-            raise VerbsError("EINVAL", fault)
+        elif opcode in _KEYED and description.umr is None:
+            fault = f"{opcode.name}; {description.id} has no such request"
+        elif opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
+            fault = f"{opcode.name}; iWARP has no immediate data (RFC 5040)"
+        return fault
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""

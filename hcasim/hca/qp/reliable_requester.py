@@ -51,8 +51,7 @@ class ReliableRequester(Requester):
 
     Attributes:
         since_ack_request: packets sent since one asked for an acknowledgement.
-        unanswered_psn: the first of which the responder may not have told that it is there; below
-            0 before there is any.
+        unanswered_psn: the first of which the responder may not have told that it is there.
     """
 
     changes: ClassVar[Changes] = Changes(wraps="since_ack_request", counts="unanswered_psn")
@@ -64,28 +63,29 @@ class ReliableRequester(Requester):
     ) -> None:
         super().__init__(end, cq, ring, parts, line)
         self.since_ack_request = 0
-        self.unanswered_psn = self._missed_psn = -1
+        self.unanswered_psn, self._missed_psn = 0, -1
         self._interval = parts.description.ack.interval
         self._in_cqe = parts.description.cqe.inline or 0
 
     def ends(self) -> dict[str, int]:
         return {"unanswered_psn": PSN_MODULUS}
 
-    def begin(self, wqe: SendWqe) -> bool:
-        if self.unanswered_psn < 0:
-            self.unanswered_psn = self.next_psn
-        if wqe.first_psn >= 0 and not wqe.awaits_response:
-            there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
-            if there < PSN_MODULUS // 2:
-                if there >= wqe.packets:
-                    # It had arrived before.
-                    self.unacknowledged.append(wqe)
-                    self.current = None
-                    wqe.responded = True
-                    self.retire()
-                    return False
-                wqe.resumes_at = max(there, wqe.resumes_at)
-        return super().begin(wqe)
+    def count_from(self, psn: int) -> None:
+        self.next_psn = self.unanswered_psn = psn
+
+    def arrived(self, wqe: SendWqe) -> bool:
+        if wqe.awaits_response:
+            return False
+        there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
+        if there < PSN_MODULUS // 2:
+            if there >= wqe.packets:
+                self.unacknowledged.append(wqe)
+                self.current = None
+                wqe.responded = True
+                self.retire()
+                return True
+            wqe.resumes_at = max(there, wqe.resumes_at)
+        return False
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
         self.since_ack_request += 1
@@ -201,7 +201,8 @@ class ReliableRequester(Requester):
             self.region = None
         first = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self.address = wqe.address + first
-        self.pieces = None if wqe.extras.pieces is None else cut(wqe.extras.pieces, first, packet.payload)
+        pieces = wqe.extras.pieces
+        self.pieces = None if pieces is None else cut(pieces, first, packet.payload)
         return _PLACE
 
     def placed(self, packet: Packet) -> None:

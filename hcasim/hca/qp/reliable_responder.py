@@ -29,6 +29,14 @@ from hcasim.hca.translation import REMOTE_ATOMIC, REMOTE_READ, WORD, Region
 from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_ACKNOWLEDGE: Final = Opcode.ACKNOWLEDGE
+_READ: Final = Opcode.RDMA_READ_REQUEST
+_READ_RESPONSE: Final = Opcode.RDMA_READ_RESPONSE
+_ACK: Final = Syndrome.ACK
+_DROP: Final = Verdict.DROP
+_ANSWER: Final = Verdict.ANSWER
+
 _TRIED_AGAIN: Final = (Syndrome.RNR_NAK, Syndrome.PSN_SEQUENCE_ERROR)
 _EVENTS: Final = {
     Syndrome.REMOTE_ACCESS_ERROR: EventType.QP_ACCESS_ERR,
@@ -117,19 +125,19 @@ class ReliableResponder(Responder):
         if (header := packet.header(Reth)) is not None and packet.opcode is not Opcode.RDMA_WRITE:
             region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
-                return Verdict.DROP
+                return _DROP
             self._read(packet, header, region)
-            return Verdict.ANSWER
+            return _ANSWER
         if packet.header(AtomicEth) is not None:
             for psn, original in self._results:
                 if psn == packet.psn:
                     self.answers.append(self._word(packet, original))
-                    return Verdict.ANSWER
-            return Verdict.DROP
+                    return _ANSWER
+            return _DROP
         if not packet.ack_request:
-            return Verdict.DROP
+            return _DROP
         self.answers.append(self._acknowledgement(packet, self.expected_psn - 1))
-        return Verdict.ANSWER
+        return _ANSWER
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry; the queue pair once it is told."""
@@ -159,11 +167,11 @@ class ReliableResponder(Responder):
                 return self.deny(Syndrome.INVALID_REQUEST)
             self.answers.append(Atomic(packet, operands, region, self._sim.now, self._executed))
             self.advance(1, last=True)
-        return Verdict.ANSWER
+        return _ANSWER
 
     def _read(self, packet: Packet, header: Reth, region: Region | None) -> Read:
         # Both ends know the path MTU, so the responses take the sequence numbers left for them.
-        segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
+        segment = self._parts.wire.payload(self.end.path.mtu, _READ)
         contents = None if region is None else region.contents
         transfer = None if contents is None else Transfer(contents)
         read = Read(packet, header, region, segment, self._sim.now, transfer)
@@ -206,13 +214,11 @@ class ReliableResponder(Responder):
         segment = read.segment
         offset = read.sent * segment
         last = offset + segment >= header.length
-        aeth = (Aeth(Syndrome.ACK, self.msn),) if last or not read.sent else ()
+        aeth = (Aeth(_ACK, self.msn),) if last or not read.sent else ()
         read.sent += 1
         payload = header.length - offset if last else segment
         operation = read.request.operation if last else 0
-        packet = self.end.answer(
-            Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
-        )
+        packet = self.end.answer(_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation)
         packet.first, packet.last = read.sent == 1, last
         packet.sender = read.request.sender
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
@@ -247,7 +253,7 @@ class ReliableResponder(Responder):
         self._answered()
 
     def _word(self, request: Packet, original: int) -> Packet:
-        aeth = Aeth(Syndrome.ACK, self.msn, original=original)
+        aeth = Aeth(_ACK, self.msn, original=original)
         opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
         packet = self.end.answer(opcode, request.psn, (aeth,), WORD, operation)
         packet.data = Payload(None, 0, WORD)
@@ -259,16 +265,18 @@ class ReliableResponder(Responder):
 
     def _acknowledgement(self, packet: Packet, psn: int) -> Packet:
         self._parts.counts["acknowledgements"] += 1
-        aeth = Aeth(Syndrome.ACK, self.msn)
-        answer = self.end.answer(Opcode.ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
+        aeth = Aeth(_ACK, self.msn)
+        answer = self.end.answer(_ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
         answer.sender = packet.sender
         return answer
 
     def acknowledge(self, packet: Packet) -> None:
-        self.acknowledge_up_to(packet, packet.psn)
+        self.answers.append(self._acknowledgement(packet, packet.psn))
+        self.answer(packet)
 
-    def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
-        self.answers.append(self._acknowledgement(packet, psn))
+    def acknowledge_before(self, packet: Packet) -> None:
+        """Acknowledge what has come in order, whatever a packet is."""
+        self.answers.append(self._acknowledgement(packet, self.expected_psn - 1))
         self.answer(packet)
 
     def refuse(self, packet: Packet) -> None:

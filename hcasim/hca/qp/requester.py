@@ -35,6 +35,11 @@ from hcasim.hca.wqe import PLAIN, SendWqe
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
 _SQD: Final = State.SQD
+_SQE: Final = State.SQE
+_ERR: Final = State.ERR
+_SEND: Final = Opcode.SEND
+_FETCH_ADD: Final = Opcode.FETCH_ADD
+_SUCCESS: Final = WCStatus.SUCCESS
 
 
 class Line(Action):
@@ -109,9 +114,9 @@ class Requester(Half):
             wqe.segment = parts.wire.payload(end.path.mtu, wqe.opcode)
             self.queue.post(wqe)
         self._line.schedule(self)
-        if end.state is State.ERR:
+        if end.state is _ERR:
             end.fail()
-        elif end.state is State.SQE:
+        elif end.state is _SQE:
             self.flush()
 
     def pause(self, until_ps: int) -> None:
@@ -275,7 +280,17 @@ class Requester(Half):
         self.busy_ps += service
         return service
 
+    def arrived(self, wqe: SendWqe) -> bool:
+        """Whether a request that is to be sent again has arrived before, and is over."""
+        return False
+
     def begin(self, wqe: SendWqe) -> bool:
+        """Begin to send a request, or to send it again; return whether there is anything to send.
+
+        It is translated and numbered.
+        """
+        if wqe.first_psn >= 0 and self.arrived(wqe):
+            return False
         self.unacknowledged.append(wqe)
         wqe.region = self._find(wqe, LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
@@ -291,6 +306,10 @@ class Requester(Half):
         if self._wqe_cache is not None and wqe.awaits_response:
             self._wqe_cache.add(self.qpn, wqe)
         return True
+
+    def count_from(self, psn: int) -> None:
+        """Give this number to the first packet."""
+        self.next_psn = psn
 
     def number(self, wqe: SendWqe) -> None:
         if wqe.first_psn < 0:
@@ -318,10 +337,10 @@ class Requester(Half):
         payload, asks = 0, False
         if wqe.is_atomic:
             # The operand of a fetch-and-add is in the field of a swap (9.4.5.1).
-            adds = wqe.opcode is Opcode.FETCH_ADD
+            adds = wqe.opcode is _FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
-        elif wqe.opcode is not Opcode.SEND and (
+        elif wqe.opcode is not _SEND and (
             index == 0 or wqe.awaits_response or self.addresses_all()
         ):
             begun = index * wqe.segment
@@ -415,7 +434,7 @@ class Requester(Half):
             if self.current is wqe:
                 # It has failed, or what was to be sent again of it had arrived before.
                 self.current = None
-            self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
+            self._complete(wqe, wqe.fault or _SUCCESS)
             if wqe.fault is not None:
                 self.end.fail_send()
         if self.end.state is _SQD and not unacknowledged and self.drained:
@@ -439,7 +458,7 @@ class Requester(Half):
                 self._sim.forward.checkpoint(wqe, 0)
 
     def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
-        completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
+        completions, succeeded = self._parts.completions, status is _SUCCESS
         completions.over(wqe)
         if not succeeded:
             count_request(self._parts.counts, self._parts.description, status)

@@ -275,7 +275,7 @@ class SelectiveResponder(ReliableResponder):
 
     def acknowledge(self, packet: Packet) -> None:
         self._owes = False
-        self.acknowledge_up_to(packet, self.expected_psn - 1)
+        self.acknowledge_before(packet)
 
     def answer(self, packet: Packet) -> None:
         super().answer(packet)
@@ -285,4 +285,4 @@ class SelectiveResponder(ReliableResponder):
         """Acknowledge the packets that came early and are in sequence now."""
         if self._owes:
             self._owes = False
-            self.acknowledge_up_to(packet, self.expected_psn - 1)
+            self.acknowledge_before(packet)
