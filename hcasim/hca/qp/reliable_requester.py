@@ -65,7 +65,6 @@ class ReliableRequester(Requester):
         self.since_ack_request = 0
         self.unanswered_psn, self._missed_psn = 0, -1
         self._interval = parts.description.ack.interval
-        self._in_cqe = parts.description.cqe.inline or 0
 
     def ends(self) -> dict[str, int]:
         return {"unanswered_psn": PSN_MODULUS}
@@ -150,7 +149,7 @@ class ReliableRequester(Requester):
             return _DROP
         if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
-        if self._wqe_cache is not None and not self._wqe_cache.held(self.qpn, wqe):
+        if parts.wqe_cache is not None and not parts.wqe_cache.held(self.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
@@ -187,15 +186,16 @@ class ReliableRequester(Requester):
             self.recovery.missed(wqe)
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
-        assert self._wqe_cache is not None
-        done = arrival.occupy(self._wqe_cache.service)
+        cache = self._parts.wqe_cache
+        assert cache is not None
+        done = arrival.occupy(cache.service)
         self._sim.call_at(done, self._go_on, arrival, wqe)
 
     def _go_on(self, arrival: Arrival, wqe: SendWqe) -> None:
         arrival.settle(self._place(arrival.packet, wqe))
 
     def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
-        if wqe.length <= self._in_cqe and self.end.signals_all and wqe.extras.pieces is None:
+        if wqe.length <= self._parts.in_cqe and self.end.signals_all and wqe.extras.pieces is None:
             wqe.in_cqe = True
             wqe.data = None if packet.data is None else packet.data.content()
             self.region = None
@@ -214,8 +214,8 @@ class ReliableRequester(Requester):
             return
         wqe.responded = True
         self._answered_to((wqe.first_psn + wqe.packets) % PSN_MODULUS)
-        if self._wqe_cache is not None:
-            self._wqe_cache.drop(self.qpn, wqe)
+        if self._parts.wqe_cache is not None:
+            self._parts.wqe_cache.drop(self.qpn, wqe)
         self.outstanding_reads -= 1
         self.recovery.acknowledged()
         self.retire()

@@ -97,9 +97,7 @@ class ReliableResponder(Responder):
         super().__init__(end, cq, queue, parts)
         self.answers: deque[Packet | Read | Atomic] = deque()
         self._refused_psn = -1
-        self._results: deque[tuple[int, int]] = deque(
-            maxlen=parts.description.responder.outstanding
-        )
+        self._results: list[tuple[int, int]] = []
         self._responses = self._egress.responses
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
@@ -249,6 +247,7 @@ class ReliableResponder(Responder):
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
         self._results.append((atomic.request.psn, original))
+        del self._results[: -self._parts.description.responder.outstanding]
         self._egress.respond(self._word(atomic.request, original))
         self._answered()
 

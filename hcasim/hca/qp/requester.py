@@ -96,7 +96,6 @@ class Requester(Half):
         self._sim = parts.sim
         self._parts = parts
         self._line = line
-        self._wqe_cache = parts.wqe_cache
         self._packet_service = parts.packet_service
 
     @property
@@ -303,8 +302,8 @@ class Requester(Half):
         self.number(wqe)
         if not wqe.awaits_response:
             wqe.sent = wqe.resumes_at
-        if self._wqe_cache is not None and wqe.awaits_response:
-            self._wqe_cache.add(self.qpn, wqe)
+        if self._parts.wqe_cache is not None and wqe.awaits_response:
+            self._parts.wqe_cache.add(self.qpn, wqe)
         return True
 
     def count_from(self, psn: int) -> None:
@@ -324,14 +323,6 @@ class Requester(Half):
         index = wqe.resumes_at if wqe.awaits_response else wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
-        packet = self.packet(wqe, index, last)
-        if last:
-            self.current = None
-            self.sent(wqe, packet)
-        return packet
-
-    def packet(self, wqe: SendWqe, index: int, last: bool) -> Packet:
-        """A packet of a request, its number ``index``, which may be the last."""
         end = self.end
         headers: tuple[Header, ...] = ()
         payload, asks = 0, False
@@ -375,6 +366,8 @@ class Requester(Half):
                 packet.data.add(wqe.data[first : first + payload])
         if last:
             packet.solicited = extras.solicited
+            self.current = None
+            self.sent(wqe, packet)
         return packet
 
     def addresses_all(self) -> bool:

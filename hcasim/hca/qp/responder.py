@@ -66,7 +66,6 @@ class Responder(Half):
         self._parts = parts
         self._probe = parts.receive_probe
         self._egress = parts.egresses[end.port]
-        self._in_cqe = parts.description.cqe.inline or 0
         self._syndrome = Syndrome.ACK
         self._length = 0
 
@@ -200,7 +199,7 @@ class Responder(Half):
         if wqe.pieces is None:
             self.pieces = None
         self.advance(1, packet.last)
-        if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
+        if 0 < payload <= self._parts.in_cqe and packet.first and packet.last and wqe.signaled:
             wqe.in_cqe = self.front == 0 and wqe.pieces is None
             if wqe.in_cqe and packet.data is not None:
                 wqe.data = packet.data.content()

@@ -97,12 +97,10 @@ class SelectiveRequester(ReliableRequester):
         return True
 
     def send(self, wqe: SendWqe) -> Packet:
-        if wqe.repairs is None:
-            return super().send(wqe)
-        index = wqe.resumes_at
-        self.current = None
-        packet = self.packet(wqe, index, index + 1 == wqe.packets)
-        packet.ack_request = True
+        packet = super().send(wqe)
+        if wqe.repairs is not None:
+            self.current = None
+            packet.ack_request = True
         return packet
 
     def rewind(self, wqe: SendWqe) -> None:
