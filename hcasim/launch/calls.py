@@ -1,0 +1,1 @@
+"""All calls that programs make of the simulator."""

@@ -1,0 +1,55 @@
+"""The library that programs are given in front of the system's, compiled at its first use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from hcasim.ground.errors import CatalogError
+
+_FLAGS: Final = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
+_SOURCES: Final = Path(str(files("hcasim.launch"))) / "native"
+
+
+def library() -> Path:
+    """The compiled library, in the user's cache.
+
+    Raises:
+        CatalogError: without a C compiler, or if it does not compile the library.
+    """
+    sources = sorted(_SOURCES.glob("*.c"))
+    told = hashlib.sha256()
+    for file in sorted(_SOURCES.iterdir()):
+        told.update(file.name.encode() + file.read_bytes())
+    kept = _cache() / f"launch-{told.hexdigest()[:16]}.so"
+    if not kept.exists():
+        compiler = shutil.which(os.environ.get("CC", "cc"))
+        if compiler is None:
+            raise CatalogError(["launch: found no C compiler; needed: cc, such as gcc, or CC=..."])
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        made = kept.with_suffix(f".{os.getpid()}")
+        done = subprocess.run(
+            [compiler, *_FLAGS, "-o", made, *sources, "-ldl"], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise CatalogError([f"launch: {compiler} failed:\n{done.stderr.rstrip()}"])
+        made.replace(kept)
+    return kept
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "hcasim")
+
+
+@cache
+def calls() -> tuple[str, ...]:
+    """The calls of programs by number, as the library knows them."""
+    lines = (_SOURCES / "calls.def").read_text().splitlines()
+    return tuple(one[5:-1] for one in lines if one.startswith("CALL("))

@@ -1,0 +1,200 @@
+#define _GNU_SOURCE
+#include "channel.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Descriptors that programs look at, as by select, are smaller. */
+#define FIRST_DESCRIPTOR 1024
+
+#define GONE 125
+
+struct question {
+	uint32_t what;
+	uint32_t touched;
+	uint64_t spent_ps;
+	struct words words;
+};
+
+struct answer {
+	int32_t error;
+	int32_t signal;
+	uint64_t now_ps;
+	struct words words;
+};
+
+struct thread {
+	int descriptor;
+	pid_t process;
+	uint64_t now_ps;
+	uint64_t spent_ps;
+	bool touched;
+};
+
+static __thread struct thread own = {.descriptor = -1};
+
+void *behind(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+
+	if (!found) {
+		fprintf(stderr, "hcasim: the system's libraries have no %s\n", name);
+		_exit(GONE);
+	}
+	return found;
+}
+
+bool taking_part(void)
+{
+	return getenv("HCASIM_CHANNEL") != NULL;
+}
+
+/* Without the interposed functions: programs must not see the descriptor. */
+static int connected(void)
+{
+	const char *name = getenv("HCASIM_CHANNEL");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = strlen(name);
+	int low, high;
+
+	if (length > sizeof(address.sun_path) - 1)
+		return -1;
+	memcpy(address.sun_path + 1, name, length);
+	low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (low < 0)
+		return -1;
+	if (syscall(SYS_connect, low, &address,
+		    offsetof(struct sockaddr_un, sun_path) + 1 + length) < 0) {
+		syscall(SYS_close, low);
+		return -1;
+	}
+	high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+	if (high < 0)
+		return low;
+	syscall(SYS_close, low);
+	return high;
+}
+
+static int exchange(enum call what, struct words *words, const void *sent, size_t size, void *got,
+		    size_t room, size_t *came)
+{
+	struct question question = {what, own.touched, own.spent_ps, *words};
+	struct answer answer;
+	struct iovec out[2] = {{&question, sizeof(question)}, {(void *)sent, size}};
+	struct iovec in[2] = {{&answer, sizeof(answer)}, {got, room}};
+	struct msghdr to = {.msg_iov = out, .msg_iovlen = size ? 2 : 1};
+	struct msghdr from = {.msg_iov = in, .msg_iovlen = room ? 2 : 1};
+	ssize_t length;
+
+	do
+		length = syscall(SYS_sendmsg, own.descriptor, &to, MSG_NOSIGNAL);
+	while (length < 0 && errno == EINTR);
+	if (length >= 0)
+		do
+			length = syscall(SYS_recvmsg, own.descriptor, &from, 0);
+		while (length < 0 && errno == EINTR);
+	if (length < (ssize_t)sizeof(answer))
+		_exit(GONE); /* The simulator has ended, and has said why. */
+	own.touched = false;
+	own.spent_ps = 0;
+	own.now_ps = answer.now_ps;
+	*words = answer.words;
+	if (came)
+		*came = length - sizeof(answer);
+	if (answer.signal)
+		syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), answer.signal);
+	return answer.error;
+}
+
+static void say_hello(void)
+{
+	const char *program = getenv("HCASIM_PROGRAM");
+	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), program ? atoi(program) : 0}};
+
+	own.process = getpid();
+	own.descriptor = connected();
+	if (own.descriptor < 0) {
+		fprintf(stderr, "hcasim: no connection to the simulator: %s\n", strerror(errno));
+		_exit(GONE);
+	}
+	exchange(CALL_HELLO, &words, program_invocation_short_name,
+		 strlen(program_invocation_short_name), NULL, 0, NULL);
+}
+
+int ask_with(enum call what, struct words *words, const void *sent, size_t size, void *got,
+	     size_t room, size_t *came)
+{
+	int kept = errno, error;
+
+	if (own.descriptor < 0 || own.process != getpid())
+		say_hello();
+	error = exchange(what, words, sent, size, got, room, came);
+	errno = kept;
+	return error;
+}
+
+int ask(enum call what, struct words *words)
+{
+	return ask_with(what, words, NULL, 0, NULL, 0, NULL);
+}
+
+uint64_t now_ps(void)
+{
+	if (own.descriptor < 0 || own.process != getpid())
+		say_hello();
+	return own.now_ps + own.spent_ps;
+}
+
+void spend(uint64_t ps)
+{
+	own.spent_ps += ps;
+}
+
+void touch(void)
+{
+	own.touched = true;
+}
+
+bool park(uint64_t until_ps)
+{
+	struct words words = {{until_ps}};
+
+	ask(CALL_PARK, &words);
+	return words.w[0];
+}
+
+void say_once(const char *name, const char *line)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static const char *said[256];
+	static int count;
+	bool known = false;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < count; i++)
+		known |= !strcmp(said[i], name);
+	if (!known && count < 256)
+		said[count++] = name;
+	pthread_mutex_unlock(&lock);
+	if (!known)
+		fprintf(stderr, "hcasim: %s\n", line);
+}
+
+/* The first turn of a program comes before its main function. */
+__attribute__((constructor)) static void begin(void)
+{
+	if (!taking_part())
+		return;
+	say_hello();
+}

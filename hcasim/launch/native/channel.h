@@ -1,0 +1,59 @@
+/* The way to the simulator: every thread has a connection of its own, and runs while it is answered.
+ *
+ * Time stands still between two answers but for what `spend` adds to it.
+ */
+#ifndef HCASIM_CHANNEL_H
+#define HCASIM_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum call {
+#define CALL(name) CALL_##name,
+#include "calls.def"
+#undef CALL
+};
+
+#define WORDS 8
+#define LARGEST (64 << 10)
+
+/* What a call says and what it is told, beside bytes. */
+struct words {
+	uint64_t w[WORDS];
+};
+
+/* Ask, and wait for the answer, which replaces the words.
+ *
+ * sent, size: bytes that go with it, at most LARGEST.
+ * got, room: where bytes of the answer go, and how many fit; *came says how many came, if not NULL.
+ * Returns 0, or an errno.
+ */
+int ask_with(enum call what, struct words *words, const void *sent, size_t size, void *got,
+	     size_t room, size_t *came);
+
+/* The same without bytes. */
+int ask(enum call what, struct words *words);
+
+/* The simulated time of this thread in ps, and time that it takes without asking anybody. */
+uint64_t now_ps(void);
+void spend(uint64_t ps);
+
+/* Let the next call say that others may find something new, such as bytes in a socket. */
+void touch(void);
+
+/* Wait until others have done something, or until a time in ps; 0 is for ever.
+ * Returns false when that time has come. */
+bool park(uint64_t until_ps);
+
+/* Whether this process takes part in a simulation. */
+bool taking_part(void);
+
+/* What the library behind this one has under a name, which has to be there. */
+void *behind(const char *name);
+#define BEHIND(name) ((__typeof__(&name))behind(#name))
+
+/* Say one line on standard error, once for each name. */
+void say_once(const char *name, const char *line);
+
+#endif

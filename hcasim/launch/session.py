@@ -1,0 +1,126 @@
+"""A launch: programs on the nodes of a machine, in simulated time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Event, Simulator
+from hcasim.ground.errors import CatalogError
+from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
+from hcasim.launch.channel import Listener
+from hcasim.launch.library import library
+from hcasim.launch.process import Process
+from hcasim.launch.thread import Thread
+from hcasim.verbs import Context
+
+_PATIENCE_S = 10.0
+"""Real time in which a program that was started has to say that it is there."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What came of the programs.
+
+    Attributes:
+        codes: their exit codes, in order; of a signal its negative number.
+        seconds: simulated time until the last one ended.
+    """
+
+    machine: Machine
+    programs: tuple[tuple[str, ...], ...]
+    codes: tuple[int, ...]
+    seconds: float
+
+
+class Session:
+    """Programs that run on a cluster, one thread at a time."""
+
+    def __init__(self, sim: Simulator, cluster: Cluster) -> None:
+        self.sim = sim
+        self.cluster = cluster
+        self.threads: list[Thread] = []
+        self._listener = Listener()
+        self._cores = [0] * len(cluster.nodes)
+
+    def start(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
+        """Start a program on a node; it runs when the simulator does."""
+        environment = dict(os.environ)
+        before = environment.get("LD_PRELOAD")
+        environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
+        environment["HCASIM_CHANNEL"] = self._listener.name
+        environment["HCASIM_PROGRAM"] = str(place)
+        try:
+            child = subprocess.Popen(command, env=environment)
+        except OSError as error:
+            raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
+        if not self.meet(place):
+            raise CatalogError(
+                [f"{command[0]}: it has not loaded the library; is it linked statically, or setuid?"]
+            )
+        return child
+
+    def meet(self, place: int) -> bool:
+        """Take the thread that connects next, on a node; False if none does."""
+        channel = self._listener.accept(_PATIENCE_S)
+        question = None if channel is None else channel.question()
+        if channel is None or question is None:
+            return False
+        node = self.cluster.nodes[place]
+        pid, tid = question.words[:2]
+        process = next((one.process for one in self.threads if one.process.pid == pid), None)
+        if process is None:
+            process = Process(self, pid, node, question.data.decode())
+        context = Context(self.sim, node, self._cores[place])
+        self._cores[place] += 1
+        thread = Thread(process, channel, context, tid)
+        process.threads.append(thread)
+        self.threads.append(thread)
+        self.sim.process(self._run(thread, question))
+        return True
+
+    def _run(self, thread: Thread, question: object) -> Generator[Event, object, None]:
+        yield self.sim.timeout(0)
+        yield from thread.run(question)  # type: ignore[arg-type]
+        self.threads.remove(thread)
+
+    def touched(self) -> None:
+        """Wake all who wait for something that others do."""
+        for one in self.threads:
+            one.wake()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def launch(
+    machine: Machine,
+    programs: Sequence[Sequence[str]],
+    listen: Callable[[Simulator], None] | None = None,
+) -> Launched:
+    """Run programs on the first nodes of a machine, in order, until all have ended."""
+    sim = Simulator(exact=True)
+    if listen is not None:
+        listen(sim)
+    cluster = Cluster(sim, machine, max(2, len(programs)))
+    session = Session(sim, cluster)
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        for place, command in enumerate(programs):
+            children.append(session.start(command, place))
+        sim.run()
+        if session.threads:
+            waiting = [f"{one.process.program} waits in {one.doing}" for one in session.threads]
+            print("hcasim: nothing can go on:", "; ".join(waiting), file=sys.stderr)
+    finally:
+        for child in children:
+            if session.threads:
+                child.kill()
+        codes = tuple(child.wait() for child in children)
+        session.close()
+    return Launched(machine, tuple(map(tuple, programs)), codes, sim.now / 1e12)
