@@ -1,1 +1,5 @@
-"""All calls that programs make of the simulator."""
+"""All calls that programs make of the simulator: the modules whose functions answer them."""
+
+from hcasim.launch import objects, requests
+
+__all__ = ["objects", "requests"]
