@@ -243,6 +243,14 @@ def _ah_bytes(attr: AHAttr) -> bytes:
     return _AH.pack(*route, attr.dlid, attr.sl, *port)
 
 
+_NUMBERS: Final = (
+    "path_mtu path_mig_state qkey rq_psn sq_psn dest_qp_num qp_access_flags pkey_index"
+    " alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic max_dest_rd_atomic min_rnr_timer"
+    " port_num timeout retry_cnt rnr_retry alt_port_num alt_timeout rate_limit"
+).split()
+"""Attributes of a queue pair in the order of libibverbs, but for its states, limits and address."""
+
+
 @call("MODIFY_QP")
 def _modify_qp(thread: Thread, question: Question) -> Answer:
     qp: QP = held(thread, question.words[0])
@@ -251,13 +259,8 @@ def _modify_qp(thread: Thread, question: Question) -> Answer:
         states = State(found[0]), State(found[1])
     except ValueError:
         raise VerbsError("EINVAL", f"qp_state is {found[0]}; allowed: 0 to 6") from None
-    attr = QPAttr(*states, *found[2:9], QPCap(*found[9:14]), ah_attr(found[14]))
-    names = (
-        "pkey_index alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic"
-        " max_dest_rd_atomic min_rnr_timer port_num timeout retry_cnt rnr_retry alt_port_num"
-        " alt_timeout rate_limit"
-    ).split()
-    for name, value in zip(names, found[16:], strict=True):
+    attr = QPAttr(*states, cap=QPCap(*found[9:14]), ah_attr=ah_attr(found[14]))
+    for name, value in zip(_NUMBERS, (*found[2:9], *found[16:]), strict=True):
         setattr(attr, name, value)
     qp.modify_qp(attr, QPAttrMask(question.words[1]))
     return DONE
@@ -268,37 +271,15 @@ def _query_qp(thread: Thread, question: Question) -> Answer:
     qp: QP = held(thread, question.words[0])
     attr, made = qp.query_qp()
     cap = made.cap
+    numbers = [int(getattr(attr, name)) for name in _NUMBERS]
     data = _ATTR.pack(
         attr.qp_state.value,
         attr.cur_qp_state.value,
-        attr.path_mtu,
-        attr.path_mig_state,
-        attr.qkey,
-        attr.rq_psn,
-        attr.sq_psn,
-        attr.dest_qp_num,
-        attr.qp_access_flags,
-        cap.max_send_wr,
-        cap.max_recv_wr,
-        cap.max_send_sge,
-        cap.max_recv_sge,
-        cap.max_inline_data,
+        *numbers[:7],
+        *_CAP.unpack(_cap(cap)),
         _ah_bytes(attr.ah_attr),
         bytes(_AH.size),
-        attr.pkey_index,
-        attr.alt_pkey_index,
-        attr.en_sqd_async_notify,
-        attr.sq_draining,
-        attr.max_rd_atomic,
-        attr.max_dest_rd_atomic,
-        attr.min_rnr_timer,
-        attr.port_num,
-        attr.timeout,
-        attr.retry_cnt,
-        attr.rnr_retry,
-        attr.alt_port_num,
-        attr.alt_timeout,
-        attr.rate_limit,
+        *numbers[7:],
     )
     return 0, (int(made.sq_sig_all),), data
 
