@@ -837,7 +837,7 @@ struct ibv_context_ops {
 	ibv_none _before_post[4];
 	int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 	int (*post_recv)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
-	ibv_none _last[5];
+	ibv_none _before_end[5];
 };
 
 struct ibv_context {
