@@ -1,0 +1,30 @@
+/* What contexts' tables of functions point to, and what is behind a context. */
+#ifndef HCASIM_INTERFACE_H
+#define HCASIM_INTERFACE_H
+
+#include "verbs.h"
+
+/* requests.c */
+int hca_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *completions);
+int hca_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+int hca_post_send(struct ibv_qp *qp, struct ibv_send_wr *first, struct ibv_send_wr **bad);
+int hca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *first, struct ibv_recv_wr **bad);
+int hca_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *first, struct ibv_recv_wr **bad);
+int hca_bind_mw(struct ibv_qp *qp, struct ibv_mw *window, struct ibv_mw_bind *bind);
+
+/* objects.c */
+struct ibv_mw *hca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int hca_dealloc_mw(struct ibv_mw *window);
+struct ibv_cq_ex *hca_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+int hca_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *hca_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+struct ibv_srq *hca_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
+int hca_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_xrcd *hca_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int hca_close_xrcd(struct ibv_xrcd *domain);
+
+/* devices.c: the simulator's handle of the adapter that a context was opened on. */
+uint64_t hca_of(const struct ibv_context *context);
+
+#endif
