@@ -12,7 +12,8 @@ from ipaddress import IPv6Address
 from struct import Struct
 from typing import Any, Final
 
-from hcasim.hca import Access, QPType, State
+from hcasim.hca import Access, Completion, QPType, State, WCStatus
+from hcasim.hca.completion_queue import End
 from hcasim.launch.channel import Question
 from hcasim.launch.memory import ProcessMemory
 from hcasim.launch.thread import DONE, HANDLERS, Answer, Handler, Steps, Thread
@@ -34,6 +35,7 @@ from hcasim.verbs import (
     QPCreateFlags,
     Rereg,
     VerbsError,
+    init_ah_from_wc,
 )
 
 PAGE: Final = 4096
@@ -308,6 +310,18 @@ def _query_srq(thread: Thread, question: Question) -> Answer:
 def _create_ah(thread: Thread, question: Question) -> Answer:
     ah = AH(held(thread, question.words[0]), ah_attr(question.data))
     return 0, (thread.process.enter(ah),), b""
+
+
+@call("INIT_AH")
+def _init_ah(thread: Thread, question: Question) -> Answer:
+    """Words: unused, port, whether there is a header, LID, service level, path bits of a datagram.
+
+    The bytes are its global route header; those of the answer the address it came from.
+    """
+    _, port, routed, slid, sl, _ = question.words[:6]
+    wc = Completion(0, WCStatus.SUCCESS, 0, 0, None)
+    wc.end = End(source_lid=slid, service_level=sl, routed=bool(routed))
+    return 0, (), _ah_bytes(init_ah_from_wc(thread.context, port, wc, question.data))
 
 
 @call("MCAST")

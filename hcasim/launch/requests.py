@@ -97,10 +97,13 @@ def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
 
 @call("POST_SEND")
 def _post_send(thread: Thread, question: Question) -> Steps:
-    """Words: queue pair. Answer: which request was not posted, and the key of the last window."""
+    """Words: queue pair, whether all or none are posted.
+
+    Answer: which request was not posted, and the key of the last window.
+    """
     qp: QP = held(thread, question.words[0])
-    wrs = _send_requests(thread, question.data)
-    return _posted(thread, qp.post_send_list(wrs), wrs[-1].mw)
+    wrs, whole = _send_requests(thread, question.data), bool(question.words[1])
+    return _posted(thread, qp.post_send_list(wrs, whole=whole), wrs[-1].mw)
 
 
 @call("POST_RECV")
