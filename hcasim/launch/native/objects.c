@@ -1,4 +1,5 @@
 /* Objects of verbs: the simulator knows them by their handles. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
