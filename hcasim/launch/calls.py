@@ -1,1 +1,5 @@
 """All calls that programs make of the simulator."""
+
+from hcasim.launch import devices
+
+__all__ = ["devices"]

@@ -61,7 +61,9 @@ class Session:
             raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
         if not self.meet(place):
             raise CatalogError(
-                [f"{command[0]}: it has not loaded the library; is it linked statically, or setuid?"]
+                [
+                    f"{command[0]}: it has not loaded the library; is it linked statically, or setuid?"
+                ]
             )
         return child
 
