@@ -38,7 +38,7 @@ class HostChannelAdapter(Parts):
         description = self.description
         self.send_engines = [SendEngine(self, port) for port in range(description.ports)]
         self._queue_pairs: dict[int, QueuePair] = {}
-        self._protection_domains = self._completion_queues = 0
+        self._protection_domains = self._completion_queues = self._created = 0
         self.ports = [
             Port(self.sim, description, self.pipeline, egress, self.dma, self)
             for egress in self.egresses
@@ -94,11 +94,17 @@ class HostChannelAdapter(Parts):
         shared: ReceiveQueue | None = None,
     ) -> QueuePair:
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
-        number, size_of = self.first_number + len(self._queue_pairs) + 1, self.wire.size
+        self._created += 1
+        number, size_of = self.first_number + self._created, self.wire.size
         qp = QueuePair(number, pd, port, kind, signals_all, size_of)
         qp.create(queues, layout.rings(memory), self, self.send_engines[port], shared)
         self._queue_pairs[qp.qpn] = qp
         return qp
+
+    def destroy_qp(self, qp: QueuePair) -> None:
+        """Forget a queue pair, which has been reset: packets that are for it find nobody."""
+        del self._queue_pairs[qp.qpn]
+        self.tables.deregister(qp.requester.queue.ring.region)
 
     def attach(self, qp: QueuePair, mlid: int, mgid: int) -> None:
         """Have a queue pair receive what comes for a multicast group, of which its port is one."""

@@ -1,5 +1,5 @@
-"""All calls that programs make of the simulator."""
+"""All calls that programs make of the simulator: the modules whose functions answer them."""
 
-from hcasim.launch import devices
+from hcasim.launch import devices, objects, requests
 
-__all__ = ["devices"]
+__all__ = ["devices", "objects", "requests"]

@@ -2,38 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Generator
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.cluster import Node
+from hcasim.engine import Event
 from hcasim.launch.thread import Thread
+from hcasim.verbs import AsyncEvent, Context
+from hcasim.verbs.events import EventQueue
 
 if TYPE_CHECKING:
     from hcasim.launch.session import Session
 
+PAGE: Final = 4096
+_EVENT: Final = Struct("=QQ")
+
 
 class Process:
-    """A process on a node.
+    """A process on a node, with one of the node's processors.
 
     Attributes:
+        memory: descriptor of its memory.
         objects: what its handles stand for, by number.
+        spinning: threads that wait for a write of the adapter to its memory.
     """
 
-    def __init__(self, session: Session, pid: int, node: Node, program: str) -> None:
+    def __init__(self, session: Session, pid: int, node: Node, context: Context, name: str) -> None:
         self.session = session
         self.pid = pid
         self.node = node
-        self.program = program
+        self.context = context
+        self.name = name
+        self.memory = os.open(f"/proc/{pid}/mem", os.O_RDWR)
         self.threads: list[Thread] = []
+        self.spinning: list[Thread] = []
         self.objects: dict[int, Any] = {}
+        self._cookies: dict[int, int] = {}
+        self._places: dict[tuple[int, int], int] = {}
         self._next = 1
 
-    def enter(self, made: object) -> int:
-        """Give something a handle."""
+    def enter(self, made: object, cookie: int = 0) -> int:
+        """Give something a handle; events call it by its cookie."""
         handle, self._next = self._next, self._next + 1
         self.objects[handle] = made
+        self._cookies[id(made)] = cookie
         return handle
+
+    def stand_for(self, place: int, length: int) -> int:
+        """The simulated address that stands for memory of the process from a place on."""
+        page, within = place - place % PAGE, place % PAGE
+        key = page, within + length
+        if key not in self._places:
+            self._places[key] = self.node.allocate(within + length)
+        return self._places[key] + within
+
+    def wrote(self) -> None:
+        """The adapter has written to its memory."""
+        spinning, self.spinning = self.spinning, []
+        for one in spinning:
+            one.wake()
+
+    def tell(self, events: EventQueue[Any], descriptor: int, port: int) -> None:
+        """Write events into a pipe of the process, by its number there, as they come."""
+        pipe = os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
+        self.context.sim.process(self._told(events, pipe))
+
+    def _told(self, events: EventQueue[Any], pipe: int) -> Generator[Event, object, None]:
+        while True:
+            event = yield from events.get()
+            kind, about = 0, event
+            if isinstance(event, AsyncEvent):
+                kind, about = event.event_type.value, event.element
+            known = about if isinstance(about, int) else self._cookies.get(id(about), 0)
+            os.write(pipe, _EVENT.pack(kind, known))
+            self.session.touched()
 
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
+        if not self.threads:
+            os.close(self.memory)
         self.session.touched()

@@ -7,19 +7,23 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import CatalogError
+from hcasim.host.memory import SOCKET_BITS
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
 from hcasim.launch.channel import Listener
 from hcasim.launch.library import library
 from hcasim.launch.process import Process
 from hcasim.launch.thread import Thread
+from hcasim.verbs import MR
 from hcasim.verbs import Context
 
-_PATIENCE_S = 10.0
+ADDRESSES: Final = 1 << SOCKET_BITS
+_PATIENCE_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there."""
 
 
@@ -47,6 +51,8 @@ class Session:
         self.threads: list[Thread] = []
         self._listener = Listener()
         self._cores = [0] * len(cluster.nodes)
+        self._shifts: dict[int, int] = {}
+        self._said: set[str] = set()
 
     def start(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
         """Start a program on a node; it runs when the simulator does."""
@@ -77,10 +83,10 @@ class Session:
         pid, tid = question.words[:2]
         process = next((one.process for one in self.threads if one.process.pid == pid), None)
         if process is None:
-            process = Process(self, pid, node, question.data.decode())
-        context = Context(self.sim, node, self._cores[place])
-        self._cores[place] += 1
-        thread = Thread(process, channel, context, tid)
+            context = Context(self.sim, node, self._cores[place])
+            self._cores[place] += 1
+            process = Process(self, pid, node, context, question.data.decode())
+        thread = Thread(process, channel, process.context, tid)
         process.threads.append(thread)
         self.threads.append(thread)
         self.sim.process(self._run(thread, question))
@@ -95,6 +101,28 @@ class Session:
         """Wake all who wait for something that others do."""
         for one in self.threads:
             one.wake()
+
+    def say(self, text: str) -> None:
+        """Say something on standard error, once."""
+        if text not in self._said:
+            self._said.add(text)
+            print(f"hcasim: {text}", file=sys.stderr)
+
+    # Addresses of programs, which others name by keys, and those that are simulated.
+
+    def know(self, mr: MR, named: int) -> None:
+        """Note which address requests name by the keys of a region."""
+        self._shifts[mr.lkey] = mr.addr - named
+
+    def forget(self, mr: MR) -> None:
+        self._shifts.pop(mr.lkey, None)
+
+    def named(self, mr: MR) -> int:
+        return mr.addr - self._shifts[mr.lkey]
+
+    def address(self, key: int, named: int) -> int:
+        """The simulated address that a request names by a key; of an unknown key it is none."""
+        return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
         self._listener.close()
@@ -117,7 +145,7 @@ def launch(
             children.append(session.start(command, place))
         sim.run()
         if session.threads:
-            waiting = [f"{one.process.program} waits in {one.doing}" for one in session.threads]
+            waiting = [f"{one.process.name} waits in {one.doing}" for one in session.threads]
             print("hcasim: nothing can go on:", "; ".join(waiting), file=sys.stderr)
     finally:
         for child in children:

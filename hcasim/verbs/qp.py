@@ -158,6 +158,13 @@ class QP(Stateful):
         self._blueflame = adapter.description.doorbell.blueflame
         send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
 
+    def destroy(self) -> None:
+        """Give the queue pair up, with all requests, in no time, as ibv_destroy_qp."""
+        self._reset()
+        self.context.adapter.destroy_qp(self._qp)
+        for cq in (self.send_cq, self.recv_cq):
+            cq.retire.pop(self.qp_num, None)
+
     @property
     def used(self) -> tuple[tuple[Ring, int], ...]:
         """The memory of the send and of the receive queue, each with its entries used so far."""
@@ -298,7 +305,7 @@ class QP(Stateful):
             wqe.route = self._route(wr)
             wqe.remote_qpn, wqe.remote_qkey = wr.remote_qpn, wr.remote_qkey
         if wr.inline and length:
-            wqe.data = self._inlined(wr.sg_list)
+            wqe.data = self._inlined(wr.sg_list) if wr.data is None else wr.data
         return wqe
 
     def _route(self, wr: SendWR) -> Route:

@@ -72,7 +72,8 @@ class SendWR:
     Attributes:
         sg_list: local memory, in pieces that are one message; none for a message without data.
         remote_addr, rkey: address in the remote region, and its key, for RDMA and atomics.
-        inline: whether the data goes into the work queue entry itself.
+        inline: whether the data goes into the work queue entry itself; ``data`` are its bytes, if
+            they are not those of ``sg_list``.
         signaled: whether a completion is wanted.
         solicited: whether the receiver wants an event for it.
         fence: whether it waits until reads and atomics before it have been answered.
@@ -115,6 +116,7 @@ class SendWR:
     mr: MR | None = None
     mw: MW | None = None
     bind_info: BindInfo | None = None
+    data: bytes | None = None
 
 
 @dataclass(slots=True, eq=False)

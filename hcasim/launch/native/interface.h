@@ -12,7 +12,18 @@
 			return BEHIND(name)(__VA_ARGS__);                                          \
 	} while (0)
 
+/* A queue pair, and the list of requests that is being built by the functions ibv_wr_*. */
+struct pair {
+	struct ibv_qp_ex qp;
+	char *list;
+	size_t size;	/* of the list so far */
+	size_t room;
+	size_t last;	/* where its last request begins */
+	int error;
+};
+
 /* requests.c */
+void hca_extend(struct pair *pair);
 int hca_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *completions);
 int hca_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int hca_post_send(struct ibv_qp *qp, struct ibv_send_wr *first, struct ibv_send_wr **bad);

@@ -1,0 +1,336 @@
+"""What programs make of an adapter: domains, regions, queues and addresses, by their handles.
+
+Structures of libibverbs come and go as they are in a program's memory.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from functools import wraps
+from ipaddress import IPv6Address
+from struct import Struct
+from typing import Any, Final
+
+from hcasim.hca import Access, Completion, QPType, State, WCStatus
+from hcasim.hca.completion_queue import End
+from hcasim.launch.channel import Question
+from hcasim.launch.memory import ProcessMemory
+from hcasim.launch.thread import DONE, HANDLERS, Answer, Handler, Steps, Thread
+from hcasim.verbs import (
+    AH,
+    CQ,
+    MR,
+    MW,
+    PD,
+    QP,
+    SRQ,
+    AHAttr,
+    CompChannel,
+    GlobalRoute,
+    MWType,
+    QPAttr,
+    QPAttrMask,
+    QPCap,
+    QPCreateFlags,
+    Rereg,
+    VerbsError,
+    init_ah_from_wc,
+)
+
+PAGE: Final = 4096
+_REGION_FLAGS: Final = sum(one.value for one in Access)
+_ZERO_BASED: Final = 1 << 5
+_OPTIONAL: Final = 0x3FF << 20
+_AH: Final = Struct("=16sI3BxH5Bx")
+_ATTR: Final = Struct("=14I32s32sHH11BxI4x")
+_CAP: Final = Struct("=5I")
+
+
+def call(name: str) -> Callable[[Handler], Handler]:
+    """Make a function the one that answers a call; errors of verbs are its errnos."""
+
+    def enter(handler: Handler) -> Handler:
+        @wraps(handler)
+        def answer(thread: Thread, question: Question) -> Answer | Steps:
+            try:
+                return handler(thread, question)
+            except VerbsError as error:
+                return refused(thread, error)
+
+        HANDLERS[name] = answer
+        return handler
+
+    return enter
+
+
+def refused(thread: Thread, error: VerbsError) -> Answer:
+    """The answer to a call that cannot be done; what is not modelled is said once."""
+    if error.errno == "EOPNOTSUPP":
+        thread.process.session.say(str(error))
+    return getattr(errno, error.errno, errno.EINVAL), (), b""
+
+
+def held(thread: Thread, handle: int) -> Any:
+    """What a handle stands for; a VerbsError for one that is none."""
+    try:
+        return thread.process.objects[handle]
+    except KeyError:
+        raise VerbsError("EINVAL", f"no object has the handle {handle}") from None
+
+
+def optional(thread: Thread, handle: int) -> Any:
+    return held(thread, handle) if handle else None
+
+
+@call("DESTROY")
+def _destroy(thread: Thread, question: Question) -> Answer:
+    handle = question.words[0]
+    found = held(thread, handle)
+    if isinstance(found, MR):
+        found.dereg()
+        thread.process.session.forget(found)
+    elif isinstance(found, MW):
+        found.dealloc()
+    elif isinstance(found, QP):
+        found.destroy()
+    elif isinstance(found, CQ) and found.retire:
+        raise VerbsError("EBUSY", "queue pairs use the completion queue")
+    del thread.process.objects[handle]
+    return DONE
+
+
+# Domains and regions.
+
+
+@call("ALLOC_PD")
+def _alloc_pd(thread: Thread, question: Question) -> Answer:
+    return 0, (thread.process.enter(PD(thread.context)),), b""
+
+
+def _access(flags: int) -> Access:
+    flags &= ~_OPTIONAL
+    if flags & ~(_REGION_FLAGS | _ZERO_BASED):
+        raise VerbsError("EOPNOTSUPP", f"access flags {flags:#x}; allowed: {_REGION_FLAGS:#x}")
+    return Access(flags & _REGION_FLAGS)
+
+
+@call("REG_MR")
+def _reg_mr(thread: Thread, question: Question) -> Answer:
+    """Words: domain, address, length, address that requests name, access flags."""
+    handle, place, length, named, flags = question.words[:5]
+    pd: PD = held(thread, handle)
+    process = thread.process
+    address = process.stand_for(place, length)
+    mr = pd.reg_mr(length, _access(flags), address=address)
+    mr.region.contents = ProcessMemory(process, address, place)
+    process.session.know(mr, named)
+    return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
+
+
+@call("REREG_MR")
+def _rereg_mr(thread: Thread, question: Question) -> Answer:
+    """Words: region, flags, domain, address, length, access flags."""
+    handle, flags, domain, place, length, access = question.words[:6]
+    mr: MR = held(thread, handle)
+    process = thread.process
+    session = process.session
+    named = session.named(mr)
+    what, address = Rereg(flags), None
+    if Rereg.CHANGE_TRANSLATION in what:
+        address, named = process.stand_for(place, length), place
+    session.forget(mr)
+    mr.rereg(what, optional(thread, domain), address, length, _access(access))
+    if address is not None:
+        mr.region.contents = ProcessMemory(process, address, place)
+    session.know(mr, named)
+    return 0, (mr.lkey, mr.rkey), b""
+
+
+@call("ALLOC_MW")
+def _alloc_mw(thread: Thread, question: Question) -> Answer:
+    mw = MW(held(thread, question.words[0]), MWType(question.words[1]))
+    return 0, (thread.process.enter(mw), mw.rkey), b""
+
+
+# Completion queues.
+
+
+@call("CREATE_CHANNEL")
+def _create_channel(thread: Thread, question: Question) -> Answer:
+    """Words: descriptor in the process of the pipe that events go into."""
+    process = thread.process
+    channel = CompChannel(thread.context)
+    process.tell(channel.events, question.words[0], 0)
+    return 0, (process.enter(channel),), b""
+
+
+@call("CREATE_CQ")
+def _create_cq(thread: Thread, question: Question) -> Answer:
+    """Words: entries, channel or 0, what events call it."""
+    entries, channel, cookie = question.words[:3]
+    cq = CQ(thread.context, entries, optional(thread, channel))
+    return 0, (thread.process.enter(cq, cookie), cq.cqe), b""
+
+
+@call("RESIZE_CQ")
+def _resize_cq(thread: Thread, question: Question) -> Answer:
+    cq: CQ = held(thread, question.words[0])
+    cq.resize(question.words[1])
+    return 0, (cq.cqe,), b""
+
+
+@call("MODIFY_CQ")
+def _modify_cq(thread: Thread, question: Question) -> Answer:
+    held(thread, question.words[0]).modify(question.words[1], question.words[2])
+    return DONE
+
+
+@call("REQ_NOTIFY")
+def _req_notify(thread: Thread, question: Question) -> Answer:
+    held(thread, question.words[0]).req_notify(bool(question.words[1]))
+    return DONE
+
+
+# Queue pairs.
+
+
+def _cap(cap: QPCap) -> bytes:
+    return _CAP.pack(
+        cap.max_send_wr, cap.max_recv_wr, cap.max_send_sge, cap.max_recv_sge, cap.max_inline_data
+    )
+
+
+@call("CREATE_QP")
+def _create_qp(thread: Thread, question: Question) -> Answer:
+    """Words: domain, queue of sends, of receives, shared queue or 0, service, signals all,
+    flags, what events call it.
+
+    The bytes are its limits, also those of the answer.
+    """
+    domain, sends, receives, shared, service, signals, flags, cookie = question.words
+    most = QPCap(*_CAP.unpack(question.data))
+    try:
+        qp_type = QPType(service)
+    except ValueError:
+        raise VerbsError("EINVAL", f"qp_type is {service}") from None
+    qp = QP(
+        held(thread, domain),
+        held(thread, sends),
+        held(thread, receives),
+        max_send_wr=max(1, most.max_send_wr),
+        max_recv_wr=max(1, most.max_recv_wr),
+        max_send_sge=max(1, most.max_send_sge),
+        max_recv_sge=max(1, most.max_recv_sge),
+        max_inline_data=most.max_inline_data,
+        qp_type=qp_type,
+        sq_sig_all=bool(signals),
+        srq=optional(thread, shared),
+        create_flags=QPCreateFlags(flags),
+    )
+    return 0, (thread.process.enter(qp, cookie), qp.qp_num), _cap(qp.query_qp()[1].cap)
+
+
+def ah_attr(data: bytes) -> AHAttr:
+    """The address of a port that a structure of libibverbs says."""
+    dgid, label, sgid, hops, traffic, dlid, sl, bits, rate, is_global, port = _AH.unpack(data)
+    grh = GlobalRoute(IPv6Address(dgid), label, sgid, hops, traffic)
+    return AHAttr(grh, dlid, sl, bits, rate, is_global, port)
+
+
+def _ah_bytes(attr: AHAttr) -> bytes:
+    grh = attr.grh
+    route = grh.dgid.packed, grh.flow_label, grh.sgid_index, grh.hop_limit, grh.traffic_class
+    port = attr.src_path_bits, attr.static_rate, attr.is_global, attr.port_num
+    return _AH.pack(*route, attr.dlid, attr.sl, *port)
+
+
+_NUMBERS: Final = (
+    "path_mtu path_mig_state qkey rq_psn sq_psn dest_qp_num qp_access_flags pkey_index"
+    " alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic max_dest_rd_atomic min_rnr_timer"
+    " port_num timeout retry_cnt rnr_retry alt_port_num alt_timeout rate_limit"
+).split()
+"""Attributes of a queue pair in the order of libibverbs, but for its states, limits and address."""
+
+
+@call("MODIFY_QP")
+def _modify_qp(thread: Thread, question: Question) -> Answer:
+    qp: QP = held(thread, question.words[0])
+    found = _ATTR.unpack(question.data)
+    try:
+        states = State(found[0]), State(found[1])
+    except ValueError:
+        raise VerbsError("EINVAL", f"qp_state is {found[0]}; allowed: 0 to 6") from None
+    attr = QPAttr(*states, cap=QPCap(*found[9:14]), ah_attr=ah_attr(found[14]))
+    for name, value in zip(_NUMBERS, (*found[2:9], *found[16:]), strict=True):
+        setattr(attr, name, value)
+    qp.modify_qp(attr, QPAttrMask(question.words[1]))
+    return DONE
+
+
+@call("QUERY_QP")
+def _query_qp(thread: Thread, question: Question) -> Answer:
+    qp: QP = held(thread, question.words[0])
+    attr, made = qp.query_qp()
+    cap = made.cap
+    numbers = [int(getattr(attr, name)) for name in _NUMBERS]
+    data = _ATTR.pack(
+        attr.qp_state.value,
+        attr.cur_qp_state.value,
+        *numbers[:7],
+        *_CAP.unpack(_cap(cap)),
+        _ah_bytes(attr.ah_attr),
+        bytes(_AH.size),
+        *numbers[7:],
+    )
+    return 0, (int(made.sq_sig_all),), data
+
+
+@call("CREATE_SRQ")
+def _create_srq(thread: Thread, question: Question) -> Answer:
+    """Words: domain, requests, pieces of each, limit, what events call it."""
+    domain, most, pieces, limit, cookie = question.words[:5]
+    srq = SRQ(held(thread, domain), max_wr=most, max_sge=max(1, pieces), srq_limit=limit)
+    return 0, (thread.process.enter(srq, cookie), srq.max_wr, srq.max_sge), b""
+
+
+@call("MODIFY_SRQ")
+def _modify_srq(thread: Thread, question: Question) -> Answer:
+    held(thread, question.words[0]).modify(question.words[1])
+    return DONE
+
+
+@call("QUERY_SRQ")
+def _query_srq(thread: Thread, question: Question) -> Answer:
+    srq: SRQ = held(thread, question.words[0])
+    return 0, (srq.max_wr, srq.max_sge, srq.srq_limit), b""
+
+
+@call("CREATE_AH")
+def _create_ah(thread: Thread, question: Question) -> Answer:
+    ah = AH(held(thread, question.words[0]), ah_attr(question.data))
+    return 0, (thread.process.enter(ah),), b""
+
+
+@call("INIT_AH")
+def _init_ah(thread: Thread, question: Question) -> Answer:
+    """Words: unused, port, whether there is a header, LID, service level, path bits of a datagram.
+
+    The bytes are its global route header; those of the answer the address it came from.
+    """
+    _, port, routed, slid, sl, _ = question.words[:6]
+    wc = Completion(0, WCStatus.SUCCESS, 0, 0, None)
+    wc.end = End(source_lid=slid, service_level=sl, routed=bool(routed))
+    return 0, (), _ah_bytes(init_ah_from_wc(thread.context, port, wc, question.data))
+
+
+@call("MCAST")
+def _mcast(thread: Thread, question: Question) -> Answer:
+    """Words: queue pair, LID, whether it joins; the bytes are the GID."""
+    qp: QP = held(thread, question.words[0])
+    gid, lid = IPv6Address(question.data), question.words[1]
+    if question.words[2]:
+        qp.attach_mcast(gid, lid)
+    else:
+        qp.detach_mcast(gid, lid)
+    return DONE

@@ -1,0 +1,159 @@
+"""Posting, polling and events, for programs."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, Final
+
+from hcasim.hca import Access, Completion, WCStatus
+from hcasim.hca.completion_queue import WCOpcode
+from hcasim.launch.channel import LARGEST, Question
+from hcasim.launch.objects import call, held, optional, refused
+from hcasim.launch.process import Process
+from hcasim.launch.thread import Answer, Steps, Thread
+from hcasim.verbs import (
+    CQ,
+    MR,
+    MW,
+    QP,
+    SGE,
+    BindInfo,
+    RecvWR,
+    SendWR,
+    VerbsError,
+    WROpcode,
+)
+
+_SEND: Final = Struct("=QIIIIQIIQQIIIIQQII")
+_RECV: Final = Struct("=QII")
+_SGE: Final = Struct("=QII")
+_WC: Final = Struct("=Q6II2I2H2B2x")
+_FENCE, _SIGNALED, _SOLICITED, _INLINE = 1, 2, 4, 8
+
+
+def swapped(word: int) -> int:
+    """A word of 32 bits with its bytes the other way round."""
+    return int.from_bytes(word.to_bytes(4, "big"), "little")
+
+
+def _pieces(process: Process, data: bytes, at: int, count: int) -> tuple[list[SGE], int]:
+    found = []
+    for _ in range(count):
+        address, length, key = _SGE.unpack_from(data, at)
+        at += _SGE.size
+        found.append(SGE(process.session.address(key, address), length, key))
+    return found, at
+
+
+def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
+    process, found, at = thread.process, list[SendWR](), 0
+    while at < len(data):
+        (
+            wr_id,
+            opcode,
+            flags,
+            extra,
+            count,
+            remote,
+            rkey,
+            inlined,
+            compare_add,
+            swap,
+            ah,
+            remote_qpn,
+            remote_qkey,
+            window,
+            bound,
+            bound_length,
+            bound_mr,
+            bound_access,
+        ) = _SEND.unpack_from(data, at)
+        at += _SEND.size
+        try:
+            wr = SendWR(WROpcode(opcode), wr_id=wr_id)
+        except ValueError:
+            raise VerbsError("EINVAL", f"opcode is {opcode}") from None
+        wr.signaled, wr.fence = bool(flags & _SIGNALED), bool(flags & _FENCE)
+        wr.solicited, wr.inline = bool(flags & _SOLICITED), bool(flags & _INLINE)
+        if wr.inline:
+            wr.data = data[at : at + inlined]
+            wr.sg_list = (SGE(0, inlined, 0),) * bool(inlined)
+            at += inlined
+        else:
+            wr.sg_list, at = _pieces(process, data, at, count)
+        # Immediate data are in the order of the network, keys are not.
+        wr.invalidate_rkey, wr.imm_data = extra, swapped(extra)
+        wr.remote_addr, wr.rkey = process.session.address(rkey, remote), rkey
+        wr.compare_add, wr.swap = compare_add, swap
+        wr.ah, wr.remote_qpn, wr.remote_qkey = optional(thread, ah), remote_qpn, remote_qkey
+        if window:
+            region: MR = held(thread, bound_mr)
+            place = process.session.address(region.lkey, bound)
+            wr.mw = held(thread, window)
+            wr.bind_info = BindInfo(region, place, bound_length, Access(bound_access))
+        found.append(wr)
+    return found
+
+
+@call("POST_SEND")
+def _post_send(thread: Thread, question: Question) -> Steps:
+    """Words: queue pair, whether all or none are posted.
+
+    Answer: which request was not posted, and the key of the last window.
+    """
+    qp: QP = held(thread, question.words[0])
+    wrs, whole = _send_requests(thread, question.data), bool(question.words[1])
+    return _posted(thread, qp.post_send_list(wrs, whole=whole), wrs[-1].mw)
+
+
+@call("POST_RECV")
+def _post_recv(thread: Thread, question: Question) -> Steps:
+    """Words: queue pair or shared receive queue."""
+    queue: Any = held(thread, question.words[0])
+    process, data, wrs, at = thread.process, question.data, list[RecvWR](), 0
+    while at < len(data):
+        wr_id, count, _ = _RECV.unpack_from(data, at)
+        pieces, at = _pieces(process, data, at + _RECV.size, count)
+        wrs.append(RecvWR(pieces, wr_id))
+    return _posted(thread, queue.post_recv_list(wrs))
+
+
+def _posted(thread: Thread, steps: Any, window: MW | None = None) -> Steps:
+    try:
+        yield from steps
+    except VerbsError as error:
+        code, _, data = refused(thread, error)
+        return code, (error.bad_wr,), data
+    return 0, (0, 0 if window is None else window.rkey), b""
+
+
+def _entry(process: Process, wc: Completion) -> bytes:
+    opcode = wc.opcode if wc.status is WCStatus.SUCCESS or wc.is_receive else WCOpcode.SEND
+    immediate = wc.invalidated_rkey or swapped(wc.imm_data)
+    told = wc.pkey_index, wc.slid, wc.sl, wc.dlid_path_bits
+    number = wc.qp_num
+    return _WC.pack(
+        wc.wr_id % (1 << 64),
+        wc.status.value,
+        opcode.value,
+        wc.vendor_err,
+        wc.byte_len,
+        immediate,
+        number,
+        wc.src_qp,
+        wc.wc_flags.value,
+        *told,
+    )
+
+
+@call("POLL_CQ")
+def _poll_cq(thread: Thread, question: Question) -> Steps:
+    """Words: queue, most entries. The bytes are entries as libibverbs has them."""
+    cq: CQ = held(thread, question.words[0])
+    most = min(question.words[1], LARGEST // _WC.size)
+    return _polled(thread, cq, most)
+
+
+def _polled(thread: Thread, cq: CQ, most: int) -> Steps:
+    found = yield from cq.poll(most)
+    return 0, (len(found),), b"".join([_entry(thread.process, one) for one in found])
