@@ -68,12 +68,12 @@ def _device(thread: Thread, question: Question) -> Answer:
 @call("OPEN_DEVICE")
 def _open_device(thread: Thread, question: Question) -> Answer:
     """Words: number of the device, descriptor in the process of the pipe that events go into."""
-    return 0, (thread.process.enter(thread.context),), b""
+    return 0, (thread.process.open(question.words[1]),), b""
 
 
 @call("CLOSE_DEVICE")
 def _close_device(thread: Thread, question: Question) -> Answer:
-    thread.process.objects.pop(question.words[0], None)
+    thread.process.close(question.words[0])
     return DONE
 
 

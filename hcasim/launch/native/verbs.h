@@ -12,6 +12,9 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* Of functions that programs may call; all others are hidden. */
+#define EXPORT __attribute__((visibility("default")))
+
 /* Places in tables of functions that stay empty here. */
 typedef void (*ibv_none)(void);
 
