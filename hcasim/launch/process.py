@@ -27,6 +27,7 @@ class Process:
     Attributes:
         memory: descriptor of its memory.
         objects: what its handles stand for, by number.
+        at_end: what is to be done when it has ended.
         spinning: threads that wait for a write of the adapter to its memory.
     """
 
@@ -40,6 +41,7 @@ class Process:
         self.threads: list[Thread] = []
         self.spinning: list[Thread] = []
         self.objects: dict[int, Any] = {}
+        self.at_end: list[Callable[[], None]] = []
         self._opened: dict[int, int] = {}
         self._cookies: dict[int, int] = {}
         self._places: dict[tuple[int, int], int] = {}
@@ -109,5 +111,7 @@ class Process:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
         if not self.threads:
+            for one in list(self.at_end):
+                one()
             os.close(self.memory)
         self.session.touched()
