@@ -161,7 +161,7 @@ def _create_channel(thread: Thread, question: Question) -> Answer:
     """Words: descriptor in the process of the pipe that events go into."""
     process = thread.process
     channel = CompChannel(thread.context)
-    process.tell(channel.events, question.words[0], 0)
+    process.tell(channel.events, question.words[0])
     return 0, (process.enter(channel),), b""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,7 @@ class Process:
     Attributes:
         memory: descriptor of its memory.
         objects: what its handles stand for, by number.
+        at_end: what is to be done when it has ended.
         spinning: threads that wait for a write of the adapter to its memory.
     """
 
@@ -39,6 +41,8 @@ class Process:
         self.threads: list[Thread] = []
         self.spinning: list[Thread] = []
         self.objects: dict[int, Any] = {}
+        self.at_end: list[Callable[[], None]] = []
+        self._opened: dict[int, int] = {}
         self._cookies: dict[int, int] = {}
         self._places: dict[tuple[int, int], int] = {}
         self._next = 1
@@ -64,24 +68,50 @@ class Process:
         for one in spinning:
             one.wake()
 
-    def tell(self, events: EventQueue[Any], descriptor: int, port: int) -> None:
-        """Write events into a pipe of the process, by its number there, as they come."""
-        pipe = os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
-        self.context.sim.process(self._told(events, pipe))
+    def pipe(self, descriptor: int) -> int:
+        """Open a pipe of the process for writing, by its number there."""
+        return os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
 
-    def _told(self, events: EventQueue[Any], pipe: int) -> Generator[Event, object, None]:
+    def tell(self, events: EventQueue[Any], descriptor: int) -> None:
+        """Write events into a pipe of the process, by its number there, as they come."""
+        pipe = self.pipe(descriptor)
+        self.context.sim.process(self._told(events, lambda: pipe))
+
+    def open(self, descriptor: int) -> int:
+        """Open the adapter; its asynchronous events go into the pipe of what was opened last."""
+        if not self._opened:
+            self.context.sim.process(self._told(self.context.events, self._last_opened))
+        handle = self.enter(self.context)
+        self._opened[handle] = self.pipe(descriptor)
+        return handle
+
+    def close(self, handle: int) -> None:
+        """Close the adapter that was opened as a handle."""
+        del self.objects[handle]
+        os.close(self._opened[handle])
+        self._opened[handle] = -1
+
+    def _last_opened(self) -> int:
+        return next((pipe for pipe in reversed(self._opened.values()) if pipe >= 0), -1)
+
+    def _told(
+        self, events: EventQueue[Any], pipe: Callable[[], int]
+    ) -> Generator[Event, object, None]:
         while True:
             event = yield from events.get()
             kind, about = 0, event
             if isinstance(event, AsyncEvent):
                 kind, about = event.event_type.value, event.element
             known = about if isinstance(about, int) else self._cookies.get(id(about), 0)
-            os.write(pipe, _EVENT.pack(kind, known))
+            with suppress(OSError):
+                os.write(pipe(), _EVENT.pack(kind, known))
             self.session.touched()
 
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
         if not self.threads:
+            for one in list(self.at_end):
+                one()
             os.close(self.memory)
         self.session.touched()
