@@ -15,18 +15,23 @@ _ANSWER: Final = Struct("=iiQ8Q")
 
 Words = tuple[int, ...]
 
+TOUCHED: Final = 1
+FOUND: Final = 2
+CLOCK: Final = 4
+
 
 @dataclass(slots=True)
 class Question:
     """What a thread asks: which call, its eight words and bytes.
 
     Attributes:
-        touched: whether others may find something new.
+        notes: whether others may find something new (TOUCHED), whether it has found something
+            itself (FOUND), and whether it has read the clock.
         spent_ps: time that the thread has taken since the last answer.
     """
 
     what: int
-    touched: bool
+    notes: int
     spent_ps: int
     words: Words
     data: bytes
@@ -46,8 +51,8 @@ class Channel:
             return None
         if not message:
             return None
-        what, touched, spent, *words = _QUESTION.unpack_from(message)
-        return Question(what, bool(touched), spent, tuple(words), message[_QUESTION.size :])
+        what, notes, spent, *words = _QUESTION.unpack_from(message)
+        return Question(what, notes, spent, tuple(words), message[_QUESTION.size :])
 
     def answer(
         self, now_ps: int, words: Words = (), data: bytes = b"", error: int = 0, signal: int = 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from select import select
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.cluster import Node
 from hcasim.engine import Event
 from hcasim.launch.thread import Thread
+from hcasim.launch.timers import Timer
 from hcasim.verbs import AsyncEvent, Context
 from hcasim.verbs.events import EventQueue
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from hcasim.launch.session import Session
 
 PAGE: Final = 4096
+_PATIENCE_S: Final = 10.0
 _EVENT: Final = Struct("=QQ")
 
 
@@ -28,7 +31,11 @@ class Process:
         memory: descriptor of its memory.
         objects: what its handles stand for, by number.
         at_end: what is to be done when it has ended.
-        spinning: threads that wait for a write of the adapter to its memory.
+        waiting: threads that wait until something happens: a write of the adapter to its memory,
+            or what another thread does.
+        written: how often its memory has been written to.
+        timers: those that send it signals, by number.
+        changing: whether it is about to run another program.
     """
 
     def __init__(self, session: Session, pid: int, node: Node, context: Context, name: str) -> None:
@@ -39,7 +46,10 @@ class Process:
         self.name = name
         self.memory = os.open(f"/proc/{pid}/mem", os.O_RDWR)
         self.threads: list[Thread] = []
-        self.spinning: list[Thread] = []
+        self.waiting: list[Thread] = []
+        self.written = 0
+        self.timers: dict[int, Timer] = {}
+        self.changing = False
         self.objects: dict[int, Any] = {}
         self.at_end: list[Callable[[], None]] = []
         self._opened: dict[int, int] = {}
@@ -63,10 +73,17 @@ class Process:
         return self._places[key] + within
 
     def wrote(self) -> None:
-        """The adapter has written to its memory."""
-        spinning, self.spinning = self.spinning, []
-        for one in spinning:
-            one.wake()
+        """The adapter, or a thread, has written to its memory: others may wait for that."""
+        self.written += 1
+        if self.waiting:
+            waiting, self.waiting = self.waiting, []
+            for one in waiting:
+                one.wake()
+
+    @property
+    def happened(self) -> int:
+        """How much has happened that its threads may wait for."""
+        return self.written + self.session.touches
 
     def pipe(self, descriptor: int) -> int:
         """Open a pipe of the process for writing, by its number there."""
@@ -107,11 +124,25 @@ class Process:
                 os.write(pipe(), _EVENT.pack(kind, known))
             self.session.touched()
 
+    def ended(self) -> None:
+        """Wait in real time until the system knows that it has ended."""
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        select([descriptor], [], [], _PATIENCE_S)
+        os.close(descriptor)
+
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
+        if self.changing:
+            for one in self.threads:
+                one.wake()
         if not self.threads:
             for one in list(self.at_end):
                 one()
             os.close(self.memory)
+            if not self.changing:
+                self.ended()
         self.session.touched()

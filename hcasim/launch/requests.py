@@ -10,6 +10,7 @@ from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
 from hcasim.launch.objects import call, held, optional, refused
 from hcasim.launch.process import Process
+from hcasim.launch.circles import Nothing
 from hcasim.launch.thread import Answer, Steps, Thread
 from hcasim.verbs import (
     CQ,
@@ -156,4 +157,6 @@ def _poll_cq(thread: Thread, question: Question) -> Steps:
 
 def _polled(thread: Thread, cq: CQ, most: int) -> Steps:
     found = yield from cq.poll(most)
+    if not found:
+        return Nothing(words=(0,))
     return 0, (len(found),), b"".join([_entry(thread.process, one) for one in found])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from hcasim.catalog import Machine
@@ -15,7 +18,7 @@ from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import CatalogError
 from hcasim.host.memory import SOCKET_BITS
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
-from hcasim.launch.channel import Listener
+from hcasim.launch.channel import Listener, Question
 from hcasim.launch.library import library
 from hcasim.launch.process import Process
 from hcasim.launch.thread import Thread
@@ -23,6 +26,8 @@ from hcasim.verbs import MR
 from hcasim.verbs import Context
 
 ADDRESSES: Final = 1 << SOCKET_BITS
+_FIRST_PORT: Final = 32768
+_LOOK_S: Final = 0.05
 _PATIENCE_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there."""
 
@@ -49,7 +54,11 @@ class Session:
         self.sim = sim
         self.cluster = cluster
         self.threads: list[Thread] = []
+        self.network = int.from_bytes(os.urandom(7), "little")
+        self.touches = 0
+        self.ended_ps = 0
         self._listener = Listener()
+        self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._cores = [0] * len(cluster.nodes)
         self._shifts: dict[int, int] = {}
         self._said: set[str] = set()
@@ -61,11 +70,12 @@ class Session:
         environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
         environment["HCASIM_CHANNEL"] = self._listener.name
         environment["HCASIM_PROGRAM"] = str(place)
+        environment["HCASIM_OUTSIDE"] = _outside()
         try:
             child = subprocess.Popen(command, env=environment)
         except OSError as error:
             raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
-        if not self.meet(place):
+        if not self.meet(child.pid):
             raise CatalogError(
                 [
                     f"{command[0]}: it has not loaded the library; is it linked statically, or setuid?"
@@ -73,16 +83,19 @@ class Session:
             )
         return child
 
-    def meet(self, place: int) -> bool:
-        """Take the thread that connects next, on a node; False if none does."""
-        channel = self._listener.accept(_PATIENCE_S)
+    def meet(self, pid: int) -> bool:
+        """Take the thread that connects next, of a process; False if none does."""
+        channel = None
+        since = monotonic()
+        while channel is None and monotonic() < since + _PATIENCE_S and _lives(pid):
+            channel = self._listener.accept(_LOOK_S)
         question = None if channel is None else channel.question()
         if channel is None or question is None:
             return False
-        node = self.cluster.nodes[place]
-        pid, tid = question.words[:2]
+        pid, tid, place = question.words[:3]
         process = next((one.process for one in self.threads if one.process.pid == pid), None)
         if process is None:
+            node = self.cluster.nodes[place]
             context = Context(self.sim, node, self._cores[place])
             self._cores[place] += 1
             process = Process(self, pid, node, context, question.data.decode())
@@ -92,13 +105,25 @@ class Session:
         self.sim.process(self._run(thread, question))
         return True
 
-    def _run(self, thread: Thread, question: object) -> Generator[Event, object, None]:
+    def next_port(self, place: int) -> int:
+        """A port of a node that nobody has asked for."""
+        self._ports[place] += 1
+        return self._ports[place]
+
+    def _run(self, thread: Thread, question: Question) -> Generator[Event, object, None]:
         yield self.sim.timeout(0)
-        yield from thread.run(question)  # type: ignore[arg-type]
+        yield from thread.run(question)
         self.threads.remove(thread)
+        self.ended_ps = self.sim.now
+        process = thread.process
+        if process.changing and not process.threads and not self.meet(process.pid):
+            self.say(f"a program that {process.name} runs has not loaded the library; it takes no time")
+            process.ended()
+            self.touched()
 
     def touched(self) -> None:
         """Wake all who wait for something that others do."""
+        self.touches += 1
         for one in self.threads:
             one.wake()
 
@@ -128,6 +153,24 @@ class Session:
         self._listener.close()
 
 
+def _outside() -> str:
+    """What the programs' standard files are, which others than programs read and write."""
+    found = []
+    for descriptor in range(3):
+        with contextlib.suppress(OSError):
+            status = os.fstat(descriptor)
+            found.append(f"{status.st_dev}:{status.st_ino}")
+    return f",{','.join(found)},"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
 def launch(
     machine: Machine,
     programs: Sequence[Sequence[str]],
@@ -144,6 +187,8 @@ def launch(
         for place, command in enumerate(programs):
             children.append(session.start(command, place))
         sim.run()
+        while any([one.resume() for one in session.threads]):
+            sim.run()
         if session.threads:
             waiting = [f"{one.process.name} waits in {one.doing}" for one in session.threads]
             print("hcasim: nothing can go on:", "; ".join(waiting), file=sys.stderr)
@@ -153,4 +198,4 @@ def launch(
                 child.kill()
         codes = tuple(child.wait() for child in children)
         session.close()
-    return Launched(machine, tuple(map(tuple, programs)), codes, sim.now / 1e12)
+    return Launched(machine, tuple(map(tuple, programs)), codes, session.ended_ps / 1e12)

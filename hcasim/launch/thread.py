@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.engine import Event
-from hcasim.launch.channel import Channel, Question, Words
+from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Question, Words
+from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.library import calls
 from hcasim.verbs import Context
 
@@ -20,6 +21,8 @@ Handler = Callable[["Thread", Question], "Answer | Steps"]
 
 HANDLERS: Final[dict[str, Handler]] = {}
 DONE: Final[Answer] = (0, (), b"")
+_TELLING: Final = "SPEND"
+"""It only tells that time has passed: a circle goes on."""
 
 
 def call(name: str) -> Callable[[Handler], Handler]:
@@ -37,7 +40,8 @@ class Thread:
 
     Attributes:
         doing: the call that it waits in, for those who ask why nothing goes on; "" if it runs.
-        signal: of the system, that it is to get with the next answer; 0 is none.
+        signals: of the system, that it is to get with the next answers.
+        seen: how often memory had been written to when it was last answered.
     """
 
     def __init__(self, process: Process, channel: Channel, context: Context, tid: int) -> None:
@@ -46,8 +50,11 @@ class Thread:
         self.sim = context.sim
         self.tid = tid
         self.doing = ""
-        self.signal = 0
+        self.signals: list[int] = []
+        self.seen = 0
         self.ended = False
+        self._circle = Circle()
+        self._resting = False
         self._channel = channel
         self._wake: Event | None = None
 
@@ -55,17 +62,30 @@ class Thread:
         """Answer its questions until it ends."""
         question: Question | None = first
         names = calls()
+        process = self.process
         while question is not None:
-            if question.touched:
-                self.process.session.touched()
+            if question.notes & TOUCHED:
+                process.session.touched()
             if question.spent_ps:
                 yield self.context.core.work(question.spent_ps)
             name = names[question.what]
             self.doing = name
+            stamp = process.happened
             made: Any = HANDLERS[name](self, question)
-            error, words, data = made if isinstance(made, tuple) else (yield from made)
+            answer = made if isinstance(made, tuple) else (yield from made)
+            if isinstance(answer, Nothing) and not question.notes & ~CLOCK and not self.signals:
+                key = (name, question.words, question.data, answer)
+                clock = bool(question.notes & CLOCK)
+                if self._circle.add(key, self.sim.now, stamp, clock):
+                    yield from self._rest()
+            elif name != _TELLING:
+                self._circle.end()
+                if process.waiting:
+                    process.wrote()
             self.doing = ""
-            signal, self.signal = self.signal, 0
+            self.seen = process.written
+            error, words, data = answer
+            signal = self.signals.pop(0) if self.signals else 0
             self._channel.answer(self.sim.now, words, data, error, signal)
             question = self._channel.question()
         self.ended = True
@@ -86,6 +106,33 @@ class Thread:
         if event is not None:
             event.succeed(True)
 
+    def interrupt(self, signal: int) -> None:
+        """Give it a signal with its next answer, which comes soon, if it waits."""
+        self.signals.append(signal)
+        self.wake()
+
+    def resume(self) -> bool:
+        """Have it go round once more, if it rests, though nothing has happened."""
+        if not self._resting or not self._circle.resume():
+            return False
+        self.wake()
+        return True
+
+    def _rest(self) -> Generator[Event, object, None]:
+        """Leave out rounds that find nothing, until something has happened."""
+        circle, process = self._circle, self.process
+        if circle.began() != process.happened:
+            return
+        began_ps, longest_ps = self.sim.now, circle.longest_ps()
+        self._resting = True
+        process.waiting.append(self)
+        yield from self.wait(longest_ps and began_ps + longest_ps)
+        self._resting = False
+        left_ps = (began_ps - self.sim.now) % circle.round_ps()
+        if left_ps:
+            yield self.sim.timeout(left_ps)
+        circle.rested(self.sim.now - began_ps)
+
     def _due(self, event: Event) -> None:
         if self._wake is event:
             self._wake = None
@@ -105,6 +152,12 @@ def _park(thread: Thread, question: Question) -> Steps:
 
 @call("SLEEP")
 def _sleep(thread: Thread, question: Question) -> Steps:
-    until_ps = max(question.words[0], thread.sim.now)
-    yield thread.sim.timeout(until_ps - thread.sim.now)
+    until_ps = question.words[0]
+    while thread.sim.now < until_ps and not thread.signals:
+        yield from thread.wait(until_ps)
     return DONE
+
+
+@call("NOTHING")
+def _nothing(thread: Thread, question: Question) -> Answer:
+    return Nothing()

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "channel.h"
+#include "signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 struct question {
 	uint32_t what;
-	uint32_t touched;
+	uint32_t notes;
 	uint64_t spent_ps;
 	struct words words;
 };
@@ -39,10 +40,20 @@ struct thread {
 	pid_t process;
 	uint64_t now_ps;
 	uint64_t spent_ps;
-	bool touched;
+	uint64_t idle_ps;
+	uint64_t began_ps;
+	uint32_t notes;
+	volatile bool asking;
 };
 
-static __thread struct thread own = {.descriptor = -1};
+/* Of the first kind, so that handlers of signals can reach it. */
+static __thread struct thread own __attribute__((tls_model("initial-exec"))) = {.descriptor = -1};
+
+static struct host known;
+static uint64_t busy_ps;
+
+/* The connections of all threads of this process: a child gives them up. */
+static int connections[1024];
 
 void *behind(const char *name)
 {
@@ -57,7 +68,21 @@ void *behind(const char *name)
 
 bool taking_part(void)
 {
-	return getenv("HCASIM_CHANNEL") != NULL;
+	static int known = -1;
+
+	if (known < 0)
+		known = getenv("HCASIM_CHANNEL") != NULL;
+	return known;
+}
+
+bool asking(void)
+{
+	return own.asking;
+}
+
+bool is_connection(int descriptor)
+{
+	return descriptor > 0 && connections[descriptor % 1024] == descriptor;
 }
 
 /* Without the interposed functions: programs must not see the descriptor. */
@@ -89,7 +114,7 @@ static int connected(void)
 static int exchange(enum call what, struct words *words, const void *sent, size_t size, void *got,
 		    size_t room, size_t *came)
 {
-	struct question question = {what, own.touched, own.spent_ps, *words};
+	struct question question = {what, own.notes, own.spent_ps, *words};
 	struct answer answer;
 	struct iovec out[2] = {{&question, sizeof(question)}, {(void *)sent, size}};
 	struct iovec in[2] = {{&answer, sizeof(answer)}, {got, room}};
@@ -97,6 +122,7 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 	struct msghdr from = {.msg_iov = in, .msg_iovlen = room ? 2 : 1};
 	ssize_t length;
 
+	own.asking = true;
 	do
 		length = syscall(SYS_sendmsg, own.descriptor, &to, MSG_NOSIGNAL);
 	while (length < 0 && errno == EINTR);
@@ -106,14 +132,18 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 		while (length < 0 && errno == EINTR);
 	if (length < (ssize_t)sizeof(answer))
 		_exit(GONE); /* The simulator has ended, and has said why. */
-	own.touched = false;
+	if (what == CALL_PARK || what == CALL_SLEEP)
+		own.idle_ps += answer.now_ps - own.now_ps - own.spent_ps;
+	else if (what != CALL_HELLO)
+		busy_ps += answer.now_ps - own.now_ps;
+	own.notes = 0;
 	own.spent_ps = 0;
 	own.now_ps = answer.now_ps;
 	*words = answer.words;
 	if (came)
 		*came = length - sizeof(answer);
-	if (answer.signal)
-		syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), answer.signal);
+	own.asking = false;
+	deliver(answer.signal);
 	return answer.error;
 }
 
@@ -122,14 +152,46 @@ static void say_hello(void)
 	const char *program = getenv("HCASIM_PROGRAM");
 	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), program ? atoi(program) : 0}};
 
-	own.process = getpid();
+	if (own.process != getpid()) {
+		for (int i = 0; own.process && i < 1024; i++)
+			if (connections[i]) {
+				syscall(SYS_close, connections[i]);
+				connections[i] = 0;
+			}
+		busy_ps = 0;
+	}
+	own = (struct thread){.process = getpid()};
 	own.descriptor = connected();
 	if (own.descriptor < 0) {
 		fprintf(stderr, "hcasim: no connection to the simulator: %s\n", strerror(errno));
 		_exit(GONE);
 	}
+	connections[own.descriptor % 1024] = own.descriptor;
 	exchange(CALL_HELLO, &words, program_invocation_short_name,
 		 strlen(program_invocation_short_name), NULL, 0, NULL);
+	known = (struct host){words.w[0], words.w[1], words.w[2], words.w[3]};
+	own.began_ps = own.now_ps;
+}
+
+void take_part(void)
+{
+	if (own.descriptor < 0 || own.process != getpid())
+		say_hello();
+}
+
+void leave(void)
+{
+	if (own.descriptor < 0 || own.process != getpid())
+		return;
+	connections[own.descriptor % 1024] = 0;
+	syscall(SYS_close, own.descriptor);
+	own.descriptor = -1;
+}
+
+const struct host *host(void)
+{
+	take_part();
+	return &known;
 }
 
 int ask_with(enum call what, struct words *words, const void *sent, size_t size, void *got,
@@ -137,8 +199,7 @@ int ask_with(enum call what, struct words *words, const void *sent, size_t size,
 {
 	int kept = errno, error;
 
-	if (own.descriptor < 0 || own.process != getpid())
-		say_hello();
+	take_part();
 	error = exchange(what, words, sent, size, got, room, came);
 	errno = kept;
 	return error;
@@ -151,9 +212,23 @@ int ask(enum call what, struct words *words)
 
 uint64_t now_ps(void)
 {
-	if (own.descriptor < 0 || own.process != getpid())
-		say_hello();
+	take_part();
 	return own.now_ps + own.spent_ps;
+}
+
+uint64_t spent_ps(void)
+{
+	return own.spent_ps;
+}
+
+uint64_t thread_ps(void)
+{
+	return now_ps() - own.began_ps - own.idle_ps;
+}
+
+uint64_t process_ps(void)
+{
+	return busy_ps + own.spent_ps;
 }
 
 void spend(uint64_t ps)
@@ -163,7 +238,12 @@ void spend(uint64_t ps)
 
 void touch(void)
 {
-	own.touched = true;
+	own.notes |= TOUCHED;
+}
+
+void note(enum note note)
+{
+	own.notes |= note;
 }
 
 bool park(uint64_t until_ps)
@@ -172,6 +252,13 @@ bool park(uint64_t until_ps)
 
 	ask(CALL_PARK, &words);
 	return words.w[0];
+}
+
+void found_nothing(uint64_t what)
+{
+	struct words words = {{what}};
+
+	ask(CALL_NOTHING, &words);
 }
 
 void say_once(const char *name, const char *line)
@@ -196,5 +283,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	if (!taking_part())
 		return;
-	say_hello();
+	catch_signals();
+	trap_clock(true);
+	take_part();
 }

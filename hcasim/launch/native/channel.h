@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EXPORT __attribute__((visibility("default")))
+
 enum call {
 #define CALL(name) CALL_##name,
 #include "calls.def"
@@ -39,19 +41,55 @@ int ask(enum call what, struct words *words);
 uint64_t now_ps(void);
 void spend(uint64_t ps);
 
-/* Let the next call say that others may find something new, such as bytes in a socket. */
+/* What has not been told yet of the time, and what this thread and all of this process have not slept. */
+uint64_t spent_ps(void);
+uint64_t thread_ps(void);
+uint64_t process_ps(void);
+
+/* What goes with the next question: others may find something new, such as bytes in a socket; this
+ * thread has found something, so that it does not go round in a circle; it has read the clock. */
+enum note { TOUCHED = 1, FOUND = 2, CLOCK = 4 };
+
+void note(enum note note);
 void touch(void);
 
 /* Wait until others have done something, or until a time in ps; 0 is for ever.
  * Returns false when that time has come. */
 bool park(uint64_t until_ps);
 
+/* A look that does not wait has found nothing; what is a number of the caller's. */
+void found_nothing(uint64_t what);
+
 /* Whether this process takes part in a simulation. */
 bool taking_part(void);
 
+/* Connect this thread, if it is not connected; its connection ends when it ends, or leaves. */
+void take_part(void);
+void leave(void);
+
+/* Whether this thread waits for an answer: handlers of signals must not ask then. */
+bool asking(void);
+bool is_connection(int descriptor);
+
+/* The node that this process runs on, of how many, and what its sockets are named after. */
+struct host {
+	uint64_t hertz;
+	uint64_t node;
+	uint64_t nodes;
+	uint64_t network;
+};
+
+const struct host *host(void);
+
 /* What the library behind this one has under a name, which has to be there. */
 void *behind(const char *name);
-#define BEHIND(name) ((__typeof__(&name))behind(#name))
+#define BEHIND(name)                                                                               \
+	({                                                                                         \
+		static __typeof__(&name) found_behind;                                             \
+		if (!found_behind)                                                                 \
+			found_behind = (__typeof__(&name))behind(#name);                           \
+		found_behind;                                                                      \
+	})
 
 /* Say one line on standard error, once for each name. */
 void say_once(const char *name, const char *line);

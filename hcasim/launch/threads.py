@@ -1,0 +1,41 @@
+"""Threads and processes that programs start: the simulator waits for each to say hello."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hcasim.launch.channel import Question
+from hcasim.launch.thread import DONE, Answer, Thread, call
+
+_FREQUENCY: Final = 2_000_000_000
+"""Of a processor's clock where no source tells the host's, in Hz."""
+
+
+@call("HELLO")
+def _hello(thread: Thread, question: Question) -> Answer:
+    """Tell a thread which node it runs on, of how many, and what sockets are named after."""
+    process = thread.process
+    session = process.session
+    core = process.node.group.host.core
+    hertz = core.frequency if core is not None else _FREQUENCY
+    return 0, (hertz, process.node.index, len(session.cluster.nodes), session.network), b""
+
+
+@call("BORN")
+def _born(thread: Thread, question: Question) -> Answer:
+    """Take a thread, or a process, that was started by another; 0 words if it does not come."""
+    return 0, (int(thread.process.session.meet(question.words[0])),), b""
+
+
+@call("EXEC")
+def _exec(thread: Thread, question: Question) -> Answer:
+    """The process is about to run another program, or could not."""
+    thread.process.changing = bool(question.words[0])
+    return DONE
+
+
+@call("PORT")
+def _port(thread: Thread, question: Question) -> Answer:
+    """A port that nobody has asked for, of the node of a process."""
+    session = thread.process.session
+    return 0, (session.next_port(thread.process.node.index),), b""
