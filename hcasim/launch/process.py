@@ -140,8 +140,8 @@ class Process:
             for one in self.threads:
                 one.wake()
         if not self.threads:
-            for last in list(self.at_end):
-                last()
+            for end in list(self.at_end):
+                end()
             os.close(self.memory)
             if not self.changing:
                 self.ended()

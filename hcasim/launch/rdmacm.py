@@ -227,6 +227,7 @@ class _ID:
             return
         peer.other = side
         if self.service == _UD:
+            side.qkey = side.qkey or _QKEY
             peer.after(_MESSAGE_PS, lambda: peer.event(_ESTABLISHED, 0, side, _SIDR_REP))
         else:
             peer.after(_MESSAGE_PS, lambda: peer.event(_CONNECT_RESPONSE, 0, side, _REP))

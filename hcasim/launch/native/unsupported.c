@@ -36,12 +36,21 @@ REFUSE(ibv_import_dm, 0)
 REFUSE(ibv_unimport_dm, 0)
 REFUSE(ibv_reg_dmabuf_mr, 0)
 REFUSE(ibv_resolve_eth_l2_from_gid, EOPNOTSUPP)
-REFUSE(ibv_set_ece, EOPNOTSUPP)
 ANSWER(ibv_query_qp_data_in_order, 0)
 ANSWER(ibv_fork_init, 0)
 ANSWER(ibv_is_fork_initialized, IBV_FORK_UNNEEDED)
 ANSWER(ibv_dontfork_range, 0)
 ANSWER(ibv_dofork_range, 0)
+
+/* The adapter has no options. */
+EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	OVERRIDE(ibv_set_ece, qp, ece);
+	if (!ece->vendor_id && !ece->options && !ece->comp_mask)
+		return 0;
+	refuse("ibv_set_ece");
+	return EOPNOTSUPP;
+}
 
 EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
