@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -71,7 +72,7 @@ class Session:
         environment["HCASIM_PROGRAM"] = str(place)
         environment["HCASIM_OUTSIDE"] = _outside()
         try:
-            child = subprocess.Popen(command, env=environment)
+            child = subprocess.Popen(command, env=environment, preexec_fn=_same_addresses)
         except OSError as error:
             raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
         if not self.meet(child.pid):
@@ -158,6 +159,14 @@ class Session:
 
     def close(self) -> None:
         self._listener.close()
+
+
+_NO_RANDOM_ADDRESSES: Final = 0x0040000
+
+
+def _same_addresses() -> None:
+    """Let a program have its memory at the same addresses in each run, where that is allowed."""
+    ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
 
 
 def _outside() -> str:
