@@ -29,6 +29,7 @@ COMMANDS = {
     "run": "Simulate the curves of scenarios, or of a whole paper or collection.",
     "reproduce": "Replay papers, collections or scenarios, and judge each published statement.",
     "app": "Run a program of MPI: a file, a kernel such as is.B, a trace, or machine learning.",
+    "launch": "Run real programs of verbs, unmodified, on the simulated adapters of a machine.",
     "bench": "Run a benchmark, such as write_lat, and print what it measures.",
     "sweep": "Measure over any settings, each with each, and print one table.",
     "compare": "Compare two machines or results: what differs, and what that does.",

@@ -14,11 +14,12 @@ _NETEFFECT: Final = 0x1678
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A family of adapters: the driver and the numbers of vendor and part on the bus."""
+    """A family of adapters: the driver, the numbers of vendor and part on the bus, and firmware."""
 
     driver: str = ""
     vendor_id: int = 0
     vendor_part_id: int = 0
+    firmware: str = ""
 
 
 _DEVICES: Final = {
@@ -26,12 +27,12 @@ _DEVICES: Final = {
     "mt25208": Device("mthca", _MELLANOX, 25208),
     "mt25218": Device("mthca", _MELLANOX, 25218),
     "connectx2": Device("mlx4", _MELLANOX, 26428),
-    "connectx3": Device("mlx4", _MELLANOX, 4099),
-    "connect_ib": Device("mlx5", _MELLANOX, 4113),
+    "connectx3": Device("mlx4", _MELLANOX, 4099, "2.42.5000"),
+    "connect_ib": Device("mlx5", _MELLANOX, 4113, "10.16.1200"),
     "connectx4": Device("mlx5", _MELLANOX, 4115),
-    "connectx4-lx": Device("mlx5", _MELLANOX, 4117),
+    "connectx4-lx": Device("mlx5", _MELLANOX, 4117, "14.31.2006"),
     "connectx5": Device("mlx5", _MELLANOX, 4119),
-    "connectx6": Device("mlx5", _MELLANOX, 4123),
+    "connectx6": Device("mlx5", _MELLANOX, 4123, "20.36.1010"),
     "connectx7": Device("mlx5", _MELLANOX, 4129),
     "bluefield-2": Device("mlx5", _MELLANOX, 41686),
     "bluefield-3": Device("mlx5", _MELLANOX, 41692),
@@ -39,7 +40,8 @@ _DEVICES: Final = {
 }
 """By the id of the description, or what it begins with.
 
-Source: Linux, tables of PCI devices of mthca_main.c, mlx4/main.c, mlx5/core/main.c and nes.c.
+Source: Linux, tables of PCI devices of mthca_main.c, mlx4/main.c, mlx5/core/main.c and nes.c;
+firmware of those that the limits or measurements of the descriptions are of, where these say it.
 """
 
 

@@ -161,7 +161,7 @@ def _create_channel(thread: Thread, question: Question) -> Answer:
     """Words: descriptor in the process of the pipe that events go into."""
     process = thread.process
     channel = CompChannel(thread.context)
-    process.tell(channel.events, question.words[0], 0)
+    process.tell(channel.events, question.words[0])
     return 0, (process.enter(channel),), b""
 
 
@@ -258,10 +258,12 @@ _NUMBERS: Final = (
 def _modify_qp(thread: Thread, question: Question) -> Answer:
     qp: QP = held(thread, question.words[0])
     found = _ATTR.unpack(question.data)
+    # What the mask does not name may be anything.
+    asked = [found[place] if question.words[1] & 1 << place else 0 for place in (0, 1)]
     try:
-        states = State(found[0]), State(found[1])
+        states = State(asked[0]), State(asked[1])
     except ValueError:
-        raise VerbsError("EINVAL", f"qp_state is {found[0]}; allowed: 0 to 6") from None
+        raise VerbsError("EINVAL", f"qp_state is {asked[0]}; allowed: 0 to 6") from None
     attr = QPAttr(*states, cap=QPCap(*found[9:14]), ah_attr=ah_attr(found[14]))
     for name, value in zip(_NUMBERS, (*found[2:9], *found[16:]), strict=True):
         setattr(attr, name, value)

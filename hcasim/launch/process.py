@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from select import select
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,7 @@ class Process:
     Attributes:
         memory: descriptor of its memory.
         objects: what its handles stand for, by number.
+        at_end: what is to be done when it has ended.
         waiting: threads that wait until something happens: a write of the adapter to its memory,
             or what another thread does.
         written: how often its memory has been written to.
@@ -50,6 +52,8 @@ class Process:
         self.timers: dict[int, Timer] = {}
         self.changing = False
         self.objects: dict[int, Any] = {}
+        self.at_end: list[Callable[[], None]] = []
+        self._opened: dict[int, int] = {}
         self._cookies: dict[int, int] = {}
         self._places: dict[tuple[int, int], int] = {}
         self._next = 1
@@ -82,19 +86,43 @@ class Process:
         """How much has happened that its threads may wait for."""
         return self.written + self.session.touches
 
-    def tell(self, events: EventQueue[Any], descriptor: int, port: int) -> None:
-        """Write events into a pipe of the process, by its number there, as they come."""
-        pipe = os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
-        self.context.sim.process(self._told(events, pipe))
+    def pipe(self, descriptor: int) -> int:
+        """Open a pipe of the process for writing, by its number there."""
+        return os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
 
-    def _told(self, events: EventQueue[Any], pipe: int) -> Generator[Event, object, None]:
+    def tell(self, events: EventQueue[Any], descriptor: int) -> None:
+        """Write events into a pipe of the process, by its number there, as they come."""
+        pipe = self.pipe(descriptor)
+        self.context.sim.process(self._told(events, lambda: pipe))
+
+    def open(self, descriptor: int) -> int:
+        """Open the adapter; its asynchronous events go into the pipe of what was opened last."""
+        if not self._opened:
+            self.context.sim.process(self._told(self.context.events, self._last_opened))
+        handle = self.enter(self.context)
+        self._opened[handle] = self.pipe(descriptor)
+        return handle
+
+    def close(self, handle: int) -> None:
+        """Close the adapter that was opened as a handle."""
+        del self.objects[handle]
+        os.close(self._opened[handle])
+        self._opened[handle] = -1
+
+    def _last_opened(self) -> int:
+        return next((pipe for pipe in reversed(self._opened.values()) if pipe >= 0), -1)
+
+    def _told(
+        self, events: EventQueue[Any], pipe: Callable[[], int]
+    ) -> Generator[Event, object, None]:
         while True:
             event = yield from events.get()
             kind, about = 0, event
             if isinstance(event, AsyncEvent):
                 kind, about = event.event_type.value, event.element
             known = about if isinstance(about, int) else self._cookies.get(id(about), 0)
-            os.write(pipe, _EVENT.pack(kind, known))
+            with suppress(OSError):
+                os.write(pipe(), _EVENT.pack(kind, known))
             self.session.touched()
 
     def ended(self) -> None:
@@ -116,6 +144,8 @@ class Process:
             for one in self.threads:
                 one.wake()
         if not self.threads:
+            for end in list(self.at_end):
+                end()
             os.close(self.memory)
             if not self.changing:
                 self.ended()

@@ -28,7 +28,7 @@ from hcasim.verbs import (
 _SEND: Final = Struct("=QIIIIQIIQQIIIIQQII")
 _RECV: Final = Struct("=QII")
 _SGE: Final = Struct("=QII")
-_WC: Final = Struct("=Q6II2I2H2B2x")
+_WC: Final = Struct("=Q8I2H2B2x")
 _FENCE, _SIGNALED, _SOLICITED, _INLINE = 1, 2, 4, 8
 
 

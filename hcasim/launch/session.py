@@ -122,7 +122,9 @@ class Session:
         self.ended_ps = self.sim.now
         process = thread.process
         if process.changing and not process.threads and not self.meet(process.pid):
-            self.say(f"a program that {process.name} runs has not loaded the library; it takes no time")
+            self.say(
+                f"a program that {process.name} runs has not loaded the library; it takes no time"
+            )
             process.ended()
             self.touched()
 

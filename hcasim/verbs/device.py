@@ -172,7 +172,7 @@ def device_of(node: Node) -> DeviceAttr:
     if description.umr is not None:
         can |= DeviceCap.MEM_MGT_EXTENSIONS
     return DeviceAttr(
-        fw_ver="",
+        fw_ver=made.firmware,
         node_guid=guid,
         sys_image_guid=guid,
         vendor_id=made.vendor_id,

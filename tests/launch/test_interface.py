@@ -34,14 +34,16 @@ def test_layouts_and_numbers_are_those_of_the_header(tmp_path: Path) -> None:
 
 def _asked(header: str) -> list[str]:
     """Expressions in C, one for each thing that the header says."""
-    header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     found = []
-    for kind, name, body in re.findall(r"^(struct|union) (\w+) \{\n(.*?)^\};", header, re.S | re.M):
+    for kind, name, body in re.findall(
+        r"^(struct|union) (\w+) \{\n(.*?)^\};", header, re.DOTALL | re.MULTILINE
+    ):
         found.append(f"sizeof({kind} {name})")
         for field in _fields(body):
             found.append(f"offsetof({kind} {name}, {field})")
             found.append(f"sizeof((({kind} {name} *)0)->{field})")
-    for body in re.findall(r"^enum.*?\{(.*?)\};", header, re.S | re.M):
+    for body in re.findall(r"^enum.*?\{(.*?)\};", header, re.DOTALL | re.MULTILINE):
         found += re.findall(r"\bIBV_\w+(?=\s*[,=\n}]|\s*$)", re.sub(r"=[^,]*", "", body))
     return [one for one in found if "_before_" not in one]
 
@@ -50,7 +52,7 @@ def _fields(body: str) -> list[str]:
     """Names of the fields of a structure, with those of structures within."""
     found: list[str] = []
     while body.strip():
-        inner = re.match(r"\s*(?:struct|union) \{(.*)", body, re.S)
+        inner = re.match(r"\s*(?:struct|union) \{(.*)", body, re.DOTALL)
         if inner is None:
             one, body = body.split(";", 1)
             called = re.search(r"\(\*(\w+)\)\(", one)

@@ -1,6 +1,7 @@
 /* Clocks, which all show simulated time, and sleep. */
 #define _GNU_SOURCE
 #include "clocks.h"
+#include "rdmacm.h"
 #include "channel.h"
 #include "signals.h"
 
@@ -149,7 +150,7 @@ static int described(const char *path)
 #define OPEN(name)                                                                                 \
 	EXPORT int name(const char *path, int flags, ...)                                          \
 	{                                                                                          \
-		int made = described(path);                                                        \
+		int made = rdmacm_is(path) ? rdmacm_open(flags) : described(path);                 \
 		va_list rest;                                                                      \
 		mode_t mode;                                                                       \
                                                                                                    \

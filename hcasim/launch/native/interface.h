@@ -1,8 +1,16 @@
-/* What contexts' tables of functions point to, and what is behind a context. */
+/* What the files of verbs share: contexts, and what their tables of functions point to. */
 #ifndef HCASIM_INTERFACE_H
 #define HCASIM_INTERFACE_H
 
+#include "channel.h"
 #include "verbs.h"
+
+/* The first line of a function that overrides another: outside simulations it is that. */
+#define OVERRIDE(name, ...)                                                                        \
+	do {                                                                                       \
+		if (!taking_part())                                                                \
+			return BEHIND(name)(__VA_ARGS__);                                          \
+	} while (0)
 
 /* A queue pair, and the list of requests that is being built by the functions ibv_wr_*. */
 struct pair {
@@ -29,13 +37,12 @@ int hca_dealloc_mw(struct ibv_mw *window);
 struct ibv_cq_ex *hca_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 int hca_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-struct ibv_qp *hca_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 struct ibv_srq *hca_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
-int hca_get_srq_num(struct ibv_srq *srq, uint32_t *number);
-struct ibv_xrcd *hca_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
-int hca_close_xrcd(struct ibv_xrcd *domain);
 
-/* devices.c: the simulator's handle of the adapter that a context was opened on. */
+/* devices.c: the simulator's handle of an opened device. */
 uint64_t hca_of(const struct ibv_context *context);
+
+/* unsupported.c: fill the places of a context's table whose functions nobody has here. */
+void refuse_rest(struct verbs_context *context);
 
 #endif

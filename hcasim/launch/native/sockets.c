@@ -16,6 +16,7 @@
 
 static struct {
 	uint8_t family;
+	bool refused; /* what has been sent last */
 	struct place peer;
 } known[SOCKETS];
 
@@ -152,6 +153,15 @@ void copy_family(int from, int to)
 {
 	if (from >= 0 && from < SOCKETS && to >= 0 && to < SOCKETS)
 		known[to] = known[from];
+}
+
+/* TCP learns that the other end has closed when the first bytes that it sent come back. */
+bool first_refusal(int descriptor)
+{
+	if (descriptor >= SOCKETS || known[descriptor].refused)
+		return false;
+	known[descriptor].refused = true;
+	return is_stream(descriptor);
 }
 
 static void know(int descriptor, int family)
@@ -400,6 +410,8 @@ EXPORT int sockatmark(int descriptor)
 EXPORT int shutdown(int descriptor, int how)
 {
 	touch();
+	if (how != SHUT_RD && descriptor >= 0 && descriptor < SOCKETS)
+		known[descriptor].refused = true; /* By this end: it says so at once. */
 	return BEHIND(shutdown)(descriptor, how);
 }
 

@@ -42,6 +42,8 @@ int bind_somewhere(int descriptor);
 /* Where a socket for datagrams was connected to; port 0 is nowhere. */
 struct place peer_of(int descriptor);
 bool is_stream(int descriptor);
+/* Whether the refusal of what is sent is the first one, of which TCP does not know yet. */
+bool first_refusal(int descriptor);
 
 /* Whether others of the simulation are at the other end: not those of files and terminals. */
 bool may_wait(int descriptor);

@@ -3,6 +3,7 @@
 #include "sockets.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,7 @@ EXPORT ssize_t writev(int descriptor, const struct iovec *pieces, int count)
 
 	if (!may_wait(descriptor))
 		return BEHIND(writev)(descriptor, pieces, count);
-	if (peer_of(descriptor).port)
+	if (family_of(descriptor))
 		return sendmsg(descriptor, &message, 0);
 	return send_all(descriptor, &message, 0, true);
 }
@@ -201,11 +202,16 @@ EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 		if (bind_somewhere(descriptor))
 			return -1;
 	}
-	done = send_all(descriptor, &named, flags, false);
-	if (done < 0 && errno == ECONNREFUSED && place.port) {
-		done = 0; /* A datagram to nobody is lost. */
+	done = send_all(descriptor, &named, flags | MSG_NOSIGNAL, false);
+	if (done >= 0)
+		return done;
+	if ((errno == ECONNREFUSED && place.port) || (errno == EPIPE && first_refusal(descriptor))) {
+		/* A datagram to nobody is lost, as are the first bytes to who has closed. */
+		done = 0;
 		for (size_t i = 0; i < message->msg_iovlen; i++)
 			done += message->msg_iov[i].iov_len;
+	} else if (errno == EPIPE && !(flags & MSG_NOSIGNAL)) {
+		raise(SIGPIPE);
 	}
 	return done;
 }
