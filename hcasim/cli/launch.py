@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -60,7 +59,9 @@ def command(words: tuple[str, ...], nodes: int | None, **given: Any) -> None:
         if code:
             ended = f"signal {-code}" if code < 0 else f"exit code {code}"
             note(f"{one[0]} ended with {ended}")
-    sys.exit(next((code if code > 0 else 128 - code for code in found.codes if code), 0))
+    click.get_current_context().exit(
+        next((code if code > 0 else 128 - code for code in found.codes if code), 0)
+    )
 
 
 def _programs(words: tuple[str, ...], nodes: int | None, faults: list[str]) -> list[list[str]]:

@@ -59,7 +59,6 @@ class Session:
         self.ended_ps = 0
         self._listener = Listener()
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
-        self._cores = [0] * len(cluster.nodes)
         self._shifts: dict[int, int] = {}
         self._said: set[str] = set()
 
@@ -96,14 +95,20 @@ class Session:
         process = next((one.process for one in self.threads if one.process.pid == pid), None)
         if process is None:
             node = self.cluster.nodes[place]
-            context = Context(self.sim, node, self._cores[place])
-            self._cores[place] += 1
+            context = Context(self.sim, node, self._free_core(place))
             process = Process(self, pid, node, context, question.data.decode())
         thread = Thread(process, channel, process.context, tid)
         process.threads.append(thread)
         self.threads.append(thread)
         self.sim.process(self._run(thread, question))
         return True
+
+    def _free_core(self, place: int) -> int:
+        """The first processor of a node that no process has; of more processes some share one."""
+        taken = {one.process.context.core for one in self.threads}
+        cores = self.cluster.nodes[place].cores
+        free = (number for number in range(len(cores)) if cores[number] not in taken)
+        return next(free, len(taken) % len(cores))
 
     def next_port(self, place: int) -> int:
         """A port of a node that nobody has asked for."""

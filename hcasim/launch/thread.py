@@ -41,6 +41,7 @@ class Thread:
     Attributes:
         doing: the call that it waits in, for those who ask why nothing goes on; "" if it runs.
         signals: of the system, that it is to get with the next answers.
+        touches: how often others had done something when it asked.
         seen: how often memory had been written to when it was last answered.
     """
 
@@ -51,7 +52,7 @@ class Thread:
         self.tid = tid
         self.doing = ""
         self.signals: list[int] = []
-        self.seen = 0
+        self.seen = self.touches = 0
         self.ended = False
         self._circle = Circle()
         self._resting = False
@@ -66,6 +67,7 @@ class Thread:
         while question is not None:
             if question.notes & TOUCHED:
                 process.session.touched()
+            self.touches = process.session.touches
             if question.spent_ps:
                 yield self.context.core.work(question.spent_ps)
             name = names[question.what]
@@ -146,7 +148,10 @@ def _spend(thread: Thread, question: Question) -> Answer:
 
 @call("PARK")
 def _park(thread: Thread, question: Question) -> Steps:
-    woken = yield from thread.wait(question.words[0])
+    """Wait until others have done something since the question was asked, or until a time."""
+    woken = bool(thread.signals) or thread.process.session.touches != thread.touches
+    if not woken:
+        woken = yield from thread.wait(question.words[0])
     return 0, (int(woken),), b""
 
 
