@@ -39,7 +39,10 @@ _RESOLVE_PS: Final = 10_000_000
 """Assumed: an answer of the kernel's tables or of the subnet manager."""
 _FIRST_FREE: Final = 49152
 _NETWORK: Final = 0x0A00_0000
-"""Of the nodes' IPv4 addresses, as in the GIDs of RoCE; the rest is the LID of the port."""
+"""Of the ports' IPv4 addresses in the GIDs of RoCE; the rest is the LID of the port."""
+_NODES: Final = 0x7F00_0000
+_A_BYTE: Final = 254
+"""Of the nodes' addresses, as native/sockets.c has them."""
 _LOOPBACK: Final = 0x7F00_0001
 _GROUPS: Final = 0xE
 """What IPv4 addresses of multicast groups begin with."""
@@ -404,17 +407,19 @@ class _Manager:
 
     def place(self, host: int, near: Node) -> tuple[Node, int] | None:
         """Node and port of an address; those of the near node for the loopback address."""
-        if host >> 24 == 127:
+        if host == _LOOPBACK:
             return near, 1
         for node in self.session.cluster.nodes:
-            for port in range(1, len(node.adapter.ports) + 1):
-                if self.host(node, port) == host:
+            for port, one in enumerate(node.adapter.ports, 1):
+                if host in (self.host(node, port), _NETWORK | one.lid):
                     return node, port
         return None
 
     def host(self, node: Node, port: int) -> int:
-        """The address of a port: that of the GID of RoCE, over InfiniBand too."""
-        return _NETWORK | node.adapter.ports[port - 1].lid
+        """The address of a port; that of the first is the node's, as sockets have it."""
+        if port > 1:
+            return _NETWORK | node.adapter.ports[port - 1].lid
+        return _NODES | (1 + node.index // _A_BYTE) << 8 | (1 + node.index % _A_BYTE)
 
     def take(self, taker: _ID, port: int) -> int:
         """A port of the node that nobody else has; 0 if somebody has it."""
