@@ -80,6 +80,7 @@ def held(thread: Thread, handle: int) -> Any:
 
 
 def optional(thread: Thread, handle: int) -> Any:
+    """The same; None for the handle 0."""
     return held(thread, handle) if handle else None
 
 
@@ -93,6 +94,7 @@ def _destroy(thread: Thread, question: Question) -> Answer:
     elif isinstance(found, MW):
         found.dealloc()
     elif isinstance(found, QP):
+        thread.process.session.measure()
         found.destroy()
     elif isinstance(found, CQ) and found.retire:
         raise VerbsError("EBUSY", "queue pairs use the completion queue")
@@ -247,10 +249,11 @@ def _ah_bytes(attr: AHAttr) -> bytes:
 
 
 _NUMBERS: Final = (
-    "path_mtu path_mig_state qkey rq_psn sq_psn dest_qp_num qp_access_flags pkey_index"
-    " alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic max_dest_rd_atomic min_rnr_timer"
-    " port_num timeout retry_cnt rnr_retry alt_port_num alt_timeout rate_limit"
-).split()
+    *("path_mtu", "path_mig_state", "qkey", "rq_psn", "sq_psn", "dest_qp_num", "qp_access_flags"),
+    *("pkey_index", "alt_pkey_index", "en_sqd_async_notify", "sq_draining", "max_rd_atomic"),
+    *("max_dest_rd_atomic", "min_rnr_timer", "port_num", "timeout", "retry_cnt", "rnr_retry"),
+    *("alt_port_num", "alt_timeout", "rate_limit"),
+)
 """Attributes of a queue pair in the order of libibverbs, but for its states, limits and address."""
 
 

@@ -1,4 +1,4 @@
-"""A thread of a program, as the simulator runs it: while it computes, simulated time stands still."""
+"""A thread of a program as the simulator runs it: while it computes, time stands still."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hcasim.engine import Event
 from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Question, Words
-from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.library import calls
+from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.verbs import Context
 
 if TYPE_CHECKING:
