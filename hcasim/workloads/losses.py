@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.mpi.message import MPIError
 from hcasim.verbs import VerbsError, WCStatus
 from hcasim.workloads.explain import TELLING
-from hcasim.workloads.limits import is_timer
+from hcasim.workloads.limits import is_timer, whole
 from hcasim.workloads.result import Result
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ def with_losses(run: Run, program: Callable[[Run], Result]) -> Result:
     if fault := _failed(run):
         raise CatalogError([f"{run.name}: {fault}"])
     name, share = _longest(run, "latency_us" in found.row)
-    if share < TELLING:
-        return found
-    return replace(found, breakdown=_told(found, name, share))
+    told = found.breakdown
+    return replace(found, breakdown=_shared(told) if share < TELLING else _timed(told, name, share))
 
 
 def _failed(run: Run) -> str:
@@ -73,11 +72,23 @@ def _longest(run: Run, in_turn: bool) -> tuple[str, float]:
     return name, min(1.0, waited / max(1, run.sim.now))
 
 
-def _told(found: Result, name: str, share: float) -> dict[str, Any]:
+def _timed(told: Mapping[str, Any], name: str, share: float) -> Mapping[str, Any]:
     """A breakdown in which timers bind; an operation that it follows is none of many alike."""
-    told = dict(found.breakdown)
     if not told:
         return told
     others = [one for one in told.get("resources", ()) if one["name"] != name]
     resources = [{"name": name, "waited": share}, *others]
-    return told | {"binds": name, "also": (), "resources": resources, "typical": False}
+    return {**told, "binds": name, "also": (), "resources": resources, "typical": False}
+
+
+def _shared(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A breakdown in which the link binds, rather than what leads one queue pair to it.
+
+    Both are busy with what is sent again, and no longer equally.
+    """
+    binds = told.get("binds", "")
+    also = [one for one in told.get("also", ()) if whole(one) == one]
+    if whole(binds) == binds or not also:
+        return told
+    others = [one for one in (binds, *told["also"]) if one != also[0]]
+    return {**told, "binds": also[0], "also": others}

@@ -57,6 +57,19 @@ def test_a_stream_waits_for_its_timer_longest() -> None:
     assert told["parameters"] == ["link.loss"]
 
 
+def test_a_link_that_is_full_of_what_is_sent_again_binds() -> None:
+    how: dict[str, Any] = {
+        "jobs": 1,
+        "cache": False,
+        "size": 65536,
+        "iters": 60,
+        "adapter": "connectx5",
+    }
+    found = hc.bench("write_bw", "pair-roce", overrides={"link.loss": "0.2 %"}, **how)
+    assert found.counters["timeouts"] == 0 < found.counters["retransmissions"]
+    assert found.rows[0]["bound_by"] == "node0.hca.port1.link"
+
+
 def test_timers_that_run_at_the_same_time_count_once() -> None:
     timers = Overdue()
     for since, now in ((0, 10), (5, 12), (20, 30), (22, 30)):
