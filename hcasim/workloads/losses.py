@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ def _longest(run: Run, in_turn: bool) -> tuple[str, float]:
     return name, min(1.0, waited / max(1, run.sim.now))
 
 
-def _timed(told: Mapping[str, Any], name: str, share: float) -> Mapping[str, Any]:
+def _timed(told: dict[str, Any], name: str, share: float) -> dict[str, Any]:
     """A breakdown in which timers bind; an operation that it follows is none of many alike."""
     if not told:
         return told
@@ -81,7 +81,7 @@ def _timed(told: Mapping[str, Any], name: str, share: float) -> Mapping[str, Any
     return {**told, "binds": name, "also": (), "resources": resources, "typical": False}
 
 
-def _shared(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _shared(told: dict[str, Any]) -> dict[str, Any]:
     """A breakdown in which the link binds, rather than what leads one queue pair to it.
 
     Both are busy with what is sent again, and no longer equally.
