@@ -275,6 +275,17 @@ def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
     assert 1.2 < halved / clean < 2.5
 
 
+def test_what_fills_the_window_of_tcp_is_acknowledged_also_amid_a_message() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, remote = rig.joined(timeout=6, retry_cnt=1)
+    rig.run(b.post_receives(remote, *[b.receive(6000)] * 6))
+    # All behind the lost packet is dropped, and goes again one by one when the timer expires.
+    lossy(rig, 0, {2: DROP})
+    done = rig.exchange(qp, a, *[a.request(SEND, b, 6000)] * 6)
+    assert succeeded(done)
+    assert rig.counter("out_of_sequence") > 0
+
+
 def test_each_timeout_of_tcp_takes_twice_as_long() -> None:
     rig = Rig(iwarp.machine())
     a, b, qp, _ = rig.joined(timeout=6, retry_cnt=3)

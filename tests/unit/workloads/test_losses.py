@@ -70,6 +70,13 @@ def test_a_link_that_is_full_of_what_is_sent_again_binds() -> None:
     assert found.rows[0]["bound_by"] == "node0.hca.port1.link"
 
 
+def test_a_registration_that_is_taken_back_while_it_is_carried_out_blocks_nothing() -> None:
+    how: dict[str, Any] = {"jobs": 1, "cache": False, "adapter": "connectx5"}
+    found = hc.bench("nvmf_read", "pair-roce", overrides={"link.loss": "1 %"}, **how)
+    assert found.counters["retransmissions"] > 0
+    assert found.counters["rx_write_requests"] > 46
+
+
 def test_timers_that_run_at_the_same_time_count_once() -> None:
     timers = Overdue()
     for since, now in ((0, 10), (5, 12), (20, 30), (22, 30)):
