@@ -91,6 +91,8 @@ class GoBack(Recovery):
     def missed(self, wqe: SendWqe) -> None:
         self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
+        # It is told of each missing response once: those before it have come since the last one.
+        self._refusals = 0
         self._go_back(wqe)
 
     def _go_back(self, wqe: SendWqe) -> None:

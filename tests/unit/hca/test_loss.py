@@ -23,6 +23,7 @@ from tests.rig import (
     WRITE,
     Rig,
     check_that_nothing_is_lent,
+    joined,
     machine,
     run,
     statuses,
@@ -168,6 +169,13 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
     assert statuses(done) == ["SUCCESS"] * 2 + ["RETRY_EXC_ERR", "WR_FLUSH_ERR"]
     assert done[2].timestamp_ps >= (retry_cnt or 1) * 4_096_000 << 5 or not retry_cnt
     check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_a_long_read_may_lose_more_responses_than_a_request_has_tries() -> None:
+    rig, a, b, qp, _ = joined(timeout=10, retry_cnt=2)
+    lossy(rig, 1, dict.fromkeys(range(5, 200, 9), DROP))
+    assert statuses(rig.exchange(qp, a, a.request(READ, b, 60 * MTU))) == ["SUCCESS"]
+    assert rig.counter("retransmissions") > 3
 
 
 def test_what_is_lost_and_corrupted_at_random_has_its_share_and_its_own_stream() -> None:
