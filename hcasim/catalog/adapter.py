@@ -322,7 +322,12 @@ class RoceTimer(Section):
 
 
 class RoceAccl(Section):
-    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets."""
+    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets.
+
+    Source: NVIDIA, "Adaptive Retransmission: Parameters Control", whose sample shows adaptive
+    retransmission and slow restart enabled, and selective repeat not forced. Whether adapters agree
+    on that unforced, and which do, is not published.
+    """
 
     roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
     roce_slow_restart_en: bool = key(

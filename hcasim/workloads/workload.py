@@ -19,6 +19,7 @@ from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import CatalogError, display
 from hcasim.verbs import Context
 from hcasim.workloads.explain import Utilisation, explained
+from hcasim.workloads.losses import with_losses
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options
 from hcasim.workloads.result import Result
@@ -74,6 +75,11 @@ class Run:
     def cluster(self) -> Cluster:
         """The nodes that take part, in the order of their roles."""
         return Cluster(self.sim, self.machine, self.choose(self.machine, self.options))
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is its own cluster that was measured."""
+        return "cluster" in vars(self)
 
     @cached_property
     def contexts(self) -> list[Context]:
@@ -205,7 +211,10 @@ class Workload:
     def run(self, sim: Simulator, machine: Machine, options: Options) -> Result:
         """Run one point on a machine, in a simulator in which nothing has happened."""
         sized = tuple(one for one in ("size", "qps") if one in self.options)
-        return self.function(Run(self.name, sim, machine, options, self.nodes, sized))
+        run = Run(self.name, sim, machine, options, self.nodes, sized)
+        if not machine.loses or self.is_own or "retry_cnt" in self.options:
+            return self.function(run)
+        return with_losses(run, self.function)
 
     def option(self, name: str) -> Option:
         """An option as it is here: only tools whose tables begin with it send messages of 0 B."""

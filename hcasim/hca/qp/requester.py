@@ -393,7 +393,9 @@ class Requester(Half):
 
     def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe:
-            return  # It has been given up meanwhile.
+            # It has been given up, or taken back, meanwhile.
+            self._line.leave(self)
+            return
         if wqe.first_psn >= 0:
             pass
         elif wqe.region is not None:

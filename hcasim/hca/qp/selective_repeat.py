@@ -1,7 +1,8 @@
 """Selective repeat: what is lost is sent again alone, and what follows it is placed meanwhile.
 
 NVIDIA's newer adapters have it (register ROCE_ACCL, selective_repeat_forced_en). What they say over
-the wire is not public: here each lost packet has a negative acknowledgement of its own.
+the wire is not documented: here each lost packet has a negative acknowledgement of its own, and
+what is sent again depends on the operation, as patent US 11,870,590 B2 of Mellanox has it.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from tests.rig import (
     WRITE,
     Rig,
     check_that_nothing_is_lent,
+    joined,
     machine,
     run,
     statuses,
@@ -170,6 +171,13 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
     check_that_nothing_is_lent(rig, (qp, remote))
 
 
+def test_a_long_read_may_lose_more_responses_than_a_request_has_tries() -> None:
+    rig, a, b, qp, _ = joined(timeout=10, retry_cnt=2)
+    lossy(rig, 1, dict.fromkeys(range(5, 200, 9), DROP))
+    assert statuses(rig.exchange(qp, a, a.request(READ, b, 60 * MTU))) == ["SUCCESS"]
+    assert rig.counter("retransmissions") > 3
+
+
 def test_what_is_lost_and_corrupted_at_random_has_its_share_and_its_own_stream() -> None:
     packet = Packet(Opcode.SEND, Route(1), 1, 0, 8)
 
@@ -273,6 +281,17 @@ def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
     # 300 in flight: half of them, and one more after each time around.
     assert 40 < window < 160
     assert 1.2 < halved / clean < 2.5
+
+
+def test_what_fills_the_window_of_tcp_is_acknowledged_also_amid_a_message() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, remote = rig.joined(timeout=6, retry_cnt=1)
+    rig.run(b.post_receives(remote, *[b.receive(6000)] * 6))
+    # All behind the lost packet is dropped, and goes again one by one when the timer expires.
+    lossy(rig, 0, {2: DROP})
+    done = rig.exchange(qp, a, *[a.request(SEND, b, 6000)] * 6)
+    assert succeeded(done)
+    assert rig.counter("out_of_sequence") > 0
 
 
 def test_each_timeout_of_tcp_takes_twice_as_long() -> None:

@@ -31,7 +31,7 @@ INIT RTR DCT: PATH_MTU AV MIN_RNR_TIMER;
 RTR RTS RC: TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC; CUR_STATE ALT_PATH ACCESS_FLAGS MIN_RNR_TIMER PATH_MIG_STATE
 RTR RTS UC: SQ_PSN; CUR_STATE ALT_PATH ACCESS_FLAGS PATH_MIG_STATE
 RTR RTS UD: SQ_PSN; CUR_STATE QKEY
-RTR RTS DCI: TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC; MIN_RNR_TIMER
+RTR RTS DCI: TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC SQ_PSN; MIN_RNR_TIMER
 RTS RTS RC:; CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE MIN_RNR_TIMER
 RTS RTS UC:; CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
 RTS RTS UD:; CUR_STATE QKEY
@@ -49,7 +49,7 @@ SQE RTS RC:;
 SQE RTS UC:; CUR_STATE ACCESS_FLAGS
 SQE RTS UD:; CUR_STATE QKEY
 """  # noqa: E501
-# With no attributes, of all services.
+# With no attributes, of all services but DCT.
 ALWAYS: Final = """
 RESET RESET, INIT RESET, RTR RESET, RTS RESET, SQD RESET, SQE RESET, ERR RESET,
 INIT ERR, RTR ERR, RTS ERR, SQD ERR, SQE ERR, ERR ERR
@@ -76,7 +76,8 @@ def table() -> dict[Way, Masks]:
     for pair in ALWAYS.split(","):
         before, after = pair.split()
         for kind in QPType:
-            found[State[before], State[after], kind] = M(0), M(0)
+            if kind is not QPType.DCT:
+                found[State[before], State[after], kind] = M(0), M(0)
     return found
 
 
