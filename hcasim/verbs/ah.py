@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address
 
-from hcasim.fabric.packet import FULL_MEMBER, GRH
+from hcasim.fabric.packet import FULL_MEMBER, GRH, Route
 from hcasim.hca import Completion
 from hcasim.hca.completion_queue import WCFlags
+from hcasim.hca.driver import device
 from hcasim.verbs.address import AHAttr, GlobalRoute, Rate, gids, on_ethernet, route_of
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.memory import PD
@@ -14,6 +15,10 @@ from hcasim.verbs.memory import PD
 
 class AH:
     """The address of a port for datagrams, as ibv_create_ah makes it of an `AHAttr`.
+
+    A datagram of a queue pair of another protection domain ends with LOC_QP_OP_ERR. Adapters of
+    mlx5 do not look: their address vectors name no domain (rdma-core, providers/mlx5/wqe.h; those
+    of mthca and mlx4 do).
 
     Raises:
         VerbsError: ``EINVAL`` for what is no address of a port, ``EHOSTUNREACH`` for a GID that no
@@ -24,9 +29,16 @@ class AH:
         self.pd = pd
         self.attr = attr
         self.route = route_of(pd.context.node, attr, attr.port_num, FULL_MEMBER)
+        self._checked = device(pd.context.adapter.description.id).driver != "mlx5"
         if gigabits(attr):
             found = f"static_rate is {attr.static_rate}"
             raise VerbsError("EOPNOTSUPP", f"{found}; allowed: 0, as datagrams are not paced")
+
+    def within(self, pd: PD, pkey: int) -> Route | None:
+        """The way of a queue pair's datagrams in the partition of a key; None if its adapter
+        refuses them.
+        """
+        return None if self._checked and pd is not self.pd else self.route.within(pkey)
 
 
 def create_ah(pd: PD, attr: AHAttr) -> AH:

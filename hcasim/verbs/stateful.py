@@ -27,6 +27,7 @@ from hcasim.verbs.attributes import changed
 from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import number_of
+from hcasim.verbs.errors import member
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
@@ -100,10 +101,14 @@ class Stateful:
         Source: manual page ibv_modify_qp; Linux, core/verbs.c, ib_modify_qp_is_ok.
         """
         current, mask = self._qp.state, QPAttrMask(mask)
-        target = attr.qp_state if mask & QPAttrMask.STATE else current
+        target = thought = current
+        if mask & QPAttrMask.STATE:
+            target = member(State, attr.qp_state, "qp_state")
+        if mask & QPAttrMask.CUR_STATE:
+            thought = member(State, attr.cur_qp_state, "cur_qp_state")
         found = fault(current, target, self.qp_type, mask)
-        if mask & QPAttrMask.CUR_STATE and attr.cur_qp_state is not current and not found:
-            found = f"cur_qp_state is {attr.cur_qp_state.name}; allowed: {current.name}"
+        if thought is not current and not found:
+            found = f"cur_qp_state is {thought.name}; allowed: {current.name}"
         if found:
             raise VerbsError("EINVAL", found)
         if mask & _ALTERNATE:
@@ -159,7 +164,7 @@ class Stateful:
         if self._qp.state not in (State.RESET, State.INIT) or waiting:
             raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
         self._port_num = port_num
-        self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
+        self.context.adapter.change_port(self._qp, port_num - 1)
         if own is not None:
             own.reopen(self._qp.responder.queue, self._qp.responder.post_list)
 
@@ -293,8 +298,9 @@ class Stateful:
         """Attach a queue pair for datagrams to a multicast group, which its port then joins.
 
         What is sent to the group comes once to each queue pair that is attached, however often,
-        and also to those at the port that it comes from. Real ports join by a request to the subnet
-        administrator, which is not modelled.
+        and also to those at the port that it comes from. With another port it stays in its groups,
+        which that port then joins. Real ports join by a request to the subnet administrator, which
+        is not modelled.
 
         Args:
             gid: identifier of the group (MGID), such as ``ff12::1``.

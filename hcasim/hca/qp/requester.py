@@ -471,6 +471,14 @@ class DatagramRequester(Requester):
     One to a multicast group comes back to the members at its own port when it has left.
     """
 
+    def begin(self, wqe: SendWqe) -> bool:
+        if wqe.route is not None:
+            return super().begin(wqe)
+        # Its address is of another protection domain.
+        self.unacknowledged.append(wqe)
+        self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
+        return False
+
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)
         assert wqe.route is not None
