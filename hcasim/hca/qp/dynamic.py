@@ -253,7 +253,10 @@ class DctResponder(Responder):
         session.segment, session.denies = end.segment, end.denies
         grh = None if way.grh is None or not way.extra else turned(way.grh)
         route = Route(origin.source_lid, way.service_level, end.pkey, grh, way.extra)
-        session.path = replace(end.path, route=route, qpn=origin.source_qpn)
+        reads = self._parts.description.responder.outstanding
+        session.path = replace(
+            end.path, route=route, qpn=origin.source_qpn, max_dest_rd_atomic=reads
+        )
         session.number = origin.session
         if origin.key != end.dc_key:
             self._parts.counts["naks"] += 1
