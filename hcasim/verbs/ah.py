@@ -8,7 +8,7 @@ from hcasim.fabric.packet import FULL_MEMBER, GRH, Route
 from hcasim.hca import Completion
 from hcasim.hca.completion_queue import WCFlags
 from hcasim.hca.driver import device
-from hcasim.verbs.address import AHAttr, GlobalRoute, Rate, gids, on_ethernet, route_of
+from hcasim.verbs.address import AHAttr, GlobalRoute, gids, on_ethernet, route_of
 from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.memory import PD
 
@@ -30,9 +30,6 @@ class AH:
         self.attr = attr
         self.route = route_of(pd.context.node, attr, attr.port_num, FULL_MEMBER)
         self._checked = device(pd.context.adapter.description.id).driver != "mlx5"
-        if gigabits(attr):
-            found = f"static_rate is {attr.static_rate}"
-            raise VerbsError("EOPNOTSUPP", f"{found}; allowed: 0, as datagrams are not paced")
 
     def within(self, pd: PD, pkey: int) -> Route | None:
         """The way of a queue pair's datagrams in the partition of a key; None if its adapter
@@ -84,11 +81,3 @@ def init_ah_from_wc(context: Context, port_num: int, wc: Completion, grh: bytes 
 def create_ah_from_wc(pd: PD, wc: Completion, grh: bytes = b"", port_num: int = 1) -> AH:
     """Make the address that a datagram has come from; arguments and errors as of both parts."""
     return AH(pd, init_ah_from_wc(pd.context, port_num, wc, grh))
-
-
-def gigabits(attr: AHAttr) -> float:
-    """The static rate of an address in Gbit/s; 0 is that of the port."""
-    if attr.static_rate not in [one.value for one in Rate]:
-        allowed = ", ".join([str(one.value) for one in Rate])
-        raise VerbsError("EINVAL", f"static_rate is {attr.static_rate}; allowed: {allowed}")
-    return Rate(attr.static_rate).gigabits

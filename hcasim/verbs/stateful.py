@@ -22,9 +22,10 @@ from hcasim.verbs.address import (
     header_between,
     on_ethernet,
     routed,
+    slower_by,
 )
 from hcasim.verbs.attributes import changed
-from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
+from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import number_of
 from hcasim.verbs.errors import member
@@ -280,9 +281,9 @@ class Stateful:
         reads = min(adapter.description.requester.outstanding, answers)
         answered = adapter.description.responder.outstanding
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
-        route = Route(remote.lid, service_level, self._qp.pkey)
-        slower = slower_by(self.context, static_rate)
-        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower, answered))
+        slower = slower_by(self.context.node, static_rate)
+        route = Route(remote.lid, service_level, self._qp.pkey, slower=slower)
+        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, answered))
 
     def activate(self, *, path_mtu: int | None = None, qkey: int = 0) -> None:
         """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`.

@@ -22,6 +22,7 @@ from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.hca.qp.reliable_responder import ReliableResponder
@@ -96,6 +97,7 @@ class DciRequester(ReliableRequester):
         end, wire = self.end, self._parts.wire
         end.path = replace(end.path, route=route, qpn=wqe.remote_qpn)
         end.size_of = wire.routed_size if route.extra else wire.size
+        self.pacing = paced(self.egress.transmitter, route.slower)
         self._header = Dceth(end.qpn, self.egress.lid, self.session)
 
     def _connect(self) -> None:

@@ -27,7 +27,7 @@ from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.pacing import FOR_EVER, Pacing
+from hcasim.hca.qp.pacing import FOR_EVER, AddressRates, Pacing
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.translation import Access, Region, Ring
 from hcasim.hca.wqe import SendWqe
@@ -473,6 +473,9 @@ class DatagramRequester(Requester):
 
     def begin(self, wqe: SendWqe) -> bool:
         if wqe.route is not None:
+            if wqe.route.slower is not None and self.pacing is None:
+                self.pacing = AddressRates(self.egress.transmitter)
+                self.pacing.begin()
             return super().begin(wqe)
         # Its address is of another protection domain.
         self.unacknowledged.append(wqe)
