@@ -86,10 +86,10 @@ class QP(Stateful):
         max_recv_sge: int = 1,
         max_inline_data: int = 0,
         port_num: int = 1,
-        qp_type: QPType = QPType.RC,
+        qp_type: QPType | int = QPType.RC,
         sq_sig_all: bool = False,
         srq: SRQ | None = None,
-        create_flags: QPCreateFlags = QPCreateFlags.NONE,
+        create_flags: QPCreateFlags | int = QPCreateFlags.NONE,
     ) -> None:
         context, adapter = pd.context, pd.context.adapter
         limits = adapter.description.limits

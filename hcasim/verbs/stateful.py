@@ -88,7 +88,7 @@ class Stateful:
         """LID of its port; over Ethernet the number of the port among those of all nodes."""
         return self.context.adapter.ports[self._port_num - 1].lid
 
-    def modify_qp(self, attr: QPAttr, mask: QPAttrMask) -> None:
+    def modify_qp(self, attr: QPAttr, mask: QPAttrMask | int) -> None:
         """Change attributes or the state, in no time, as ibv_modify_qp.
 
         Parameters:

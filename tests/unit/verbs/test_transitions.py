@@ -227,11 +227,11 @@ def test_a_state_that_it_is_not_in_is_refused_and_so_are_values_that_do_not_exis
 
 def test_states_may_be_given_by_their_numbers(rig: Rig) -> None:
     a, b = rig.peers
-    qp, peer = (QP(one.pd, one.cq, one.cq, qp_type=QPType.RC.value) for one in (a, b))  # type: ignore[arg-type]
+    qp, peer = (QP(one.pd, one.cq, one.cq, qp_type=QPType.RC.value) for one in (a, b))
     bring(qp, State.RTR, peer, path_mtu=2)
     attr = attributes(peer, qp_state=3, cur_qp_state=2)
     mask = WAYS[State.RTR, State.RTS, QPType.RC][0] | M.STATE | M.CUR_STATE
-    qp.modify_qp(attr, int(mask))  # type: ignore[arg-type]
+    qp.modify_qp(attr, int(mask))
     assert (qp.state, qp.qp_type, qp.query_qp()[0].path_mtu) == (State.RTS, QPType.RC, 2)
     for name in ("qp_state", "cur_qp_state"):
         attr = attributes(peer, **{"qp_state": State.RTS, "cur_qp_state": State.RTS, name: 7})
