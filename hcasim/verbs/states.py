@@ -97,7 +97,8 @@ class QPAttr:
     """Attributes of a queue pair (ibv_qp_attr).
 
     Attributes:
-        qp_state, cur_qp_state: state to go to, and the one that it is thought to be in.
+        qp_state, cur_qp_state: state to go to, and the one that it is thought to be in, themselves
+            or by their numbers.
         path_mtu: by its number in `MTU`.
         qkey: what datagrams have to name to be received, of 32 bits.
         rq_psn, sq_psn: number of the first packet that comes, and of the first that goes; 24 bits.
@@ -120,8 +121,8 @@ class QPAttr:
         rate_limit: kbit/s of a raw packet queue pair, of which there are none.
     """
 
-    qp_state: State = State.RESET
-    cur_qp_state: State = State.RESET
+    qp_state: State | int = State.RESET
+    cur_qp_state: State | int = State.RESET
     path_mtu: int = 0
     path_mig_state: int = MigState.MIGRATED
     qkey: int = 0

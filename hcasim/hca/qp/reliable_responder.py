@@ -48,7 +48,8 @@ _EVENTS: Final = {
 class Read:
     """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
-    Its turn began to be awaited at ``accepted_ps``.
+    Its turn began to be awaited at ``accepted_ps``. It has been executed before if it comes
+    ``again``.
     """
 
     request: Packet
@@ -58,6 +59,7 @@ class Read:
     accepted_ps: int
     transfer: Transfer | None = None
     sent: int = 0
+    again: bool = False
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -124,7 +126,7 @@ class ReliableResponder(Responder):
             region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return _DROP
-            self._read(packet, header, region)
+            self._read(packet, header, region).again = True
             return _ANSWER
         if packet.header(AtomicEth) is not None:
             for psn, original in self._results:
@@ -145,7 +147,22 @@ class ReliableResponder(Responder):
 
     # Reads and atomics.
 
+    @property
+    def full(self) -> bool:
+        """Whether as many reads and atomics are to be answered as both ends have agreed on.
+
+        Those that come again were answered before their requester went on.
+        """
+        count = 0
+        for answer in self.answers:
+            if isinstance(answer, Atomic) or (isinstance(answer, Read) and not answer.again):
+                count += 1
+        return count >= self.end.path.max_dest_rd_atomic
+
     def ask(self, packet: Packet) -> Verdict:
+        if len(self.answers) >= self.end.path.max_dest_rd_atomic and self.full:
+            # Too many (9.9.3).
+            return self.deny(Syndrome.INVALID_REQUEST)
         if (header := packet.header(Reth)) is not None:
             if self.end.denies & REMOTE_READ:
                 return self.deny(Syndrome.INVALID_REQUEST)

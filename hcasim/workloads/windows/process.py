@@ -79,7 +79,8 @@ class Process(Program):
         super().__init__(sim, run.cluster.nodes[node], core, options)
         self.opcode, context = opcode, self.context
         self.depth = 2 * options.window * max(1, options.ports) + 16
-        self.cq = CQ(context, 8 * self.depth * options.qps)
+        most = context.query_device().max_cqe
+        self.cq = CQ(context, min(8 * self.depth * options.qps, most))
         self.source = self._register()
         self.further_sources = FurtherBuffers(self.pd, options)
         self.further_targets = FurtherBuffers(self.pd, options)

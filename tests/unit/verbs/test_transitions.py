@@ -226,6 +226,20 @@ def test_a_state_that_it_is_not_in_is_refused_and_so_are_values_that_do_not_exis
     assert fresh.state is State.INIT
 
 
+def test_states_may_be_given_by_their_numbers(rig: Rig) -> None:
+    a, b = rig.peers
+    qp, peer = (QP(one.pd, one.cq, one.cq, qp_type=QPType.RC.value) for one in (a, b))
+    bring(qp, State.RTR, peer, path_mtu=2)
+    attr = attributes(peer, qp_state=3, cur_qp_state=2)
+    mask = WAYS[State.RTR, State.RTS, QPType.RC][0] | M.STATE | M.CUR_STATE
+    qp.modify_qp(attr, int(mask))
+    assert (qp.state, qp.qp_type, qp.query_qp()[0].path_mtu) == (State.RTS, QPType.RC, 2)
+    for name in ("qp_state", "cur_qp_state"):
+        attr = attributes(peer, **{"qp_state": State.RTS, "cur_qp_state": State.RTS, name: 7})
+        with pytest.raises(VerbsError, match=f"EINVAL: {name} is 7; allowed: 0 RESET, 1 INIT, 2 "):
+            qp.modify_qp(attr, M.STATE | M.CUR_STATE)
+
+
 def test_query_tells_what_modify_was_told() -> None:
     rig = Rig()
     a, b = rig.peers

@@ -2,9 +2,22 @@
 
 import pytest
 
-from hcasim.verbs import QP, Completion, QPType, SendWR, VerbsError
+from hcasim.catalog import resolve
+from hcasim.verbs import AH, PD, QP, AHAttr, Completion, QPType, SendWR, State, VerbsError
 from tests.iwarp import machine as iwarp
-from tests.rig import FETCH_ADD, READ, SEND, WRITE, Peer, Program, Rig, machine, statuses, succeeded
+from tests.rig import (
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    check_that_nothing_is_lent,
+    machine,
+    statuses,
+    succeeded,
+)
 
 US = 1_000_000
 
@@ -101,6 +114,31 @@ def test_reads_and_atomics_need_a_reliable_connection(rig: Rig, opcode: object) 
     qp, _ = connect(rig, QPType.UC)
     with pytest.raises(VerbsError, match="on a queue pair of the service UC"):
         rig.exchange(qp, a, a.request(opcode, b))
+
+
+def test_a_datagram_needs_an_address(rig: Rig) -> None:
+    qp, remote = datagrams(rig)
+    a, b = rig.peers
+    with pytest.raises(VerbsError, match=r"^EINVAL: no address: ah is None and dlid 0; allowed: "):
+        rig.run(a.post(qp, a.request(SEND, b, remote_qpn=remote.qp_num)))
+
+
+@pytest.mark.parametrize("testbed", [None, "cloud-hdr"])
+def test_an_address_of_another_protection_domain_fails_where_adapters_know_it(
+    testbed: str | None,
+) -> None:
+    rig = Rig(resolve(testbed) if testbed else None)
+    qp, remote = datagrams(rig)
+    a, b = rig.peers
+    ways = [AH(pd, AHAttr(dlid=remote.lid)) for pd in (a.pd, PD(a.context), a.pd)]
+    requests = [a.request(SEND, b, ah=way, remote_qpn=remote.qp_num) for way in ways]
+    found = rig.exchange(qp, a, *requests)
+    if testbed:
+        assert succeeded(found)
+    else:
+        assert statuses(found) == ["SUCCESS", "LOC_QP_OP_ERR", "WR_FLUSH_ERR"]
+        assert qp.state is State.SQE
+    check_that_nothing_is_lent(rig, (qp, remote))
 
 
 def send_datagram(rig: Rig, a: Peer, length: int) -> Completion:
