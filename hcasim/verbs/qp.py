@@ -305,7 +305,7 @@ class QP(Stateful):
             wqe.data = self._inlined(wr.sg_list)
         return wqe
 
-    def _route(self, wr: SendWR) -> Route:
+    def _route(self, wr: SendWR) -> Route | None:
         if wr.ah is not None:
             return wr.ah.within(self.pd, self._qp.pkey)
         return self._route_to(wr.dlid, ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)))
