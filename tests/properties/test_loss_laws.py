@@ -5,13 +5,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
-from hcasim.verbs import QP
+from hcasim.verbs import QP, WROpcode
 from tests import iwarp
 from tests.rig import (
     CMP_SWAP,
@@ -29,6 +29,10 @@ SLOT = 1 << 14
 """Bytes for each operation, in the buffer of its sender and in that of its receiver."""
 WORDS = 1 << 20
 """Where the words of atomics are."""
+RECEIVED = 1 << 18
+"""Where the receives of messages are that nobody acknowledges."""
+WRITE_IMM = WROpcode.RDMA_WRITE_WITH_IMM
+WRITES = (WRITE, WRITE_IMM)
 FATES = st.sampled_from([Fate.DROP, Fate.DROP, Fate.CORRUPT, Fate.DUPLICATE])
 LISTS = st.dictionaries(st.integers(1, 60), FATES, max_size=25)
 OPERATIONS = st.lists(
@@ -174,51 +178,102 @@ def test_reliable_connections_deliver_each_message_once_in_order_with_its_bytes(
         check_that_nothing_is_lent(run.rig, run.ends)
 
 
+class Unacknowledged:
+    """Messages whose packets nobody acknowledges, and what has to come of those that arrive.
+
+    Attributes:
+        arrived: PSNs in the order in which the receiver has dealt with them.
+    """
+
+    def __init__(self, messages: Sequence[tuple[Any, int]], front: int) -> None:
+        self.messages = messages
+        self.front = front
+        self.arrived: list[int] = []
+        self.packets = [
+            (number, first)
+            for number, (_, size) in enumerate(messages)
+            for first in range(0, max(size, 1), 1024)
+        ]
+
+    def note(self, time: int, block: str, event: str, operation: int, packet: str) -> None:
+        if event == "receive pipeline" and not packet.endswith(" qp 0"):
+            self.arrived.append(int(packet.partition("psn=")[2].partition(" ")[0]))
+
+    def taken(self, source: bytes, memory: bytearray) -> list[tuple[int, int, str]]:
+        """Put into memory what arrives; (entry, length, opcode) of each completion.
+
+        A first packet begins a message, and any other that does not follow the one before ends it.
+        """
+        found: list[tuple[int, int, str]] = []
+        following = -1
+        for psn in self.arrived:
+            number, first = self.packets[psn]
+            if first and psn != following:
+                following = -1
+                continue
+            following = psn + 1
+            opcode, size = self.messages[number]
+            entry = len(found)
+            there = 8192 * number if opcode in WRITES else RECEIVED + 8192 * entry + self.front
+            data = source[8192 * number :][:size][first : first + 1024]
+            memory[there + first : there + first + len(data)] = data
+            if first + 1024 >= size and opcode is not WRITE:
+                name = "RECV_RDMA_WITH_IMM" if opcode in WRITES else "RECV"
+                found.append((entry, size + self.front, name))
+        return found
+
+
 @settings(max_examples=50)
 @given(
     kind=st.sampled_from([QPType.UC, QPType.UD]),
-    sizes=st.lists(st.sampled_from([0, 8, 1024, 1025, 3000, 5000]), min_size=2, max_size=10),
-    lost=st.sets(st.integers(1, 20), min_size=1),
-    corrupts=st.booleans(),
+    messages=st.lists(
+        st.tuples(
+            st.sampled_from([SEND, WRITE, WRITE_IMM]),
+            st.sampled_from([0, 8, 1024, 1025, 3000, 5000]),
+        ),
+        min_size=2,
+        max_size=10,
+    ),
+    fates=st.dictionaries(st.integers(1, 20), st.sampled_from(Fate), min_size=1, max_size=6),
 )
+@example(kind=QPType.UC, messages=[(SEND, 5000)] * 2, fates={2: Fate.DUPLICATE})
+@example(kind=QPType.UC, messages=[(SEND, 5000), (WRITE, 8)], fates={3: Fate.DROP})
 def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
-    kind: QPType, sizes: list[int], lost: set[int], corrupts: bool
+    kind: QPType, messages: list[tuple[Any, int]], fates: dict[int, Fate]
 ) -> None:
-    rig = Rig(size=1 << 18, data=True)
+    rig = Rig(size=RECEIVED << 1, data=True)
     a, b = rig.peers
-    datagrams = kind is QPType.UD
-    front = 40 if datagrams else 0
-    if datagrams:
-        sizes = [size % 1025 for size in sizes]
+    more: dict[str, Any] = {}
+    if kind is QPType.UD:
+        messages = [(SEND, size % 1025) for _, size in messages]
         qp, remote = (QP(peer.pd, peer.cq, peer.cq, qp_type=kind) for peer in rig.peers)
         qp.activate()
         remote.activate()
+        more = {"dlid": remote.lid, "remote_qpn": remote.qp_num}
     else:
         qp, remote = rig.connect(a, b, qp_type=kind)
-    a.mr.write(Random(1).randbytes(1 << 18))
-    fate = Fate.CORRUPT if corrupts else Fate.DROP
-    lose(a.adapter.ports[0].transmitter, ListedLosses(dict.fromkeys(lost, fate)))
-    receives = [b.receive(5040, wr_id=n, offset=8192 * n) for n in range(len(sizes))]
-    more = {"dlid": remote.lid, "remote_qpn": remote.qp_num} if datagrams else {}
+    a.mr.write(Random(1).randbytes(RECEIVED << 1))
+    model = Unacknowledged(messages, 40 if kind is QPType.UD else 0)
+    lose(a.adapter.ports[0].transmitter, ListedLosses(fates))
+    rig.sim.listeners.append(model.note)
+    receives = [b.receive(5040, wr_id=n, offset=RECEIVED + 8192 * n) for n in range(20)]
     requests = [
-        a.request(SEND, b, size, offset=8192 * n, wr_id=n, **more) for n, size in enumerate(sizes)
+        a.request(op, b, size, offset=8192 * n, wr_id=n, imm_data=7, **more)
+        for n, (op, size) in enumerate(messages)
     ]
     rig.run(b.post_receives(remote, *receives))
     sent = rig.exchange(qp, a, *requests)
-    assert [(c.wr_id, c.status.name) for c in sent] == [(n, "SUCCESS") for n in range(len(sizes))]
-    expected, packet = [], 1
-    for number, size in enumerate(sizes):
-        packets = max(1, -(-size // 1024))
-        if not lost & {*range(packet, packet + packets)}:
-            expected.append(number)
-        packet += packets
-    found = list(b.cq.queue.entries)
+    assert [(c.wr_id, c.status.name) for c in sent] == [
+        (n, "SUCCESS") for n in range(len(messages))
+    ]
+    times = {None: 1, Fate.DUPLICATE: 2}
+    here = [[psn] * times.get(fates.get(psn + 1), 0) for psn in range(len(model.packets))]
+    assert sorted(model.arrived) == [psn for one in here for psn in one]
+    memory = bytearray(b.mr.length)
+    expected = model.taken(a.mr.read(a.mr.length, 0), memory)
     # Entries of messages that were lost are there for those behind them.
-    assert [c.wr_id for c in found] == [*range(len(expected))]
-    assert [c.byte_len - front for c in found] == [sizes[n] for n in expected]
-    for place, number in enumerate(expected):
-        there = b.mr.read(sizes[number], 8192 * place + front)
-        assert there == a.mr.read(sizes[number], 8192 * number)
+    assert [(c.wr_id, c.byte_len, c.opcode.name) for c in b.cq.queue.entries] == expected
+    assert b.mr.read(b.mr.length, 0) == memory
     check_that_nothing_is_lent(rig, (qp, remote))
 
 

@@ -104,12 +104,12 @@ class ReliableResponder(Responder):
     def out_of_sequence(self, packet: Packet) -> Verdict:
         if behind(packet.psn, self.expected_psn):
             return self._again(packet)
-        verdict = super().out_of_sequence(packet)
+        self._parts.counts["out_of_sequence"] += 1
         if self._refused_psn != self.expected_psn:
             return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
         if packet.sender is not None and self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             packet.sender.lost(packet)
-        return verdict
+        return Verdict.DROP
 
     def _again(self, packet: Packet) -> Verdict:
         """Answer a request that has been executed before."""
