@@ -1,6 +1,7 @@
 """Laws of what arrives although links lose, corrupt and repeat packets."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hcasim.catalog import Machine
 from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.hca import QPType
-from hcasim.verbs import QP, WROpcode
+from hcasim.verbs import QP, RecvWR, WROpcode
 from tests import iwarp
 from tests.rig import (
     CMP_SWAP,
@@ -27,6 +28,8 @@ from tests.rig import (
 
 SLOT = 1 << 14
 """Bytes for each operation, in the buffer of its sender and in that of its receiver."""
+GAP = 97
+"""Bytes between the pieces of memory of an operation."""
 WORDS = 1 << 20
 """Where the words of atomics are."""
 RECEIVED = 1 << 18
@@ -57,11 +60,15 @@ class Exchange:
         kind: QPType = QPType.RC,
         prompt: bool = True,
         on: Any = None,
+        pieces: tuple[int, int] = (1, 1),
+        inline: bool = False,
+        step_ps: int = 0,
         **options: Any,
     ) -> None:
         self.rig = rig = Rig(on or machine(), size=WORDS + SLOT, data=True)
-        self.operations = operations
-        a, b, *self.ends = rig.joined(qp_type=kind, **options)
+        self.operations, self.pieces, self.inline = operations, pieces, inline
+        limits = {"max_send_sge": pieces[0], "max_recv_sge": pieces[1], "max_inline_data": 128}
+        a, b, *self.ends = rig.joined(qp_type=kind, **limits, **options)
         self.peers = a, b
         self.before = []
         for peer in self.peers:
@@ -69,18 +76,41 @@ class Exchange:
             self.before.append(peer.mr.read(WORDS + SLOT, 0))
         for peer, listed in zip(self.peers, fates, strict=True):
             lose(peer.adapter.ports[0].transmitter, ListedLosses(listed))
-        self.found = rig.run(self._program(0, prompt), self._program(1, prompt))
+        looks = [] if not step_ps else [look(Looker(self, 0), Looker(self, 1), step_ps)]
+        self.found = rig.run(self._program(0, prompt), self._program(1, prompt), *looks)[:2]
 
     def place(self, number: int, sender: int, here: bool) -> int:
         """The offset of an operation in the buffer of its sender, or of the other side."""
         return (2 * number + (0 if here else 1)) * SLOT
 
+    def memory(self, number: int, receives: bool = False) -> list[tuple[int, int]]:
+        """The memory of a request, or of its receive: an offset and a length of each piece."""
+        opcode, size, sender = self.operations[number]
+        place, count = self.place(number, sender, here=not receives), self.pieces[receives]
+        if receives and opcode is not SEND:
+            return [(place, size)]
+        # They become longer, with gaps between.
+        ends = [size * end**2 // count**2 for end in range(count + 1)]
+        return [
+            (place + first + GAP * k, end - first)
+            for k, (first, end) in enumerate(pairwise(ends))
+            if end > first
+        ]
+
+    def moved(self, number: int) -> tuple[int, int, list[tuple[int, int]], list[tuple[int, int]]]:
+        """Whose bytes become whose, and between which pieces of their memory."""
+        opcode, _, sender = self.operations[number]
+        here, there = self.memory(number), self.memory(number, receives=True)
+        if opcode is READ:
+            return 1 - sender, sender, there, here
+        return sender, 1 - sender, here, there
+
     def _program(self, side: int, prompt: bool) -> Program:
         own, other, qp = self.peers[side], self.peers[1 - side], self.ends[side]
         receives = [
-            own.receive(size, wr_id=number, offset=self.place(number, sender, here=False))
-            for number, (opcode, size, sender) in enumerate(self.operations)
-            if opcode is SEND and sender != side
+            RecvWR([own.sge(size, at) for at, size in self.memory(number, receives=True)], number)
+            for number, (opcode, _, sender) in enumerate(self.operations)
+            if opcode in (SEND, WRITE_IMM) and sender != side
         ]
         if prompt:
             yield from own.post_receives(qp, *receives)
@@ -89,14 +119,15 @@ class Exchange:
             if sender != side:
                 continue
             here, there = self.place(number, side, here=True), self.place(number, side, here=False)
-            more: dict[str, Any] = {}
+            more: dict[str, Any] = {"offset": here}
             if opcode in (FETCH_ADD, CMP_SWAP):
                 size, there = 8, WORDS
-                more = {"compare_add": 3, "swap": 100 + number}
+                more |= {"compare_add": 3, "swap": 100 + number}
+            else:
+                more["sg_list"] = [own.sge(size, at) for at, size in self.memory(number)]
+                more["inline"] = self.inline and size <= 128 and opcode is not READ
             requests.append(
-                own.request(
-                    opcode, other, size, offset=here, remote_offset=there, wr_id=number, **more
-                )
+                own.request(opcode, other, size, remote_offset=there, wr_id=number, **more)
             )
         yield from own.post(qp, *requests)
         if not prompt:
@@ -105,6 +136,60 @@ class Exchange:
         # Longer than all tries take.
         yield own.sim.timeout(10**11)
         return list(own.cq.queue.entries)
+
+
+class Looker:
+    """Holds the memory of one side to what DMA has written, and completions to their data.
+
+    What is written has come through the pipeline before, and memory takes its time.
+    """
+
+    def __init__(self, run: Exchange, side: int) -> None:
+        self.sim = run.rig.sim
+        self._run, self._side, self._peer = run, side, run.peers[side]
+        self._length = 2 * len(run.operations) * SLOT
+        self._now = bytearray(run.before[side][: self._length])
+        self._final = bytearray(self._now)
+        for number in range(len(run.operations)):
+            source, goal, there, here = run.moved(number)
+            if goal == side:
+                data = b"".join(run.before[source][at:][:size] for at, size in there)
+                for at, size in here:
+                    self._final[at : at + size], data = data[:size], data[size:]
+        self._latency_ps = run.rig.machine.groups[0].host.memory.write_latency
+        self._arrived: list[tuple[int, int]] = []
+        self._written = 0
+        self._peer.mr.listen(self._write)
+        self._peer.cq.on_entry = self._complete
+        self.sim.listeners.append(self._arrive)
+
+    def _arrive(self, time: int, block: str, event: str, operation: int, packet: str) -> None:
+        if event == "receive pipeline" and block.startswith(f"node{self._side}"):
+            self._arrived.append((time, int(packet.split()[2])))
+
+    def _write(self, address: int, length: int) -> None:
+        first = address - self._peer.mr.addr
+        self._now[first : first + length] = self._final[first : first + length]
+        self.look()
+        self._written += length
+        before = self.sim.now - self._latency_ps
+        assert self._written <= sum(size for time, size in self._arrived if time <= before)
+
+    def look(self) -> None:
+        assert self._peer.mr.read(self._length, 0) == self._now
+
+    def _complete(self) -> None:
+        found = self._peer.cq.queue.entries[-1]
+        _, goal, _, here = self._run.moved(found.wr_id)
+        if goal == self._side and found.status.name == "SUCCESS":
+            assert all(self._now[at:][:size] == self._final[at:][:size] for at, size in here)
+
+
+def look(one: Looker, other: Looker, step_ps: int) -> Program:
+    for _ in range(300):
+        yield one.sim.timeout(step_ps)
+        one.look()
+        other.look()
 
 
 def check(run: Exchange) -> None:
@@ -221,6 +306,43 @@ class Unacknowledged:
                 name = "RECV_RDMA_WITH_IMM" if opcode in WRITES else "RECV"
                 found.append((entry, size + self.front, name))
         return found
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from([WRITE, WRITE_IMM, SEND, READ]),
+        st.one_of(st.integers(0, 150), st.integers(0, 9000)),
+        st.integers(0, 1),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize(
+    "on",
+    [machine(), SELECTIVE, OVERLAPPING, iwarp.machine()],
+    ids=["go back", "repeat", "overlap", "iWARP"],
+)
+@settings(max_examples=40)
+@given(
+    operations=MOVES,
+    fates=st.tuples(LISTS, LISTS) | st.just(({}, {})),
+    pieces=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    inline=st.booleans(),
+    step_ps=st.integers(1_000, 150_000),
+)
+def test_who_looks_sees_what_dma_has_written_and_completions_behind_it(
+    on: Machine,
+    operations: list[tuple[Any, int, int]],
+    fates: tuple[dict[int, Fate], dict[int, Fate]],
+    pieces: tuple[int, int],
+    inline: bool,
+    step_ps: int,
+) -> None:
+    if on.groups[0].adapter.protocol is not machine().groups[0].adapter.protocol:
+        operations = [(WRITE if op is WRITE_IMM else op, *rest) for op, *rest in operations]
+    Exchange(operations, fates, on=on, pieces=pieces, inline=inline, step_ps=step_ps, timeout=4)
 
 
 @settings(max_examples=50)
