@@ -89,8 +89,10 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def missed(self, wqe: SendWqe) -> None:
+        """Ask again for a response from where it breaks off: further on than the last time."""
         self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
+        self._refusals = 0
         self._go_back(wqe)
 
     def _go_back(self, wqe: SendWqe) -> None:

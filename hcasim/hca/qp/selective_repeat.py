@@ -156,6 +156,11 @@ class SelectiveRepeat(GoBack):
             return
         first = requester.unanswered_psn
         last = requester.last_psn()
+        if (last - first) % PSN_MODULUS >= WINDOW and not behind(last, first):
+            # The responder has dropped what is behind its window.
+            super().again(wqe)
+            self._timer.go_on()
+            return
         requester.repair(first)
         if last != first:
             requester.repair(last)
