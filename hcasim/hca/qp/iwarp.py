@@ -71,7 +71,7 @@ class IwarpResponder(SelectiveResponder):
     def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
         self._egress.acknowledge_at_once(self._acknowledgement(packet, psn))
 
-    def ask_for(self, ahead: int, packet: Packet) -> None:
+    def ask_for(self, ahead: int, packet: Packet, goes_back: bool = False) -> None:
         self.acknowledge_up_to(packet, self.expected_psn - 1)
 
 
