@@ -40,7 +40,7 @@ _EVENTS: Final = {
 class Read:
     """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
-    Its turn began to be awaited at ``accepted_ps``.
+    Its turn began to be awaited at ``accepted_ps``. It is ``over`` once it is asked for again.
     """
 
     request: Packet
@@ -50,6 +50,7 @@ class Read:
     accepted_ps: int
     transfer: Transfer | None = None
     sent: int = 0
+    over: bool = False
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -63,6 +64,10 @@ class Read:
     @property
     def packets(self) -> int:
         return max(1, -(-self.header.length // self.segment))
+
+    def holds(self, psn: int) -> bool:
+        """Whether a packet of the response has this number."""
+        return (psn - self.request.psn) % PSN_MODULUS < self.packets
 
 
 declare(Read, counts="sent", since="accepted_ps")
@@ -78,7 +83,8 @@ class ReliableResponder(Responder):
 
     One gap in the sequence is refused once, and what follows dropped until the packet comes that is
     missing. What comes again has been executed: sends and writes are acknowledged again, reads are
-    executed again, and atomics have the results that are remembered (9.7.5.2.8, 9.7.5.1.5).
+    executed again instead of what is left of them, and atomics have the results that are
+    remembered (9.7.5.2.8, 9.7.5.1.5).
     """
 
     changes: ClassVar[Changes] = Changes(unseen="_refused_psn _results")
@@ -118,6 +124,9 @@ class ReliableResponder(Responder):
             region = self.find(header, header.length, Access.REMOTE_READ)
             if region is None and header.length:
                 return Verdict.DROP
+            for answer in self.answers:
+                if isinstance(answer, Read) and answer.holds(packet.psn):
+                    answer.over = True
             self._read(packet, header, region)
             return Verdict.ANSWER
         if packet.header(AtomicEth) is not None:
@@ -182,6 +191,9 @@ class ReliableResponder(Responder):
 
     def _respond(self, read: Read) -> None:
         responses = self._responses
+        if read.over:
+            self._answered()
+            return
         if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return

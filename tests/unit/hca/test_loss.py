@@ -350,8 +350,10 @@ def test_selective_repeat_asks_for_a_send_that_it_dropped_behind_a_write() -> No
 
 def test_a_read_may_break_off_more_often_than_it_may_be_tried() -> None:
     rig = Rig(size=MESSAGE, data=True)
-    moved(rig, READ, MESSAGE, [ListedLosses({}), RandomLosses(0.02, 0, 1, "x")])
+    end = moved(rig, READ, MESSAGE, [ListedLosses({}), RandomLosses(0.02, 0, 2, "x")])
     assert rig.counter("retransmissions") > 7
+    # What is asked for again is not sent behind the rest of what was asked for before.
+    assert end < 2 * moved(Rig(size=MESSAGE, data=True), READ, MESSAGE, [])
 
 
 @pytest.mark.parametrize("opcode", [WRITE, SEND])
