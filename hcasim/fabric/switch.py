@@ -33,18 +33,16 @@ class SwitchInput(Receiver):
         self._port = port
 
     def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        switch = self._switch
         lid = packet.route.lid
-        output = switch.routes.get(lid)
+        output = self._switch.routes.get(lid)
+        if output is None and lid >= _FIRST_GROUP:
+            self._replicate(packet, head_at, tail_at)
+            return
+        output = output or self._switch.find(lid)
         if output is None:
-            if lid >= _FIRST_GROUP:
-                self._replicate(packet, head_at, tail_at)
-                return
-            output = switch.find(lid)
-            if output is None:
-                self._drop(packet, tail_at)
-                return
-        self._forward(output, packet, head_at, tail_at, self.buffer)
+            self._drop(packet, tail_at)
+        else:
+            self._forward(output, packet, head_at, tail_at, self.buffer)
 
     def _replicate(self, packet: Packet, head_at: int, tail_at: int) -> None:
         """Send a copy to each output of the group's tree but the one that it comes from."""

@@ -67,6 +67,10 @@ def frame_size(ip_packet: int) -> int:
     return max(MINIMUM_FRAME, FRAME_HEADER + ip_packet + FCS)
 
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_SEND: Final = Opcode.SEND
+
+
 class WireFormat:
     """What a protocol puts around data, and beyond a packet: InfiniBand, whose MTU counts data."""
 
@@ -111,7 +115,7 @@ class IwarpFormat(WireFormat):
         return IP + TCP + (TIMESTAMPS if self.timestamps else 0)
 
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
-        header = UNTAGGED if opcode is Opcode.SEND else TAGGED
+        header = UNTAGGED if opcode is _SEND else TAGGED
         return mulpdu(mtu - self._ip_and_tcp, markers=self.markers) - header
 
     def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:

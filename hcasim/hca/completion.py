@@ -7,24 +7,15 @@ from typing import ClassVar, Final
 from hcasim.catalog import Adapter
 from hcasim.engine import Call, Probe, SerialServer, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.fabric.packet import Opcode
-from hcasim.hca.completion_queue import Completion, CompletionQueue, WCOpcode, WCStatus
+from hcasim.hca.completion_queue import Completion, CompletionQueue, WCStatus
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.driver import device, vendor_error
 from hcasim.hca.icm import Icm
 from hcasim.hca.wqe import ReceiveWqe, SendWqe
 
-_COMPLETED: Final = {
-    Opcode.SEND: WCOpcode.SEND,
-    Opcode.RDMA_WRITE: WCOpcode.RDMA_WRITE,
-    Opcode.RDMA_READ_REQUEST: WCOpcode.RDMA_READ,
-    Opcode.COMPARE_SWAP: WCOpcode.COMP_SWAP,
-    Opcode.FETCH_ADD: WCOpcode.FETCH_ADD,
-    Opcode.REGISTER: WCOpcode.REG_MR,
-    Opcode.INVALIDATE: WCOpcode.LOCAL_INV,
-    Opcode.BIND: WCOpcode.BIND_MW,
-}
+# Bound once, because compiled code looks members of enumerations up each time.
+_SUCCESS: Final = WCStatus.SUCCESS
 
 
 class CompletionEngine:
@@ -60,18 +51,14 @@ class CompletionEngine:
         operation: int = 0,
     ) -> None:
         """Complete a request of so many bytes, and the operation, if any, that ends with it."""
-        receives = isinstance(wqe, ReceiveWqe)
-        completion = Completion(wqe.wr_id, status, qpn, length, receives, wqe.posted, operation)
-        if status is not WCStatus.SUCCESS:
+        request = wqe.opcode if isinstance(wqe, SendWqe) else None
+        completion = Completion(wqe.wr_id, status, qpn, length, request, wqe.posted, operation)
+        if status is not _SUCCESS:
             region = self._dma.tables.region(wqe.key)
-            what = self._driver, status, receives
+            what = self._driver, status, request is None
             completion.vendor_err = vendor_error(*what, region, wqe.address, wqe.length)
-        if isinstance(wqe, SendWqe):
-            completion.opcode = _COMPLETED[wqe.opcode]
-        elif (end := wqe.end) is not None:
-            completion.tells(end)
-            if end.written:
-                completion.opcode = WCOpcode.RECV_RDMA_WITH_IMM
+        if isinstance(wqe, ReceiveWqe) and wqe.end is not None:
+            completion.end = wqe.end
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, length, wqe.data
         if self._service:

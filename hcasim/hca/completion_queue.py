@@ -9,7 +9,7 @@ from enum import Enum, IntFlag
 from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes, declare
-from hcasim.fabric.packet import INDEX
+from hcasim.fabric.packet import INDEX, Opcode
 from hcasim.hca.translation import Region, Ring
 
 
@@ -132,14 +132,27 @@ class End:
 _NO_END: Final = End()
 
 
-@dataclass(slots=True, eq=False)
+_COMPLETED: Final = {
+    Opcode.SEND: WCOpcode.SEND,
+    Opcode.RDMA_WRITE: WCOpcode.RDMA_WRITE,
+    Opcode.RDMA_READ_REQUEST: WCOpcode.RDMA_READ,
+    Opcode.COMPARE_SWAP: WCOpcode.COMP_SWAP,
+    Opcode.FETCH_ADD: WCOpcode.FETCH_ADD,
+    Opcode.REGISTER: WCOpcode.REG_MR,
+    Opcode.INVALIDATE: WCOpcode.LOCAL_INV,
+    Opcode.BIND: WCOpcode.BIND_MW,
+}
+
+
 class Completion:
     """What a completion queue entry says.
+
+    Parameters:
+        request: what was asked for; None of a receive.
 
     Attributes:
         posted: which request of its queue has completed, counted from 1.
         operation: number of the operation whose duration it ends, or 0.
-        opcode: what has completed; of use if it has succeeded.
         end: what else a received message tells.
         timestamp_ps: when the entry became visible.
         written_ps: when it began to be written, if somebody listens.
@@ -148,27 +161,39 @@ class Completion:
         vendor_err: what the adapter says beside of an error; 0 if no driver tells.
     """
 
-    wr_id: int
-    status: WCStatus
-    qpn: int
-    byte_len: int
-    is_receive: bool
-    posted: int = 0
-    operation: int = 0
-    timestamp_ps: int = 0
-    written_ps: int = 0
-    data: tuple[Region, int, int, bytes | None] | None = None
-    opcode: WCOpcode = WCOpcode.RECV
-    end: End = _NO_END
-    vendor_err: int = 0
+    def __init__(
+        self,
+        wr_id: int,
+        status: WCStatus,
+        qpn: int,
+        byte_len: int,
+        request: Opcode | None,
+        posted: int = 0,
+        operation: int = 0,
+    ) -> None:
+        self.wr_id = wr_id
+        self.status = status
+        self.qpn = qpn
+        self.byte_len = byte_len
+        self.is_receive = request is None
+        self.posted = posted
+        self.operation = operation
+        self.timestamp_ps = self.written_ps = 0
+        self.data: tuple[Region, int, int, bytes | None] | None = None
+        self.end = _NO_END
+        self.vendor_err = 0
+        self._request = request
+
+    @property
+    def opcode(self) -> WCOpcode:
+        """What has completed; of use if it has succeeded."""
+        if self._request is not None:
+            return _COMPLETED[self._request]
+        return WCOpcode.RECV_RDMA_WITH_IMM if self.end.written else WCOpcode.RECV
 
     @property
     def qp_num(self) -> int:
         return self.qpn
-
-    def tells(self, end: End) -> None:
-        """Tell what the end of a received message has told."""
-        self.end = end
 
     @property
     def imm_data(self) -> int:

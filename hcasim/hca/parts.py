@@ -38,6 +38,7 @@ class Parts(Dispatcher):
     Attributes:
         mtu: largest path MTU in bytes.
         first_number: what the numbers of its queue pairs are counted from.
+        in_cqe: bytes of a message that a completion has room for.
         wqe_cache: the requests in flight whose entries are on the chip, if that is limited.
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
@@ -82,6 +83,7 @@ class Parts(Dispatcher):
         self.units = servers(sim, f"{name}.send_engine", adapter.send.units)
         self.response_units = self.pipeline.response_units(self.units)
         self.packet_service = PacketService(adapter.send, self.pipeline)
+        self.in_cqe = adapter.cqe.inline or 0
         self.wqe_cache = WqeCache(in_flight) if (in_flight := adapter.wqe.cache) else None
         self.atomics = AtomicUnit(sim, f"{name}.atomic_unit", adapter.responder.atomics, self.dma)
         self.entries = Waits(sim, f"{name}.wqe_fetch")

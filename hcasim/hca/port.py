@@ -31,6 +31,9 @@ class Verdict(Enum):
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _PLACE: Final = Verdict.PLACE
+_HOLD: Final = Verdict.HOLD
+_ANSWER: Final = Verdict.ANSWER
+_REFUSE: Final = Verdict.REFUSE
 _READ: Final = Opcode.RDMA_READ_REQUEST
 
 
@@ -190,13 +193,13 @@ class Arrival(Placing):
             self.free()
             self.placed()
             return
-        if verdict is Verdict.HOLD:
+        if verdict is _HOLD:
             return
         if self._room is not None:
             self.free()
-        if verdict is Verdict.ANSWER:
+        if verdict is _ANSWER:
             self.half.answer(packet)
-        elif verdict is Verdict.REFUSE:
+        elif verdict is _REFUSE:
             self.half.refuse(packet)
         self.finish()
 

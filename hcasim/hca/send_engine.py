@@ -148,7 +148,7 @@ class SendEngine(Line):
         forward = self.sim.forward
         if (
             wqe.packets > LONG
-            and wqe.pieces is None
+            and wqe.extras.pieces is None
             and wqe.sent % CHECKPOINT == 0
             and forward is not None
         ):
@@ -156,7 +156,7 @@ class SendEngine(Line):
             forward.checkpoint(wqe, (wqe.request_packets - wqe.sent) // CHECKPOINT, place)
         if wqe.region is None or packet.payload == 0:
             staging.complete(packet)
-        elif wqe.pieces is not None:
-            self._dma.gather_pieces(staging, packet, cut(wqe.pieces, offset, packet.payload))
+        elif wqe.extras.pieces is not None:
+            self._dma.gather_pieces(staging, packet, cut(wqe.extras.pieces, offset, packet.payload))
         else:
             self._dma.gather(staging, packet, wqe.region, wqe.address + offset)

@@ -35,6 +35,14 @@ class Access(IntFlag):
     MW_BIND = 16
 
 
+# Plain numbers, because compiled code looks members of enumerations up each time.
+NO_ACCESS: Final = 0
+LOCAL_WRITE: Final = Access.LOCAL_WRITE.value
+REMOTE_WRITE: Final = Access.REMOTE_WRITE.value
+REMOTE_READ: Final = Access.REMOTE_READ.value
+REMOTE_ATOMIC: Final = Access.REMOTE_ATOMIC.value
+
+
 class ByteWatch:
     """Has something done when the byte at an address is written."""
 
@@ -248,14 +256,14 @@ class TranslationTables:
     def region(self, key: int) -> Region | None:
         return self._regions.get(key)
 
-    def find(self, key: int, pd: int, address: int, length: int, needed: Access) -> Region | None:
+    def find(self, key: int, pd: int, address: int, length: int, needed: int) -> Region | None:
         """The region that allows this access, or None if a key, range, right or PD is wrong."""
         region = self._regions.get(key)
         if (
             region is None
             or region.pd != pd
             or not region.covers(address, length)
-            or needed.value & ~region.access
+            or needed & ~region.access
         ):
             return None
         return region

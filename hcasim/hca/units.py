@@ -124,7 +124,7 @@ class RegistrationUnit:
         if wqe.inline:
             self._serve()
         else:
-            self._dma.read_list(wqe.address, ENTRY * wqe.pages, self._serve)
+            self._dma.read_list(wqe.address, ENTRY * wqe.extras.pages, self._serve)
 
     def _serve(self) -> None:
         self.sim.call_at(self._dma.stand_still(self._service), self._done)

@@ -24,6 +24,12 @@ LONG: Final = 128
 CHECKPOINT: Final = 16
 """Packets from one checkpoint of such a message to the next."""
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_FETCH_ADD: Final = Opcode.FETCH_ADD
+_COMPARE_SWAP: Final = Opcode.COMPARE_SWAP
+_READ: Final = Opcode.RDMA_READ_REQUEST
+_SEND: Final = Opcode.SEND
+
 
 @dataclass(slots=True, eq=False)
 class Piece:
@@ -51,8 +57,8 @@ def cut(pieces: Pieces, first: int, length: int) -> list[Piece]:
 
 
 @dataclass(slots=True, eq=False)
-class SendWqe:
-    """A WQE of a send queue.
+class Extras:
+    """What few requests ask for beside.
 
     Attributes:
         pieces: its memory, if that is more than one piece.
@@ -61,8 +67,29 @@ class SendWqe:
         fenced: whether it waits until reads and atomics before it have been answered.
         solicited: whether the receiver wants an event for it.
         dc_key: of the target, over the dynamically connected transport.
-        size: bytes of the entry, which lies in ``slot`` of its ring.
         pages: entries of the list of pages that a registration enters into the tables.
+    """
+
+    pieces: Pieces | None = None
+    immediate: int | None = None
+    invalidates: int = 0
+    fenced: bool = False
+    solicited: bool = False
+    dc_key: int = 0
+    pages: int = 0
+
+
+PLAIN: Final = Extras()
+"""Those of any other request."""
+
+
+class SendWqe:
+    """A WQE of a send queue.
+
+    It is no dataclass, whose constructors are not compiled.
+
+    Attributes:
+        size: bytes of the entry, which lies in ``slot`` of its ring.
         carried: whether the doorbell has brought it, so that it need not be fetched.
         posted: its number among the requests of its queue pair, counted from 1.
         operation: its number among all requests of a run, by which it can be followed.
@@ -81,52 +108,105 @@ class SendWqe:
         responded: whether it has been answered and may complete in its turn.
     """
 
-    opcode: Opcode
-    wr_id: int
-    length: int
-    address: int = 0
-    key: int = 0
-    remote_address: int = 0
-    remote_key: int = 0
-    inline: bool = False
-    signaled: bool = True
-    posted: int = 0
-    compare_add: int = 0
-    swap: int = 0
-    operation: int = 0
-    size: int = 0
-    slot: int = 0
-    route: Route | None = None
-    remote_qpn: int = 0
-    remote_qkey: int = 0
-    pages: int = 0
-    carried: bool = False
-    pieces: Pieces | None = None
-    immediate: int | None = None
-    invalidates: int = 0
-    fenced: bool = False
-    solicited: bool = False
-    dc_key: int = 0
-    segment: int = 0
-    region: Region | None = None
-    fault: WCStatus | None = None
-    first_psn: int = -1
-    packets: int = 0
-    sent: int = 0
-    burst_sent: int = 0
-    received: int = 0
-    resumes_at: int = 0
-    repairs: SendWqe | None = None
-    in_cqe: bool = False
-    responded: bool = False
-    data: bytes | None = None
-    transfer: Transfer | None = None
-    is_atomic: bool = False
-    awaits_response: bool = False
+    __slots__ = (
+        "address",
+        "awaits_response",
+        "burst_sent",
+        "carried",
+        "compare_add",
+        "data",
+        "extras",
+        "fault",
+        "first_psn",
+        "in_cqe",
+        "inline",
+        "is_atomic",
+        "key",
+        "length",
+        "opcode",
+        "operation",
+        "packets",
+        "posted",
+        "received",
+        "region",
+        "remote_address",
+        "remote_key",
+        "remote_qkey",
+        "remote_qpn",
+        "repairs",
+        "responded",
+        "resumes_at",
+        "route",
+        "segment",
+        "sent",
+        "signaled",
+        "size",
+        "slot",
+        "swap",
+        "transfer",
+        "wr_id",
+    )
 
-    def __post_init__(self) -> None:
-        self.is_atomic = self.opcode in (Opcode.FETCH_ADD, Opcode.COMPARE_SWAP)
-        self.awaits_response = self.is_atomic or self.opcode is Opcode.RDMA_READ_REQUEST
+    def __init__(
+        self,
+        opcode: Opcode,
+        wr_id: int,
+        length: int,
+        address: int = 0,
+        key: int = 0,
+        remote_address: int = 0,
+        remote_key: int = 0,
+        inline: bool = False,
+        signaled: bool = True,
+        posted: int = 0,
+        operation: int = 0,
+        size: int = 0,
+        slot: int = 0,
+        carried: bool = False,
+        region: Region | None = None,
+        extras: Extras = PLAIN,
+    ) -> None:
+        self.opcode = opcode
+        self.wr_id = wr_id
+        self.length = length
+        self.address = address
+        self.key = key
+        self.remote_address = remote_address
+        self.remote_key = remote_key
+        self.inline = inline
+        self.signaled = signaled
+        self.posted = posted
+        self.operation = operation
+        self.size = size
+        self.slot = slot
+        self.carried = carried
+        self.region = region
+        self.extras = extras
+        self.compare_add = self.swap = 0
+        self.route: Route | None = None
+        self.remote_qpn = self.remote_qkey = 0
+        self.fault: WCStatus | None = None
+        self.first_psn = -1
+        self.segment = self.packets = 0
+        self.sent = self.burst_sent = self.received = self.resumes_at = 0
+        self.repairs: SendWqe | None = None
+        self.in_cqe = self.responded = False
+        self.data: bytes | None = None
+        self.transfer: Transfer | None = None
+        self.is_atomic = opcode is _FETCH_ADD or opcode is _COMPARE_SWAP
+        self.awaits_response = self.is_atomic or opcode is _READ
+
+    def repair(self, packet: int) -> SendWqe:
+        """An entry that sends one of its packets again, and nothing else."""
+        one = SendWqe(self.opcode, self.wr_id, self.length, self.address, self.key)
+        one.remote_address, one.remote_key = self.remote_address, self.remote_key
+        one.inline, one.posted, one.operation = self.inline, self.posted, self.operation
+        one.size, one.slot, one.carried = self.size, self.slot, self.carried
+        one.region, one.extras, one.segment = self.region, self.extras, self.segment
+        one.first_psn, one.packets = self.first_psn, self.packets
+        one.data, one.transfer = self.data, self.transfer
+        one.repairs, one.resumes_at = self, packet
+        return one
 
     def reset(self, packet: int = 0) -> None:
         """Forget what has come of it from a packet on, to be sent again under the same numbers."""
@@ -150,7 +230,6 @@ class SendWqe:
         return 1 if self.awaits_response else self.packets
 
 
-@dataclass(slots=True, eq=False)
 class ReceiveWqe:
     """A WQE of a receive queue, its number ``posted`` counted from 1.
 
@@ -163,18 +242,28 @@ class ReceiveWqe:
         end: what the end of its message has told beside, if anything.
     """
 
-    wr_id: int
-    posted: int
-    address: int
-    length: int
-    key: int
-    signaled: bool = True
-    region: Region | None = None
-    received: int = 0
-    in_cqe: bool = False
-    data: bytes | None = None
-    pieces: Pieces | None = None
-    end: End | None = None
+    def __init__(
+        self,
+        wr_id: int,
+        posted: int,
+        address: int,
+        length: int,
+        key: int,
+        signaled: bool = True,
+        pieces: Pieces | None = None,
+    ) -> None:
+        self.wr_id = wr_id
+        self.posted = posted
+        self.address = address
+        self.length = length
+        self.key = key
+        self.signaled = signaled
+        self.pieces = pieces
+        self.region: Region | None = None
+        self.received = 0
+        self.in_cqe = False
+        self.data: bytes | None = None
+        self.end: End | None = None
 
     def ends(self) -> dict[str, int]:
         end = self.length
@@ -243,7 +332,7 @@ class EntryLayout:
     def size(self, opcode: Opcode, inline: int, datagram: bool = False, pieces: int = 1) -> int:
         """Bytes of an entry with so many bytes inline; below 0 it points to pieces of data."""
         size = self._ahead(opcode, datagram)
-        if opcode is Opcode.FETCH_ADD or opcode is Opcode.COMPARE_SWAP:
+        if opcode is _FETCH_ADD or opcode is _COMPARE_SWAP:
             size += self.atomic
         size += self.data * max(1, pieces) if inline < 0 else self.inline_header + inline
         return -(-size // self.stride) * self.stride
@@ -254,7 +343,7 @@ class EntryLayout:
 
     def _ahead(self, opcode: Opcode, datagram: bool) -> int:
         size = self.control + (self.datagram if datagram else 0)
-        return size if opcode is Opcode.SEND else size + self.remote_address
+        return size if opcode is _SEND else size + self.remote_address
 
     def room(self, max_inline: int, pieces: int = 1) -> int:
         """Bytes of a slot that holds any entry: a power of two, as in Linux, mthca_qp.c."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from enum import IntFlag
 from ipaddress import IPv6Address
 from typing import ClassVar, Final
@@ -12,32 +11,19 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.engine import Event
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, PSN_MODULUS, SERVICE_LEVELS, Route
-from hcasim.hca import Completion, Path, QPType, SendWqe, State
-from hcasim.hca.events import EventType
-from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
-from hcasim.hca.qp.rnr import rnr_timer_code, rnr_timer_ps
+from hcasim.fabric.packet import ANY_GROUP, MULTICAST_QPN, Route
+from hcasim.hca import Completion, QPType, SendWqe, State
 from hcasim.hca.translation import WORD, Ring, WorkQueueBuffer
 from hcasim.hca.units import ENTRY
-from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, entry_layout
-from hcasim.verbs.address import (
-    AHAttr,
-    GlobalRoute,
-    gids_of,
-    group_lid,
-    header_between,
-    on_ethernet,
-    routed,
-)
-from hcasim.verbs.attributes import changed
-from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
+from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, PLAIN, Extras, entry_layout
+from hcasim.verbs.context import VerbsError
 from hcasim.verbs.cq import CQ
-from hcasim.verbs.device import MAX_MESSAGE, number_of
-from hcasim.verbs.events import AsyncEvent
+from hcasim.verbs.device import MAX_MESSAGE
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
-from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault
+from hcasim.verbs.stateful import Stateful
+from hcasim.verbs.states import QPCap
 
 ATOMIC_SIZE: Final = WORD
 _ATOMICS: Final = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
@@ -46,6 +32,9 @@ _DATAGRAMS: Final = (WROpcode.SEND, WROpcode.SEND_WITH_IMM)
 _UNRELIABLE: Final = (*_DATAGRAMS, WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _INLINE: Final = (*_UNRELIABLE, WROpcode.SEND_WITH_INV)
 _SERVED: Final = {QPType.UC: _UNRELIABLE, QPType.UD: _DATAGRAMS, QPType.DCT: ()}
+_MOVING: Final = (WROpcode.RDMA_WRITE, WROpcode.SEND, WROpcode.RDMA_READ, *_ATOMICS)
+"""Which move data and nothing else."""
+_EVERY: Final = tuple(WROpcode)
 _NOT_MODELLED: Final = (QPType.XRC_SEND, QPType.XRC_RECV, QPType.RAW_PACKET, QPType.DRIVER)
 _KEYED: Final = (
     WROpcode.REG_MR,
@@ -56,8 +45,8 @@ _KEYED: Final = (
 """Which need keys that requests make valid."""
 _LISTLESS: Final = (WROpcode.LOCAL_INV, WROpcode.BIND_MW)
 """Which change a key without a list of pages."""
+_RTS: Final = State.RTS
 _UNSENDING: Final = (State.RESET, State.INIT, State.RTR)
-_ALTERNATE: Final = QPAttrMask.ALT_PATH | QPAttrMask.PATH_MIG_STATE
 
 
 class QPCreateFlags(IntFlag):
@@ -67,7 +56,7 @@ class QPCreateFlags(IntFlag):
     BLOCK_SELF_MCAST_LB = 2
 
 
-class QP:
+class QP(Stateful):
     """A queue pair, with the arguments of ibv_create_qp.
 
     Args:
@@ -85,9 +74,7 @@ class QP:
             on an adapter before Connect-IB.
     """
 
-    changes: ClassVar[Changes] = Changes(
-        counts="_posted_sends _retired_sends _next_slot", unseen="_address _routes"
-    )
+    changes: ClassVar[Changes] = Changes(counts="_next_slot")
 
     def __init__(
         self,
@@ -106,9 +93,7 @@ class QP:
         srq: SRQ | None = None,
         create_flags: QPCreateFlags = QPCreateFlags.NONE,
     ) -> None:
-        self.context = pd.context
-        self.pd, self.send_cq, self.recv_cq = pd, send_cq, recv_cq
-        adapter = self.context.adapter
+        context, adapter = pd.context, pd.context.adapter
         limits = adapter.description.limits
         for what, made in (("send_cq", send_cq), ("recv_cq", recv_cq), ("srq", srq)):
             if made is not None and made.context.adapter is not adapter:
@@ -119,7 +104,7 @@ class QP:
             ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
             ("max_send_sge", max_send_sge, 1, limits.max_sge),
             ("max_recv_sge", max_recv_sge, 1, limits.max_sge),
-            ("max_inline_data", max_inline_data, 0, self.context.max_inline),
+            ("max_inline_data", max_inline_data, 0, context.max_inline),
             ("port_num", port_num, 1, adapter.description.ports),
         ):
             if not low <= value <= high:
@@ -141,27 +126,12 @@ class QP:
             )
         if adapter.queue_pairs >= limits.max_qp:
             raise VerbsError("ENOMEM", f"all {limits.max_qp} queue pairs are in use")
-        self._max_send_wr = max_send_wr
-        self._max_inline = max_inline_data
-        self._max_sge = max_send_sge
-        self._port_num = port_num
-        self._receive_limits = (0, 0) if srq is not None else (max_recv_wr, max_recv_sge)
-        self._address: AHAttr | None = None
-        self._routes: dict[int, Route] = {}
-        self._notifies = False
-        self.qp_type = qp_type
-        self._datagram = qp_type is QPType.UD
-        self._addressed = qp_type in ADDRESSED
-        self._posted_sends = self._retired_sends = 0
         self._layout = entry_layout(adapter.description.wqe)
         self._slots, send_stride = self._layout.ring(max_send_wr, max_inline_data, max_send_sge)
-        self._next_slot = 0
-        self._blueflame = adapter.description.doorbell.blueflame
-        self.srq = srq
         own = 0 if srq is not None else max_recv_wr
         queues = WorkQueueBuffer(self._slots, send_stride, own, self._layout.receive(max_recv_sge))
-        address = self.context.node.allocate(queues.size, written=True)
-        self._qp = adapter.create_qp(
+        address = context.node.allocate(queues.size, written=True)
+        queue_pair = adapter.create_qp(
             pd.handle,
             port_num - 1,
             (send_cq.queue, recv_cq.queue),
@@ -171,272 +141,22 @@ class QP:
             sq_sig_all,
             None if srq is None else srq.queue,
         )
-        self._qp.on_event = self._event
-        self._qp.deaf_to_itself = create_flags == QPCreateFlags.BLOCK_SELF_MCAST_LB
-        self._receives: Receives | None = None
+        queue_pair.deaf_to_itself = create_flags == QPCreateFlags.BLOCK_SELF_MCAST_LB
+        receives: Receives | None = None
         if srq is None:
-            responder = self._qp.responder
+            responder = queue_pair.responder
             most = max_recv_wr, max_recv_sge
-            self._receives = Receives(self.context, responder.queue, most, responder.post_list)
-        self.qp_num = self._qp.qpn
+            receives = Receives(context, responder.queue, most, responder.post_list)
+        pieces = max_recv_sge if srq is None else 0
+        cap = QPCap(max_send_wr, own, max_send_sge, pieces, max_inline_data)
+        super().__init__(pd, queue_pair, (send_cq, recv_cq), cap, port_num, receives, srq)
+        self._max_send_wr = max_send_wr
+        self._max_inline = max_inline_data
+        self._max_sge = max_send_sge
+        self._next_slot = 0
+        self._served = _SERVED.get(qp_type, _EVERY)
+        self._blueflame = adapter.description.doorbell.blueflame
         send_cq.retire[self.qp_num] = recv_cq.retire[self.qp_num] = self._retire
-
-    @property
-    def state(self) -> State:
-        return self._qp.state
-
-    @property
-    def lid(self) -> int:
-        """LID of its port; over Ethernet the number of the port among those of all nodes."""
-        return self.context.adapter.ports[self._port_num - 1].lid
-
-    def modify_qp(self, attr: QPAttr, mask: QPAttrMask) -> None:
-        """Change attributes or the state, in no time, as ibv_modify_qp.
-
-        Parameters:
-            mask: which of the attributes count.
-
-        Raises:
-            VerbsError: ``EINVAL`` for a state that may not follow, for attributes that the change
-                needs and that are missing, that it does not allow, or that have no such value;
-                ``EHOSTUNREACH`` for a GID that no port has, ``EOPNOTSUPP`` for an alternate path.
-
-        Source: manual page ibv_modify_qp; Linux, core/verbs.c, ib_modify_qp_is_ok.
-        """
-        current, mask = self._qp.state, QPAttrMask(mask)
-        target = attr.qp_state if mask & QPAttrMask.STATE else current
-        found = fault(current, target, self.qp_type, mask)
-        if mask & QPAttrMask.CUR_STATE and attr.cur_qp_state is not current and not found:
-            found = f"cur_qp_state is {attr.cur_qp_state.name}; allowed: {current.name}"
-        if found:
-            raise VerbsError("EINVAL", found)
-        if mask & _ALTERNATE:
-            raise VerbsError("EOPNOTSUPP", "an alternate path, which is not modelled")
-        path = changed(self.context, self._qp.path, self._port_num, self._datagram, attr, mask)
-        if mask & QPAttrMask.PORT and attr.port_num != self._port_num:
-            self._move_to(attr.port_num)
-        if mask & QPAttrMask.AV:
-            ah = attr.ah_attr
-            self._address = replace(ah, grh=replace(ah.grh))
-        self._go(current, target, path, bool(mask & QPAttrMask.EN_SQD_ASYNC_NOTIFY), attr)
-
-    def _go(self, current: State, target: State, path: Path, asks: bool, attr: QPAttr) -> None:
-        qp = self._qp
-        if target is State.RESET:
-            self._reset()
-            return
-        if target is State.ERR:
-            qp.fail()
-            return
-        if target is State.SQD and current is State.RTS:
-            self._notifies = asks and bool(attr.en_sqd_async_notify)
-            qp.hold(self._drained)
-            return
-        if target is not current and target is not State.RTS:
-            qp.move(target)
-        self._routes.clear()
-        qp.follow(path)
-        if target is State.RTS and current is not target:
-            qp.resume()
-
-    def _drained(self) -> None:
-        if self._notifies:
-            self._event(EventType.SQ_DRAINED)
-
-    def _reset(self) -> None:
-        qp = self._qp
-        self._retired_sends = self._posted_sends
-        posted = 0 if self._receives is None else self._receives.posted
-        qp.reset(posted)
-        self.send_cq.queue.clean(qp.qpn, False, self._posted_sends)
-        for completion in self.recv_cq.queue.clean(qp.qpn, True, posted):
-            if self.srq is not None:
-                self.srq.retire(completion)
-        if self._receives is not None:
-            self._receives.reopen(qp.responder.queue, qp.responder.post_list)
-        self._address = None
-        self._routes.clear()
-
-    def _move_to(self, port_num: int) -> None:
-        own = self._receives
-        waiting = own is not None and own.posted > own.retired
-        if self._qp.state not in (State.RESET, State.INIT) or waiting:
-            raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
-        self._port_num = port_num
-        self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
-        if own is not None:
-            own.reopen(self._qp.responder.queue, self._qp.responder.post_list)
-
-    def query_qp(self, mask: QPAttrMask = ALL) -> tuple[QPAttr, QPInitAttr]:
-        """The attributes, and what it was made with, as ibv_query_qp; all, whatever the mask.
-
-        PSNs are those of the next packet that is expected and of the next that is sent.
-        """
-        qp, path = self._qp, self._qp.path
-        entries, pieces = self._receive_limits
-        cap = QPCap(self._max_send_wr, entries, self._max_sge, pieces, self._max_inline)
-        attr = QPAttr(
-            qp_state=qp.state,
-            cur_qp_state=qp.state,
-            path_mtu=number_of(path.mtu) if path.mtu else 0,
-            qkey=path.qkey,
-            rq_psn=qp.responder.expected_psn % PSN_MODULUS,
-            sq_psn=qp.requester.next_psn,
-            dest_qp_num=path.qpn,
-            qp_access_flags=path.access,
-            cap=cap,
-            ah_attr=self._address_of(path.route),
-            pkey_index=path.pkey_index,
-            en_sqd_async_notify=int(self._notifies),
-            sq_draining=int(qp.state is State.SQD and not qp.requester.drained),
-            max_rd_atomic=path.max_rd_atomic,
-            max_dest_rd_atomic=path.max_dest_rd_atomic,
-            min_rnr_timer=rnr_timer_code(path.rnr_timer_ps),
-            port_num=self._port_num,
-            timeout=path.timeout,
-            retry_cnt=path.retries,
-            rnr_retry=path.rnr_retry,
-        )
-        made = QPInitAttr(self.send_cq, self.recv_cq, cap, self.qp_type, qp.signals_all)
-        return attr, made
-
-    def _address_of(self, route: Route) -> AHAttr:
-        """The address that was given, or that of the end it was connected with."""
-        if self._address is not None:
-            return self._address
-        attr = AHAttr(sl=route.service_level, port_num=self._port_num)
-        if not on_ethernet(self.context.node):
-            attr.dlid = route.lid
-        elif route.lid:
-            attr.is_global, attr.grh = 1, GlobalRoute(gids_of(self.context.node, route.lid)[-1])
-        return attr
-
-    def _route_to(self, dlid: int, mgid: int) -> Route:
-        """The way to a port that is known by its LID alone, or to a multicast group."""
-        name = mgid << 16 | dlid
-        route = self._routes.get(name)
-        if route is None:
-            node, pkey, header = self.context.node, self._qp.pkey, None
-            if dlid in MULTICAST_LIDS:
-                goal = GlobalRoute(IPv6Address(mgid))
-                route = routed(node, AHAttr(goal, is_global=1), dlid, self._port_num, pkey)
-            else:
-                if self._datagram and on_ethernet(node):
-                    header = header_between(self.lid, dlid)
-                route = Route(dlid, 0, pkey, header)
-            self._routes[name] = route
-        return route
-
-    def connect(
-        self,
-        remote: QP,
-        *,
-        path_mtu: int | None = None,
-        timeout: int = TIMEOUT,
-        retry_cnt: int = RETRIES,
-        rnr_retry: int = 7,
-        min_rnr_timer_ps: int = 10_000_000,
-        service_level: int = 0,
-        static_rate: float = 0,
-    ) -> None:
-        """Bring this end to ready-to-send, connected to ``remote``: INIT, RTR and RTS in one step.
-
-        It has all rights, and packets are counted from 0. `modify_qp` takes these steps one by one.
-
-        Args:
-            path_mtu: bytes; the machine's MTU by default.
-            timeout: exponent of the time to wait for an answer, 4.096 us times 2 ** timeout; 0 is
-                for ever.
-            retry_cnt: how often to send again what has not been answered in that time. Then the
-                request ends with RETRY_EXC_ERR.
-            rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. Over
-                iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
-            min_rnr_timer_ps: pause in ps before the remote end tries again, if this is not ready.
-            service_level: priority that its packets ask for. Nothing tells them apart by it.
-            static_rate: Gbit/s of the slowest InfiniBand link on the way, as ibv_rate names them,
-                at which the requests of this end then leave; 0 is the port's.
-
-        Raises:
-            VerbsError: ``EINVAL`` for a value that this machine does not have, for queue pairs of
-                different services, or for datagrams.
-        """
-        for what, value, most in (
-            ("timeout", timeout, LONGEST_TIMEOUT),
-            ("retry_cnt", retry_cnt, MOST_RETRIES),
-            ("rnr_retry", rnr_retry, MOST_RETRIES),
-            ("min_rnr_timer_ps", min_rnr_timer_ps, rnr_timer_ps(0)),
-            ("service_level", service_level, SERVICE_LEVELS - 1),
-        ):
-            if not 0 <= value <= most:
-                raise VerbsError("EINVAL", f"{what} is {value}; allowed: 0 to {most}")
-        kind, other = self._qp.kind, remote._qp.kind
-        alone = self._addressed or kind is QPType.DCT
-        if alone or other is not kind:
-            allowed = "activate" if alone else f"two of the service {kind.name}"
-            raise VerbsError("EINVAL", f"connect {kind.name} with {other.name}; allowed: {allowed}")
-        mtu = mtu_of(self.context, path_mtu)
-        adapter = self.context.adapter
-        answers = remote.context.adapter.description.responder.outstanding
-        reads = min(adapter.description.requester.outstanding, answers)
-        answered = adapter.description.responder.outstanding
-        tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
-        route = Route(remote.lid, service_level, self._qp.pkey)
-        slower = slower_by(self.context, static_rate)
-        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower, answered))
-
-    def activate(self, *, path_mtu: int | None = None, qkey: int = 0) -> None:
-        """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`.
-
-        Parameters:
-            qkey: what datagrams have to name to be received.
-        """
-        if not self._datagram:
-            raise VerbsError("EINVAL", f"activate of {self._qp.kind.name}; allowed: connect")
-        self._connect(Path(mtu_of(self.context, path_mtu), qkey=qkey))
-
-    def attach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
-        """Attach a queue pair for datagrams to a multicast group, which its port then joins.
-
-        What is sent to the group comes once to each queue pair that is attached, however often,
-        and also to those at the port that it comes from. Real ports join by a request to the subnet
-        administrator, which is not modelled.
-
-        Args:
-            gid: identifier of the group (MGID), such as ``ff12::1``.
-            lid: LID of the group, 0xC000 to 0xFFFE; over Ethernet 0 is one that is made of ``gid``.
-
-        Raises:
-            VerbsError: ``EINVAL`` for another service, or an identifier or a LID of no group.
-
-        Source: manual page ibv_attach_mcast; Linux, core/verbs.c, ib_attach_mcast.
-        """
-        self.context.adapter.attach(self._qp, *self._group(gid, lid))
-
-    def detach_mcast(self, gid: IPv6Address | str, lid: int) -> None:
-        """Detach it from a group; ``EINVAL`` also if it is not attached to that."""
-        if not self.context.adapter.detach(self._qp, *self._group(gid, lid)):
-            raise VerbsError("EINVAL", f"the queue pair is not attached to {gid}, LID {lid:#x}")
-
-    def _group(self, gid: IPv6Address | str, lid: int) -> tuple[int, int]:
-        mgid = IPv6Address(gid)
-        if not self._datagram:
-            found = self._qp.kind.name
-            raise VerbsError("EINVAL", f"multicast of the service {found}; allowed: UD")
-        if not mgid.is_multicast:
-            raise VerbsError("EINVAL", f"gid is {mgid}; allowed: ff00:: to ffff:...:ffff")
-        lid = group_lid(self.context.node, mgid, lid)
-        if lid not in MULTICAST_LIDS:
-            raise VerbsError("EINVAL", f"lid is {lid:#x}; allowed: 0xc000 to 0xfffe")
-        return lid, int(mgid)
-
-    def _connect(self, path: Path) -> None:
-        if self._qp.state not in (State.RESET, State.RTS):
-            state = self._qp.state.name
-            raise VerbsError(
-                "EINVAL", f"the queue pair is in the state {state}; allowed: RESET, RTS"
-            )
-        self._address = None
-        self._qp.connect(path)
 
     @property
     def used(self) -> tuple[tuple[Ring, int], ...]:
@@ -524,22 +244,28 @@ class QP:
         operation = next(context.sim.operations)
         if context.probe.listeners:
             context.probe.event("post_send", operation, self._qp)
-        opcode = WIRE[wr.opcode]
+        inline = wr.inline
         count = 1 if pieces is None else len(pieces)
-        size = self._layout.size(opcode, length if wr.inline else -1, self._addressed, count)
-        pages, inline = 0, wr.inline or wr.opcode in _LISTLESS
-        region = None if wr.mr is None else wr.mr.region
-        given_up = wr.invalidate_rkey if wr.opcode in _KEYED else 0
-        if wr.mw is not None and wr.bind_info is not None:
-            region, given_up = wr.mw.bound(wr.bind_info, self.qp_num)
-        if wr.mr is not None:
-            umr = context.adapter.description.umr
-            assert umr is not None
-            pages, address = wr.mr.pages, wr.mr.page_list
-            inline = context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
-            size = self._layout.control + umr.segments
-            size += pages * ENTRY if inline else self._layout.data
-            size = -(-size // self._layout.stride) * self._layout.stride
+        size = self._layout.size(WIRE[wr.opcode], length if inline else -1, self._addressed, count)
+        region, extras = None, PLAIN
+        if wr.opcode not in _MOVING or wr.fence or wr.solicited or wr.dc_key or count > 1:
+            extras = Extras(None if inline else pieces, fenced=wr.fence, solicited=wr.solicited)
+            extras.dc_key = wr.dc_key
+            if wr.opcode in _IMMEDIATE:
+                extras.immediate = wr.imm_data % (1 << 32)
+            elif wr.opcode in _KEYED:
+                extras.invalidates, inline = wr.invalidate_rkey, inline or wr.opcode in _LISTLESS
+            if wr.mw is not None and wr.bind_info is not None:
+                region, extras.invalidates = wr.mw.bound(wr.bind_info, self.qp_num)
+            elif wr.mr is not None:
+                umr = context.adapter.description.umr
+                assert umr is not None
+                region, address = wr.mr.region, wr.mr.page_list
+                extras.pages = pages = wr.mr.pages
+                inline = context.stack.page_lists == "inline" and pages * ENTRY <= umr.inline
+                size = self._layout.control + umr.segments
+                size += pages * ENTRY if inline else self._layout.data
+                size = -(-size // self._layout.stride) * self._layout.stride
         slot, self._next_slot = self._layout.place(self._next_slot, size, self._slots)
         blueflame = self._blueflame
         carried = (
@@ -548,44 +274,37 @@ class QP:
             and size <= blueflame.buffer
             and (wr.inline or blueflame.takes == "any")
         )
-        route = None
-        if self._addressed and wr.ah is not None:
-            route = wr.ah.route.within(self._qp.pkey)
-        elif self._addressed:
-            mgid = ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid))
-            route = self._route_to(wr.dlid, mgid)
         wqe = SendWqe(
-            opcode,
+            WIRE[wr.opcode],
             wr.wr_id,
             length,
-            address=address,
-            key=key,
-            remote_address=wr.remote_addr,
-            remote_key=wr.rkey,
-            inline=inline,
-            signaled=wr.signaled or self._qp.signals_all,
-            posted=posted,
-            compare_add=wr.compare_add,
-            swap=wr.swap,
-            operation=operation,
-            size=size,
-            slot=slot,
-            route=route,
-            remote_qpn=wr.remote_qpn,
-            remote_qkey=wr.remote_qkey,
-            dc_key=wr.dc_key,
-            pages=pages,
-            region=region,
-            carried=carried,
-            pieces=None if wr.inline else pieces,
-            immediate=wr.imm_data % (1 << 32) if wr.opcode in _IMMEDIATE else None,
-            invalidates=given_up,
-            fenced=wr.fence,
-            solicited=wr.solicited,
+            address,
+            key,
+            wr.remote_addr,
+            wr.rkey,
+            inline,
+            wr.signaled or self._qp.signals_all,
+            posted,
+            operation,
+            size,
+            slot,
+            carried,
+            region,
+            extras,
         )
+        if wr.opcode in _ATOMICS:
+            wqe.compare_add, wqe.swap = wr.compare_add, wr.swap
+        if self._addressed:
+            wqe.route = self._route(wr)
+            wqe.remote_qpn, wqe.remote_qkey = wr.remote_qpn, wr.remote_qkey
         if wr.inline and length:
             wqe.data = self._inlined(wr.sg_list)
         return wqe
+
+    def _route(self, wr: SendWR) -> Route:
+        if wr.ah is not None:
+            return wr.ah.route.within(self._qp.pkey)
+        return self._route_to(wr.dlid, ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)))
 
     def _inlined(self, sg_list: Sequence[SGE]) -> bytes | None:
         """The bytes that go into an entry; None if nobody knows them."""
@@ -603,8 +322,8 @@ class QP:
         length = 0
         for one in wr.sg_list:
             length += one.length
-        state = self._qp.state
-        if state is not State.RTS and state in _UNSENDING:
+        state, opcode = self._qp.state, wr.opcode
+        if state is not _RTS and state in _UNSENDING:
             raise VerbsError("EINVAL", f"the queue pair is not connected, but in {state.name}")
         if self._posted_sends + ahead - self._retired_sends >= self._max_send_wr:
             raise VerbsError(
@@ -612,39 +331,47 @@ class QP:
             )
         if length < 0 or length > MAX_MESSAGE:
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
-        kind = self._qp.kind
-        name, mtu, fault = wr.opcode.name, self._qp.path.mtu, ""
-        description = self.context.adapter.description
-        if wr.opcode not in _SERVED.get(kind, WROpcode):
-            fault = f"{name} on a queue pair of the service {kind.name}"
-        elif self._datagram and length > mtu:
+        fault = ""
+        if opcode not in self._served:
+            fault = f"{opcode.name} on a queue pair of the service {self._qp.kind.name}"
+        elif self._datagram and length > self._qp.path.mtu:
+            mtu = self._qp.path.mtu
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"
         elif self._addressed and group_fault(wr):
             fault = group_fault(wr)
         elif len(wr.sg_list) > self._max_sge:
             fault = f"{len(wr.sg_list)} pieces of memory; allowed: up to {self._max_sge}"
-        elif (wr.opcode is WROpcode.REG_MR) != (wr.mr is not None):
+        elif opcode not in _MOVING or wr.mr is not None or wr.mw is not None:
+            fault = self._special_fault(wr)
+        elif opcode in _ATOMICS and not self.context.adapter.description.limits.atomics:
+            fault = f"{opcode.name}; {self.context.adapter.description.id} has no atomics"
+        elif opcode in _ATOMICS and length != ATOMIC_SIZE:
+            fault = f"an atomic works on {ATOMIC_SIZE} bytes, not {length}"
+        if wr.inline and not fault:
+            if opcode not in _INLINE:
+                fault = f"{opcode.name} cannot carry data inline"
+            elif length > self._max_inline:
+                fault = f"{length} bytes inline; this queue pair allows {self._max_inline}"
+        if fault:
+            raise VerbsError("EINVAL", fault)
+
+    def _special_fault(self, wr: SendWR) -> str:
+        """What is wrong with a request that does more than move data, or claims to."""
+        opcode, description = wr.opcode, self.context.adapter.description
+        fault = ""
+        if (opcode is WROpcode.REG_MR) != (wr.mr is not None):
             fault = "REG_MR, and nothing else, needs a memory region"
-        elif (wr.opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
+        elif (opcode is WROpcode.BIND_MW) != (wr.mw is not None and wr.bind_info is not None):
             fault = "BIND_MW, and nothing else, needs a window and what it opens"
         elif wr.mw is not None and wr.mw.pd is not self.pd:
             fault = "BIND_MW of a window of another protection domain"
         elif wr.mw is not None and wr.bind_info is not None and wr.mw.fault(wr.bind_info):
             fault = f"BIND_MW of {wr.mw.fault(wr.bind_info)}"
-        elif wr.opcode in _KEYED and description.umr is None:
-            fault = f"{name}; {description.id} has no such request"
-        elif wr.opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
-            fault = f"{name}; iWARP has no immediate data (RFC 5040)"
-        elif wr.opcode in _ATOMICS and not description.limits.atomics:
-            fault = f"{name}; {description.id} has no atomics"
-        elif wr.opcode in _ATOMICS and length != ATOMIC_SIZE:
-            fault = f"an atomic works on {ATOMIC_SIZE} bytes, not {length}"
-        elif wr.inline and wr.opcode not in _INLINE:
-            fault = f"{name} cannot carry data inline"
-        elif wr.inline and length > self._max_inline:
-            fault = f"{length} bytes inline; this queue pair allows {self._max_inline}"
-        if fault:
-            raise VerbsError("EINVAL", fault)
+        elif opcode in _KEYED and description.umr is None:
+            fault = f"{opcode.name}; {description.id} has no such request"
+        elif opcode in _IMMEDIATE and isinstance(description.protocol, IwarpProtocol):
+            fault = f"{opcode.name}; iWARP has no immediate data (RFC 5040)"
+        return fault
 
     def post_recv(self, wr: RecvWR) -> Generator[Event, object, None]:
         """Post a request to the receive queue and ring the doorbell; ``ENOMEM`` if that is full."""
@@ -682,9 +409,6 @@ class QP:
         if self._receives is None:
             raise VerbsError("EINVAL", "the queue pair has a shared receive queue; post to that")
         return self._receives
-
-    def _event(self, event: EventType) -> None:
-        self.context.events.put(AsyncEvent(event, self))
 
     def _retire(self, completion: Completion) -> None:
         # A completion also frees the unsignaled requests before it.

@@ -76,7 +76,7 @@ class DciRequester(ReliableRequester):
             return
         path = self.end.path
         assert wqe.route is not None, "a request of an initiator says where it goes"
-        target = wqe.route.lid, wqe.remote_qpn, wqe.dc_key
+        target = wqe.route.lid, wqe.remote_qpn, wqe.extras.dc_key
         stays = target == (path.route.lid, path.qpn, self._key)
         if stays and self._connected:
             super()._make_ready(wqe)
@@ -92,7 +92,7 @@ class DciRequester(ReliableRequester):
     def _turn(self, wqe: SendWqe, route: Route) -> None:
         self._disconnect()
         self.session += 1
-        self._key, self._first_psn = wqe.dc_key, self.next_psn
+        self._key, self._first_psn = wqe.extras.dc_key, self.next_psn
         end, wire = self.end, self._parts.wire
         end.path = replace(end.path, route=route, qpn=wqe.remote_qpn)
         end.size_of = wire.routed_size if route.extra else wire.size

@@ -68,11 +68,11 @@ class IwarpResponder(SelectiveResponder):
     def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
         return last or sent % self._parts.description.ack.interval == 0
 
-    def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
-        self._egress.acknowledge_at_once(self._acknowledgement(packet, psn))
+    def acknowledge_before(self, packet: Packet) -> None:
+        self._egress.acknowledge_at_once(self._acknowledgement(packet, self.expected_psn - 1))
 
     def ask_for(self, ahead: int, packet: Packet, goes_back: bool = False) -> None:
-        self.acknowledge_up_to(packet, self.expected_psn - 1)
+        self.acknowledge_before(packet)
 
 
 class BackingOff(RetryTimer):

@@ -121,7 +121,7 @@ class QueuePair(Endpoint):
     def resume(self) -> None:
         """Send what was held, or what comes behind an error of a send."""
         if self.state is State.RTR:
-            self.requester.next_psn = self.path.sq_psn
+            self.requester.count_from(self.path.sq_psn)
         self.move(State.RTS)
         self.requester.resume()
 

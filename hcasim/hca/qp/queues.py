@@ -94,7 +94,7 @@ class ReceiveQueue:
         self._stride = parts.description.wqe.stride
         self._latency = parts.description.receive_queue.latency
         self._parts = parts
-        self._awaiting: deque[tuple[Callable[[Arrival], None], Arrival]] = deque()
+        self._awaiting: list[tuple[Callable[[Arrival], None], Arrival]] = []
 
     def arm(self, limit: int, told: Callable[[], None]) -> None:
         """Tell once when fewer entries than that are left; never if it is 0."""
@@ -169,7 +169,7 @@ class ReceiveQueue:
         while self._awaiting and self.ready:
             self.ready -= 1
             self._parts.receive_entries.end()
-            self.use(*self._awaiting.popleft())
+            self.use(*self._awaiting.pop(0))
 
     def ends(self) -> dict[str, int]:
         """A message that takes an entry is like none before it."""

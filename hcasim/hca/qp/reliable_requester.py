@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender, behind
@@ -12,8 +12,15 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.requester import Line, Requester
-from hcasim.hca.translation import Access, Ring
+from hcasim.hca.translation import LOCAL_WRITE, Ring
 from hcasim.hca.wqe import SendWqe, cut
+
+# Bound once, because compiled code looks members of enumerations up each time.
+_READ_RESPONSE: Final = Opcode.RDMA_READ_RESPONSE
+_ATOMIC_ACKNOWLEDGE: Final = Opcode.ATOMIC_ACKNOWLEDGE
+_ACKNOWLEDGE: Final = Opcode.ACKNOWLEDGE
+_DROP: Final = Verdict.DROP
+_PLACE: Final = Verdict.PLACE
 
 
 class Recovery:
@@ -44,8 +51,7 @@ class ReliableRequester(Requester):
 
     Attributes:
         since_ack_request: packets sent since one asked for an acknowledgement.
-        unanswered_psn: the first of which the responder may not have told that it is there; below
-            0 before there is any.
+        unanswered_psn: the first of which the responder may not have told that it is there.
     """
 
     changes: ClassVar[Changes] = Changes(wraps="since_ack_request", counts="unanswered_psn")
@@ -57,28 +63,28 @@ class ReliableRequester(Requester):
     ) -> None:
         super().__init__(end, cq, ring, parts, line)
         self.since_ack_request = 0
-        self.unanswered_psn = self._missed_psn = -1
+        self.unanswered_psn, self._missed_psn = 0, -1
         self._interval = parts.description.ack.interval
-        self._in_cqe = parts.description.cqe.inline or 0
 
     def ends(self) -> dict[str, int]:
         return {"unanswered_psn": PSN_MODULUS}
 
-    def begin(self, wqe: SendWqe) -> bool:
-        if self.unanswered_psn < 0:
-            self.unanswered_psn = self.next_psn
-        if wqe.first_psn >= 0 and not wqe.awaits_response:
-            there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
-            if there < PSN_MODULUS // 2:
-                if there >= wqe.packets:
-                    # It had arrived before.
-                    self.unacknowledged.append(wqe)
-                    self.current = None
-                    wqe.responded = True
-                    self.retire()
-                    return False
-                wqe.resumes_at = max(there, wqe.resumes_at)
-        return super().begin(wqe)
+    def count_from(self, psn: int) -> None:
+        self.next_psn = self.unanswered_psn = psn
+
+    def arrived(self, wqe: SendWqe) -> bool:
+        if wqe.awaits_response:
+            return False
+        there = (self.unanswered_psn - wqe.first_psn) % PSN_MODULUS
+        if there < PSN_MODULUS // 2:
+            if there >= wqe.packets:
+                self.unacknowledged.append(wqe)
+                self.current = None
+                wqe.responded = True
+                self.retire()
+                return True
+            wqe.resumes_at = max(there, wqe.resumes_at)
+        return False
 
     def asks_for_acknowledgement(self, last: bool) -> bool:
         self.since_ack_request += 1
@@ -97,14 +103,14 @@ class ReliableRequester(Requester):
     def accept(self, arrival: Arrival) -> Verdict:
         packet = arrival.packet
         opcode = packet.opcode
-        if opcode is Opcode.RDMA_READ_RESPONSE or opcode is Opcode.ATOMIC_ACKNOWLEDGE:
+        if opcode is _READ_RESPONSE or opcode is _ATOMIC_ACKNOWLEDGE:
             return self._response(arrival)
-        if opcode is Opcode.ACKNOWLEDGE:
+        if opcode is _ACKNOWLEDGE:
             self.acknowledge(packet.psn)
             self.retire()
         elif (aeth := packet.header(Aeth)) is not None:
             self.recovery.refused(packet.psn, aeth)
-        return Verdict.DROP
+        return _DROP
 
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received, and a read or atomic before it answered."""
@@ -137,17 +143,17 @@ class ReliableRequester(Requester):
         packet, parts = arrival.packet, self._parts
         wqe = self.awaiting(packet.psn)
         if wqe is None or not self._in_order(wqe, packet):
-            return Verdict.DROP
+            return _DROP
         self.recovery.heard()
-        self.region = region = self._find(wqe, Access.LOCAL_WRITE)
+        self.region = region = self._find(wqe, LOCAL_WRITE)
         if region is None:
             if wqe.length == 0:
-                return Verdict.PLACE
+                return _PLACE
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
-            return Verdict.DROP
+            return _DROP
         if wqe.is_atomic and (aeth := packet.header(Aeth)) is not None and region.contents is None:
             region.words[wqe.address] = aeth.original
-        if self._wqe_cache is not None and not self._wqe_cache.held(self.qpn, wqe):
+        if parts.wqe_cache is not None and not parts.wqe_cache.held(self.qpn, wqe):
             ring = self.queue.ring
             parts.dma.fetch_entry(ring, wqe.slot, wqe.size, self._again, arrival, wqe)
             return Verdict.HOLD
@@ -184,22 +190,24 @@ class ReliableRequester(Requester):
             self.recovery.missed(wqe)
 
     def _again(self, arrival: Arrival, wqe: SendWqe) -> None:
-        assert self._wqe_cache is not None
-        done = arrival.occupy(self._wqe_cache.service)
+        cache = self._parts.wqe_cache
+        assert cache is not None
+        done = arrival.occupy(cache.service)
         self._sim.call_at(done, self._go_on, arrival, wqe)
 
     def _go_on(self, arrival: Arrival, wqe: SendWqe) -> None:
         arrival.settle(self._place(arrival.packet, wqe))
 
     def _place(self, packet: Packet, wqe: SendWqe) -> Verdict:
-        if wqe.length <= self._in_cqe and self.end.signals_all and wqe.pieces is None:
+        if wqe.length <= self._parts.in_cqe and self.end.signals_all and wqe.extras.pieces is None:
             wqe.in_cqe = True
             wqe.data = None if packet.data is None else packet.data.content()
             self.region = None
         first = (packet.psn - wqe.first_psn) % PSN_MODULUS * wqe.segment
         self.address = wqe.address + first
-        self.pieces = None if wqe.pieces is None else cut(wqe.pieces, first, packet.payload)
-        return Verdict.PLACE
+        pieces = wqe.extras.pieces
+        self.pieces = None if pieces is None else cut(pieces, first, packet.payload)
+        return _PLACE
 
     def placed(self, packet: Packet) -> None:
         wqe = self.awaiting(packet.psn)
@@ -210,8 +218,8 @@ class ReliableRequester(Requester):
             return
         wqe.responded = True
         self._answered_to((wqe.first_psn + wqe.packets) % PSN_MODULUS)
-        if self._wqe_cache is not None:
-            self._wqe_cache.drop(self.qpn, wqe)
+        if self._parts.wqe_cache is not None:
+            self._parts.wqe_cache.drop(self.qpn, wqe)
         self.outstanding_reads -= 1
         self.recovery.acknowledged()
         self.retire()

@@ -25,9 +25,17 @@ from hcasim.hca.port import Verdict
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
-from hcasim.hca.translation import WORD, Access, Region
+from hcasim.hca.translation import REMOTE_ATOMIC, REMOTE_READ, WORD, Region
 from hcasim.hca.units import Atomic
 from hcasim.hca.wqe import CHECKPOINT, LONG, ReceiveWqe
+
+# Bound once, because compiled code looks members of enumerations up each time.
+_ACKNOWLEDGE: Final = Opcode.ACKNOWLEDGE
+_READ: Final = Opcode.RDMA_READ_REQUEST
+_READ_RESPONSE: Final = Opcode.RDMA_READ_RESPONSE
+_ACK: Final = Syndrome.ACK
+_DROP: Final = Verdict.DROP
+_ANSWER: Final = Verdict.ANSWER
 
 _TRIED_AGAIN: Final = (Syndrome.RNR_NAK, Syndrome.PSN_SEQUENCE_ERROR)
 _EVENTS: Final = {
@@ -95,9 +103,7 @@ class ReliableResponder(Responder):
         super().__init__(end, cq, queue, parts)
         self.answers: deque[Packet | Read | Atomic] = deque()
         self._refused_psn = -1
-        self._results: deque[tuple[int, int]] = deque(
-            maxlen=parts.description.responder.outstanding
-        )
+        self._results: list[tuple[int, int]] = []
         self._responses = self._egress.responses
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
@@ -115,30 +121,30 @@ class ReliableResponder(Responder):
             return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
         if packet.sender is not None and self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             packet.sender.lost(packet)
-        return Verdict.DROP
+        return _DROP
 
     def _again(self, packet: Packet) -> Verdict:
         """Answer a request that has been executed before."""
         self._parts.counts["duplicate_request"] += 1
         if (header := packet.header(Reth)) is not None and packet.opcode is not Opcode.RDMA_WRITE:
-            region = self.find(header, header.length, Access.REMOTE_READ)
+            region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
-                return Verdict.DROP
+                return _DROP
             for answer in self.answers:
                 if isinstance(answer, Read) and answer.holds(packet.psn):
                     answer.over = True
             self._read(packet, header, region)
-            return Verdict.ANSWER
+            return _ANSWER
         if packet.header(AtomicEth) is not None:
             for psn, original in self._results:
                 if psn == packet.psn:
                     self.answers.append(self._word(packet, original))
-                    return Verdict.ANSWER
-            return Verdict.DROP
+                    return _ANSWER
+            return _DROP
         if not packet.ack_request:
-            return Verdict.DROP
+            return _DROP
         self.answers.append(self._acknowledgement(packet, self.expected_psn - 1))
-        return Verdict.ANSWER
+        return _ANSWER
 
     def spoil(self, wqe: ReceiveWqe, status: WCStatus, syndrome: Syndrome) -> Verdict:
         """Give up a message that does not fit its receive entry; the queue pair once it is told."""
@@ -150,29 +156,29 @@ class ReliableResponder(Responder):
 
     def ask(self, packet: Packet) -> Verdict:
         if (header := packet.header(Reth)) is not None:
-            if self.end.denies & Access.REMOTE_READ.value:
+            if self.end.denies & REMOTE_READ:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_read_requests"] += 1
-            region = self.find(header, header.length, Access.REMOTE_READ)
+            region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             self.advance(self._read(packet, header, region).packets, last=True)
         elif (operands := packet.header(AtomicEth)) is not None:
-            if self.end.denies & Access.REMOTE_ATOMIC.value:
+            if self.end.denies & REMOTE_ATOMIC:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_atomic_requests"] += 1
-            region = self.find(operands, WORD, Access.REMOTE_ATOMIC)
+            region = self.find(operands, WORD, REMOTE_ATOMIC)
             if region is None:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             if operands.address % WORD:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self.answers.append(Atomic(packet, operands, region, self._sim.now, self._executed))
             self.advance(1, last=True)
-        return Verdict.ANSWER
+        return _ANSWER
 
     def _read(self, packet: Packet, header: Reth, region: Region | None) -> Read:
         # Both ends know the path MTU, so the responses take the sequence numbers left for them.
-        segment = self._parts.wire.payload(self.end.path.mtu, Opcode.RDMA_READ_REQUEST)
+        segment = self._parts.wire.payload(self.end.path.mtu, _READ)
         contents = None if region is None else region.contents
         transfer = None if contents is None else Transfer(contents)
         read = Read(packet, header, region, segment, self._sim.now, transfer)
@@ -218,13 +224,11 @@ class ReliableResponder(Responder):
         segment = read.segment
         offset = read.sent * segment
         last = offset + segment >= header.length
-        aeth = (Aeth(Syndrome.ACK, self.msn),) if last or not read.sent else ()
+        aeth = (Aeth(_ACK, self.msn),) if last or not read.sent else ()
         read.sent += 1
         payload = header.length - offset if last else segment
         operation = read.request.operation if last else 0
-        packet = self.end.answer(
-            Opcode.RDMA_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation
-        )
+        packet = self.end.answer(_READ_RESPONSE, psn % PSN_MODULUS, aeth, payload, operation)
         packet.first, packet.last = read.sent == 1, last
         packet.sender = read.request.sender
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
@@ -255,11 +259,12 @@ class ReliableResponder(Responder):
 
     def _send_word(self, atomic: Atomic, original: int) -> None:
         self._results.append((atomic.request.psn, original))
+        del self._results[: -self._parts.description.responder.outstanding]
         self._egress.respond(self._word(atomic.request, original))
         self._answered()
 
     def _word(self, request: Packet, original: int) -> Packet:
-        aeth = Aeth(Syndrome.ACK, self.msn, original=original)
+        aeth = Aeth(_ACK, self.msn, original=original)
         opcode, operation = Opcode.ATOMIC_ACKNOWLEDGE, request.operation
         packet = self.end.answer(opcode, request.psn, (aeth,), WORD, operation)
         packet.data = Payload(None, 0, WORD)
@@ -271,16 +276,18 @@ class ReliableResponder(Responder):
 
     def _acknowledgement(self, packet: Packet, psn: int) -> Packet:
         self._parts.counts["acknowledgements"] += 1
-        aeth = Aeth(Syndrome.ACK, self.msn)
-        answer = self.end.answer(Opcode.ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
+        aeth = Aeth(_ACK, self.msn)
+        answer = self.end.answer(_ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
         answer.sender = packet.sender
         return answer
 
     def acknowledge(self, packet: Packet) -> None:
-        self.acknowledge_up_to(packet, packet.psn)
+        self.answers.append(self._acknowledgement(packet, packet.psn))
+        self.answer(packet)
 
-    def acknowledge_up_to(self, packet: Packet, psn: int) -> None:
-        self.answers.append(self._acknowledgement(packet, psn))
+    def acknowledge_before(self, packet: Packet) -> None:
+        """Acknowledge what has come in order, whatever a packet is."""
+        self.answers.append(self._acknowledgement(packet, self.expected_psn - 1))
         self.answer(packet)
 
     def refuse(self, packet: Packet) -> None:

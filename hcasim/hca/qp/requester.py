@@ -29,14 +29,17 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
-from hcasim.hca.translation import Access, Region, Ring
-from hcasim.hca.wqe import SendWqe
-
-NO_ACCESS: Final = Access(0)
+from hcasim.hca.translation import LOCAL_WRITE, NO_ACCESS, Region, Ring
+from hcasim.hca.wqe import PLAIN, SendWqe
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _RTS: Final = State.RTS
 _SQD: Final = State.SQD
+_SQE: Final = State.SQE
+_ERR: Final = State.ERR
+_SEND: Final = Opcode.SEND
+_FETCH_ADD: Final = Opcode.FETCH_ADD
+_SUCCESS: Final = WCStatus.SUCCESS
 
 
 class Line(Action):
@@ -93,7 +96,6 @@ class Requester(Half):
         self._sim = parts.sim
         self._parts = parts
         self._line = line
-        self._wqe_cache = parts.wqe_cache
         self._packet_service = parts.packet_service
 
     @property
@@ -111,9 +113,9 @@ class Requester(Half):
             wqe.segment = parts.wire.payload(end.path.mtu, wqe.opcode)
             self.queue.post(wqe)
         self._line.schedule(self)
-        if end.state is State.ERR:
+        if end.state is _ERR:
             end.fail()
-        elif end.state is State.SQE:
+        elif end.state is _SQE:
             self.flush()
 
     def pause(self, until_ps: int) -> None:
@@ -228,7 +230,7 @@ class Requester(Half):
         The first data of a message is translated before.
         """
         full = self.outstanding_reads >= self.end.path.max_rd_atomic
-        fenced = wqe.fenced and self.outstanding_reads > 0
+        fenced = wqe.extras.fenced and self.outstanding_reads > 0
         if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
             if not self.end.path.max_rd_atomic and wqe.awaits_response:
                 # It would wait for ever.
@@ -251,18 +253,18 @@ class Requester(Half):
             tables = self._parts.tables
             tables.translate(region, wqe.address + skipped, first, self._line.compete, self)
 
-    def _find(self, wqe: SendWqe, needed: Access) -> Region | None:
+    def _find(self, wqe: SendWqe, needed: int) -> Region | None:
         """Local memory of a message, or its first piece; None without any, or if it is wrong."""
         if wqe.inline or not wqe.length:
             return None
         find, pd = self._parts.tables.find, self.end.pd
-        if wqe.pieces is None:
+        if wqe.extras.pieces is None:
             return find(wqe.key, pd, wqe.address, wqe.length, needed)
-        for piece in wqe.pieces:
+        for piece in wqe.extras.pieces:
             piece.region = find(piece.key, pd, piece.address, piece.length, needed)
             if piece.region is None:
                 return None
-        return wqe.pieces[0].region
+        return wqe.extras.pieces[0].region
 
     # Its turns at the port, one packet each.
 
@@ -277,22 +279,36 @@ class Requester(Half):
         self.busy_ps += service
         return service
 
+    def arrived(self, wqe: SendWqe) -> bool:
+        """Whether a request that is to be sent again has arrived before, and is over."""
+        return False
+
     def begin(self, wqe: SendWqe) -> bool:
+        """Begin to send a request, or to send it again; return whether there is anything to send.
+
+        It is translated and numbered.
+        """
+        if wqe.first_psn >= 0 and self.arrived(wqe):
+            return False
         self.unacknowledged.append(wqe)
-        wqe.region = self._find(wqe, Access.LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
+        wqe.region = self._find(wqe, LOCAL_WRITE if wqe.awaits_response else NO_ACCESS)
         if wqe.region is None and wqe.length and not wqe.inline:
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             return False
-        if wqe.region is not None and wqe.pieces is None and not wqe.awaits_response:
+        if wqe.region is not None and wqe.extras.pieces is None and not wqe.awaits_response:
             contents = wqe.region.contents
             if contents is not None:
                 wqe.transfer = Transfer(contents)
         self.number(wqe)
         if not wqe.awaits_response:
             wqe.sent = wqe.resumes_at
-        if self._wqe_cache is not None and wqe.awaits_response:
-            self._wqe_cache.add(self.qpn, wqe)
+        if self._parts.wqe_cache is not None and wqe.awaits_response:
+            self._parts.wqe_cache.add(self.qpn, wqe)
         return True
+
+    def count_from(self, psn: int) -> None:
+        """Give this number to the first packet."""
+        self.next_psn = psn
 
     def number(self, wqe: SendWqe) -> None:
         if wqe.first_psn < 0:
@@ -307,31 +323,25 @@ class Requester(Half):
         index = wqe.resumes_at if wqe.awaits_response else wqe.sent
         wqe.sent += 1
         last = wqe.sent == wqe.request_packets
-        packet = self.packet(wqe, index, last)
-        if last:
-            self.current = None
-            self.sent(wqe, packet)
-        return packet
-
-    def packet(self, wqe: SendWqe, index: int, last: bool) -> Packet:
-        """A packet of a request, its number ``index``, which may be the last."""
         end = self.end
         headers: tuple[Header, ...] = ()
         payload, asks = 0, False
         if wqe.is_atomic:
             # The operand of a fetch-and-add is in the field of a swap (9.4.5.1).
-            adds = wqe.opcode is Opcode.FETCH_ADD
+            adds = wqe.opcode is _FETCH_ADD
             swap_add, compare = (wqe.compare_add, 0) if adds else (wqe.swap, wqe.compare_add)
             headers = (AtomicEth(wqe.remote_address, wqe.remote_key, swap_add, compare),)
-        elif wqe.opcode is not Opcode.SEND and (
+        elif wqe.opcode is not _SEND and (
             index == 0 or wqe.awaits_response or self.addresses_all()
         ):
             begun = index * wqe.segment
             headers = (Reth(wqe.remote_address + begun, wqe.remote_key, wqe.length - begun),)
-        if last and wqe.immediate is not None:
-            headers = (*headers, Immediate(wqe.immediate))
-        elif last and wqe.invalidates:
-            headers = (*headers, Ieth(wqe.invalidates))
+        extras = wqe.extras
+        if last and extras is not PLAIN:
+            if extras.immediate is not None:
+                headers = (*headers, Immediate(extras.immediate))
+            elif extras.invalidates:
+                headers = (*headers, Ieth(extras.invalidates))
         if not wqe.awaits_response:
             payload = wqe.length - index * wqe.segment if last else wqe.segment
             asks = self.asks_for_acknowledgement(last)
@@ -355,7 +365,9 @@ class Requester(Half):
             if wqe.data is not None:
                 packet.data.add(wqe.data[first : first + payload])
         if last:
-            packet.solicited = wqe.solicited
+            packet.solicited = extras.solicited
+            self.current = None
+            self.sent(wqe, packet)
         return packet
 
     def addresses_all(self) -> bool:
@@ -385,10 +397,10 @@ class Requester(Half):
         if wqe.first_psn >= 0:
             pass
         elif wqe.region is not None:
-            if wqe.invalidates:
-                self._parts.tables.invalidate(wqe.invalidates, self.end.pd)
+            if wqe.extras.invalidates:
+                self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
-        elif not self._parts.tables.invalidate(wqe.invalidates, self.end.pd):
+        elif not self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd):
             self.unacknowledged.append(wqe)
             self.fail(wqe, WCStatus.LOC_PROT_ERR)
             self._line.leave(self)
@@ -415,7 +427,7 @@ class Requester(Half):
             if self.current is wqe:
                 # It has failed, or what was to be sent again of it had arrived before.
                 self.current = None
-            self._complete(wqe, wqe.fault or WCStatus.SUCCESS)
+            self._complete(wqe, wqe.fault or _SUCCESS)
             if wqe.fault is not None:
                 self.end.fail_send()
         if self.end.state is _SQD and not unacknowledged and self.drained:
@@ -439,7 +451,7 @@ class Requester(Half):
                 self._sim.forward.checkpoint(wqe, 0)
 
     def _complete(self, wqe: SendWqe, status: WCStatus) -> None:
-        completions, succeeded = self._parts.completions, status is WCStatus.SUCCESS
+        completions, succeeded = self._parts.completions, status is _SUCCESS
         completions.over(wqe)
         if not succeeded:
             count_request(self._parts.counts, self._parts.description, status)

@@ -26,14 +26,17 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
-from hcasim.hca.translation import Access, Region
+from hcasim.hca.translation import LOCAL_WRITE, REMOTE_WRITE, Region
 from hcasim.hca.wqe import Piece, Pieces, ReceiveWqe, cut
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
 _PLACE: Final = Verdict.PLACE
-_REMOTE_WRITE: Final = Access.REMOTE_WRITE.value
 _SUCCESS: Final = WCStatus.SUCCESS
+_SEND: Final = Opcode.SEND
+_DROP: Final = Verdict.DROP
+_HOLD: Final = Verdict.HOLD
+_ERR: Final = State.ERR
 
 NOTHING_FOLLOWS: Final = -1
 """The expected PSN while only the first packet of a message is taken."""
@@ -66,7 +69,6 @@ class Responder(Half):
         self._parts = parts
         self._probe = parts.receive_probe
         self._egress = parts.egresses[end.port]
-        self._in_cqe = parts.description.cqe.inline or 0
         self._syndrome = Syndrome.ACK
         self._length = 0
 
@@ -82,7 +84,7 @@ class Responder(Half):
 
     def post(self, wqe: ReceiveWqe) -> None:
         self.queue.post(wqe)
-        if self.end.state is State.ERR:
+        if self.end.state is _ERR:
             self.end.fail()
 
     def accept(self, arrival: Arrival) -> Verdict:
@@ -103,7 +105,7 @@ class Responder(Half):
             return self.deny(Syndrome.INVALID_REQUEST)
         if packet.opcode is _WRITE:
             return self._write(arrival)
-        if packet.opcode is not Opcode.SEND:
+        if packet.opcode is not _SEND:
             return self.ask(packet)
         return self._begin_receive(arrival) if packet.first else self._receive(packet)
 
@@ -118,11 +120,11 @@ class Responder(Half):
         """Drop a packet that was lost, or comes twice, and the message that it belongs to."""
         self._parts.counts["out_of_sequence"] += 1
         self.expected_psn = NOTHING_FOLLOWS
-        return Verdict.DROP
+        return _DROP
 
     def ask(self, packet: Packet) -> Verdict:
         """Take what asks for data: this service has neither reads nor atomics."""
-        return Verdict.DROP
+        return _DROP
 
     def advance(self, packets: int, last: bool) -> None:
         """Note that packets are in sequence and allowed, and whether they end a message."""
@@ -134,11 +136,11 @@ class Responder(Half):
         packet = arrival.packet
         header = packet.header(Reth) if packet.headers else None
         if header is not None:
-            if self.end.denies & _REMOTE_WRITE:
+            if self.end.denies & REMOTE_WRITE:
                 return self.deny(Syndrome.INVALID_REQUEST)
             self._parts.counts["rx_write_requests"] += 1
             self.address = header.address
-            self.region = self.find(header, header.length, Access.REMOTE_WRITE)
+            self.region = self.find(header, header.length, REMOTE_WRITE)
             if self.region is None and header.length:
                 return self.deny(Syndrome.REMOTE_ACCESS_ERROR)
             self.pieces = None
@@ -149,7 +151,7 @@ class Responder(Half):
         self.advance(1, packet.last)
         return _PLACE
 
-    def find(self, header: Reth | AtomicEth, size: int, needed: Access) -> Region | None:
+    def find(self, header: Reth | AtomicEth, size: int, needed: int) -> Region | None:
         if not size:
             return None
         end = self.end
@@ -162,14 +164,14 @@ class Responder(Half):
             # It has been here for a message that lost packets, and is there for the next.
             wqe.received = self.front
             self.queue.use(self._ready, arrival)
-            return Verdict.HOLD
+            return _HOLD
         wqe = self.receiving = self.queue.take()
         if wqe is None:
             self._parts.counts["out_of_buffer"] += 1
             return self.deny(self.not_ready)
         wqe.received = self.front
         self.queue.bring(wqe, self._ready, arrival)
-        return Verdict.HOLD
+        return _HOLD
 
     def _ready(self, arrival: Arrival) -> None:
         packet = arrival.packet
@@ -182,7 +184,7 @@ class Responder(Half):
         if wqe is None:
             # Flushed meanwhile.
             self._parts.lose(packet)
-            return Verdict.DROP
+            return _DROP
         if packet.opcode is _WRITE:
             # Its data go where the write says.
             self.advance(1, packet.last)
@@ -195,14 +197,14 @@ class Responder(Half):
                 region = self._find_pieces(wqe.pieces, wqe.received, payload)
             elif region is None or not region.covers(address, payload):
                 tables = self._parts.tables
-                region = tables.find(wqe.key, self.end.pd, address, payload, Access.LOCAL_WRITE)
+                region = tables.find(wqe.key, self.end.pd, address, payload, LOCAL_WRITE)
                 wqe.region = region
             if region is None:
                 return self.spoil(wqe, WCStatus.LOC_PROT_ERR, Syndrome.REMOTE_OPERATIONAL_ERROR)
         if wqe.pieces is None:
             self.pieces = None
         self.advance(1, packet.last)
-        if 0 < payload <= self._in_cqe and packet.first and packet.last and wqe.signaled:
+        if 0 < payload <= self._parts.in_cqe and packet.first and packet.last and wqe.signaled:
             wqe.in_cqe = self.front == 0 and wqe.pieces is None
             if wqe.in_cqe and packet.data is not None:
                 wqe.data = packet.data.content()
@@ -215,7 +217,7 @@ class Responder(Half):
         tables, pd = self._parts.tables, self.end.pd
         self.pieces = cut(pieces, first, length)
         for one in self.pieces:
-            one.region = tables.find(one.key, pd, one.address, one.length, Access.LOCAL_WRITE)
+            one.region = tables.find(one.key, pd, one.address, one.length, LOCAL_WRITE)
             if one.region is None:
                 return None
         return self.pieces[0].region
@@ -320,7 +322,7 @@ class DatagramResponder(Responder):
         origin = arrival.packet.header(Deth)
         if origin is not None and origin.qkey != self.end.path.qkey:
             self._parts.refuse_key(arrival.packet, self.end.port)
-            return Verdict.DROP
+            return _DROP
         return super().accept(arrival)
 
     def _receive(self, packet: Packet) -> Verdict:
@@ -335,7 +337,7 @@ class DatagramResponder(Responder):
         pieces = cut(wqe.pieces or [Piece(wqe.address, wqe.length, wqe.key)], 0, GRH)
         places = []
         for one in pieces:
-            region = tables.find(one.key, pd, one.address, one.length, Access.LOCAL_WRITE)
+            region = tables.find(one.key, pd, one.address, one.length, LOCAL_WRITE)
             if region is not None and region.contents is not None:
                 places.append((region.contents, one.address, one.length))
         if places:

@@ -6,7 +6,7 @@ the wire is not public: here each lost packet has a negative acknowledgement of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from hcasim.fabric.packet import (
@@ -27,7 +27,7 @@ from hcasim.hca.qp.go_back import GoBack
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.hca.qp.reliable_responder import ReliableResponder
-from hcasim.hca.translation import Access
+from hcasim.hca.translation import REMOTE_WRITE
 from hcasim.hca.wqe import SendWqe
 
 WINDOW: Final = 512
@@ -88,7 +88,7 @@ class SelectiveRequester(ReliableRequester):
         return self.unanswered_psn
 
     def _send_alone(self, wqe: SendWqe, index: int) -> None:
-        ahead = replace(wqe, repairs=wqe, resumes_at=index, sent=0)
+        ahead = wqe.repair(index)
         self._unstall()
         fetched = self.queue.fetched
         place = 0
@@ -112,12 +112,10 @@ class SelectiveRequester(ReliableRequester):
         return True
 
     def send(self, wqe: SendWqe) -> Packet:
-        if wqe.repairs is None:
-            return super().send(wqe)
-        index = wqe.resumes_at
-        self.current = None
-        packet = self.packet(wqe, index, index + 1 == wqe.packets)
-        packet.ack_request = True
+        packet = super().send(wqe)
+        if wqe.repairs is not None:
+            self.current = None
+            packet.ack_request = True
         return packet
 
     def rewind(self, wqe: SendWqe) -> None:
@@ -235,7 +233,7 @@ class SelectiveResponder(ReliableResponder):
         self.ask_for(ahead, packet)
         header = packet.header(Reth)
         if packet.opcode is Opcode.RDMA_WRITE and header is not None:
-            region = self.find(header, packet.payload, Access.REMOTE_WRITE)
+            region = self.find(header, packet.payload, REMOTE_WRITE)
             if packet.header(Immediate) is None and (region is not None or not packet.payload):
                 self.region, self.address, self.pieces = region, header.address, None
                 length = header.length if packet.first else None
@@ -312,7 +310,7 @@ class SelectiveResponder(ReliableResponder):
 
     def acknowledge(self, packet: Packet) -> None:
         self._owes = False
-        self.acknowledge_up_to(packet, self.expected_psn - 1)
+        self.acknowledge_before(packet)
 
     def answer(self, packet: Packet) -> None:
         super().answer(packet)
@@ -322,7 +320,7 @@ class SelectiveResponder(ReliableResponder):
         """Acknowledge the packets that came early and are in sequence now."""
         if self._owes:
             self._owes = False
-            self.acknowledge_up_to(packet, self.expected_psn - 1)
+            self.acknowledge_before(packet)
         if self._dropped:
             if packet.opcode is Opcode.SEND:
                 self._dropped.clear()

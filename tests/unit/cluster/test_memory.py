@@ -16,7 +16,7 @@ from hcasim.engine import Simulator
 from hcasim.mpi import Job
 from hcasim.verbs import CQ, PD, QP, Context, RecvWR
 
-NODE, QUEUE_PAIR, MPI = 48 << 10, 21 << 9, 12 << 10
+NODE, QUEUE_PAIR, MPI = 48 << 10, 8 << 10, 12 << 10
 """Bytes of an idle node, of a connected queue pair, and of one end of a connection of MPI."""
 MANY = 128
 

@@ -35,7 +35,8 @@ def requester(start: int, requests: list[tuple[Opcode, int]]) -> ReliableRequest
     made.next_psn = made.unanswered_psn = start
     made.end.path = Path(retries=7)
     for number, (opcode, length) in enumerate(requests):
-        wqe = SendWqe(opcode, number, length, segment=10)
+        wqe = SendWqe(opcode, number, length)
+        wqe.segment = 10
         made.unacknowledged.append(wqe)
         made.number(wqe)
         wqe.sent = wqe.request_packets

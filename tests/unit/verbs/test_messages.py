@@ -64,7 +64,8 @@ def test_a_write_is_seen_by_who_polls_its_last_byte_before_the_sender_knows() ->
 def test_sequence_numbers_go_round() -> None:
     rig, a, b, qp, remote = joined(min_rnr_timer_ps=10**6)
     last = (1 << 24) - 1
-    qp._qp.requester.next_psn = remote._qp.responder.expected_psn = last - 4
+    qp._qp.requester.count_from(last - 4)
+    remote._qp.responder.expected_psn = last - 4
 
     lengths = ((WRITE, 3 * 1024), (SEND, 5 * 1024), (READ, 4 * 1024), (SEND, 40))
     requests = [a.request(opcode, b, length) for opcode, length in lengths]
