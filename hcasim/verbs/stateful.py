@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import SERVICE_LEVELS, Route
+from hcasim.fabric.packet import PSN_MODULUS, SERVICE_LEVELS, Route
 from hcasim.hca import Path, QPType, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -181,7 +181,7 @@ class Stateful:
             cur_qp_state=qp.state,
             path_mtu=number_of(path.mtu) if path.mtu else 0,
             qkey=path.qkey,
-            rq_psn=qp.responder.expected_psn,
+            rq_psn=qp.responder.expected_psn % PSN_MODULUS,
             sq_psn=qp.requester.next_psn,
             dest_qp_num=path.qpn,
             qp_access_flags=path.access,

@@ -89,9 +89,9 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def missed(self, wqe: SendWqe) -> None:
+        """Ask again for a response from where it breaks off: further on than the last time."""
         self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
-        # It is told of each missing response once: those before it have come since the last one.
         self._refusals = 0
         self._go_back(wqe)
 

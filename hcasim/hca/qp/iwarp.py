@@ -86,7 +86,7 @@ class IwarpResponder(SelectiveResponder):
     def acknowledge_before(self, packet: Packet) -> None:
         self._egress.acknowledge_at_once(self._acknowledgement(packet, self.expected_psn - 1))
 
-    def ask_for(self, ahead: int, packet: Packet) -> None:
+    def ask_for(self, ahead: int, packet: Packet, goes_back: bool = False) -> None:
         self.acknowledge_before(packet)
 
 
@@ -218,6 +218,8 @@ class Reno(GoBack):
         window.begin_again()
         self._again, self._recovers_to = 0, -1
         super().again(wqe)
+        # Only one may be in flight, of which the receiver is to tell at once (RFC 5681, 4.2).
+        self._iwarp.ask_with_next()
         self._iwarp.go_on()
         self._timer.go_on()
 

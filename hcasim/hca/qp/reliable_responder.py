@@ -49,7 +49,7 @@ class Read:
     """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
     Its turn began to be awaited at ``accepted_ps``. It has been executed before if it comes
-    ``again``.
+    ``again``, and it is ``over`` once it is asked for again.
     """
 
     request: Packet
@@ -60,6 +60,7 @@ class Read:
     transfer: Transfer | None = None
     sent: int = 0
     again: bool = False
+    over: bool = False
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -73,6 +74,10 @@ class Read:
     @property
     def packets(self) -> int:
         return max(1, -(-self.header.length // self.segment))
+
+    def holds(self, psn: int) -> bool:
+        """Whether a packet of the response has this number."""
+        return (psn - self.request.psn) % PSN_MODULUS < self.packets
 
 
 declare(Read, counts="sent", since="accepted_ps")
@@ -88,7 +93,8 @@ class ReliableResponder(Responder):
 
     One gap in the sequence is refused once, and what follows dropped until the packet comes that is
     missing. What comes again has been executed: sends and writes are acknowledged again, reads are
-    executed again, and atomics have the results that are remembered (9.7.5.2.8, 9.7.5.1.5).
+    executed again instead of what is left of them, and atomics have the results that are
+    remembered (9.7.5.2.8, 9.7.5.1.5).
     """
 
     changes: ClassVar[Changes] = Changes(unseen="_refused_psn _results")
@@ -112,12 +118,12 @@ class ReliableResponder(Responder):
     def out_of_sequence(self, packet: Packet) -> Verdict:
         if behind(packet.psn, self.expected_psn):
             return self._again(packet)
-        verdict = super().out_of_sequence(packet)
+        self._parts.counts["out_of_sequence"] += 1
         if self._refused_psn != self.expected_psn:
             return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
         if packet.sender is not None and self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             packet.sender.lost(packet)
-        return verdict
+        return _DROP
 
     def _again(self, packet: Packet) -> Verdict:
         """Answer a request that has been executed before."""
@@ -126,6 +132,9 @@ class ReliableResponder(Responder):
             region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return _DROP
+            for answer in self.answers:
+                if isinstance(answer, Read) and answer.holds(packet.psn):
+                    answer.over = True
             self._read(packet, header, region).again = True
             return _ANSWER
         if packet.header(AtomicEth) is not None:
@@ -205,6 +214,9 @@ class ReliableResponder(Responder):
 
     def _respond(self, read: Read) -> None:
         responses = self._responses
+        if read.over:
+            self._answered()
+            return
         if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return

@@ -159,6 +159,17 @@ def test_a_datagram_arrives_behind_the_room_of_a_route_header(rig: Rig) -> None:
     assert ends == [140]
 
 
+@pytest.mark.parametrize("length", [0, 8])
+def test_a_receive_buffer_of_datagrams_needs_room_for_the_header_too(length: int) -> None:
+    for room, status in ((length + 40, "SUCCESS"), (length + 39, "LOC_LEN_ERR")):
+        rig = Rig()
+        a, b = rig.peers
+        qp, remote = datagrams(rig)
+        sending = a.send(qp, a.request(SEND, b, length, **to(remote)), after=10 * US)
+        received, sent = rig.run(b.take(remote, b.receive(room)), sending)
+        assert statuses(received + sent) == [status, "SUCCESS"]
+
+
 def test_a_queue_pair_for_datagrams_reaches_several(rig: Rig) -> None:
     rig = Rig(machine(), nodes=2)
     a, b = rig.peers
