@@ -24,7 +24,7 @@ from hcasim.verbs import (
 )
 from hcasim.workloads.end import Steps, receive, request
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 PS_PER_MS = 10**9
 TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE

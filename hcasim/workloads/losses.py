@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hcasim.ground.errors import CatalogError
 from hcasim.mpi.message import MPIError
@@ -12,9 +12,7 @@ from hcasim.verbs import VerbsError, WCStatus
 from hcasim.workloads.explain import TELLING
 from hcasim.workloads.limits import is_timer, whole
 from hcasim.workloads.result import Result
-
-if TYPE_CHECKING:
-    from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 
 def with_losses(run: Run, program: Callable[[Run], Result]) -> Result:

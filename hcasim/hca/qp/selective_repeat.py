@@ -35,6 +35,32 @@ WINDOW: Final = 512
 """Packets from the first missing one on of which a responder knows which are here."""
 
 
+def repair(wqe: SendWqe, packet: int) -> SendWqe:
+    """An entry that sends one packet of another again, and nothing else."""
+    one = SendWqe(
+        wqe.opcode,
+        wqe.wr_id,
+        wqe.length,
+        wqe.address,
+        wqe.key,
+        wqe.remote_address,
+        wqe.remote_key,
+        wqe.inline,
+        wqe.signaled,
+        wqe.posted,
+        wqe.operation,
+        wqe.size,
+        wqe.slot,
+        wqe.carried,
+        wqe.region,
+        wqe.extras,
+    )
+    one.segment, one.first_psn, one.packets = wqe.segment, wqe.first_psn, wqe.packets
+    one.data, one.transfer = wqe.data, wqe.transfer
+    one.repairs, one.resumes_at = wqe, packet
+    return one
+
+
 class SelectiveRequester(ReliableRequester):
     """A requester that sends single packets again.
 
@@ -89,7 +115,7 @@ class SelectiveRequester(ReliableRequester):
         return self.unanswered_psn
 
     def _send_alone(self, wqe: SendWqe, index: int) -> None:
-        ahead = wqe.repair(index)
+        ahead = repair(wqe, index)
         self._unstall()
         fetched = self.queue.fetched
         place = 0

@@ -13,8 +13,8 @@ from hcasim.verbs.memory import Watch
 from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import Program, Steps, receive, request
 from hcasim.workloads.options import Options
+from hcasim.workloads.run import Run
 from hcasim.workloads.windows.plan import ALL, Timing, WindowPlan
-from hcasim.workloads.workload import Run
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
