@@ -281,8 +281,8 @@ def _query_qp(thread: Thread, question: Question) -> Answer:
     cap = made.cap
     numbers = [int(getattr(attr, name)) for name in _NUMBERS]
     data = _ATTR.pack(
-        attr.qp_state.value,
-        attr.cur_qp_state.value,
+        State(attr.qp_state).value,
+        State(attr.cur_qp_state).value,
         *numbers[:7],
         *_CAP.unpack(_cap(cap)),
         _ah_bytes(attr.ah_attr),
