@@ -9,7 +9,7 @@ from hcasim.hca import Access, Completion, WCStatus
 from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
 from hcasim.launch.circles import Nothing
-from hcasim.launch.objects import call, held, optional, refused
+from hcasim.launch.objects import call, held, one_of, optional, refused
 from hcasim.launch.process import Process
 from hcasim.launch.thread import Steps, Thread
 from hcasim.verbs import (
@@ -70,10 +70,7 @@ def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
             bound_access,
         ) = _SEND.unpack_from(data, at)
         at += _SEND.size
-        try:
-            wr = SendWR(WROpcode(opcode), wr_id=wr_id)
-        except ValueError:
-            raise VerbsError("EINVAL", f"opcode is {opcode}") from None
+        wr = SendWR(one_of(WROpcode, opcode, "opcode"), wr_id=wr_id)
         wr.signaled, wr.fence = bool(flags & _SIGNALED), bool(flags & _FENCE)
         wr.solicited, wr.inline = bool(flags & _SOLICITED), bool(flags & _INLINE)
         if wr.inline:
