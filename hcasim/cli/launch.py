@@ -22,9 +22,21 @@ from hcasim.ground.quantities import title
     "Nodes that run the program, one process on each.",
     type=click.IntRange(min=1),
 )
+@option("--until TIME", "End the programs at this simulated time, such as 2s (default: never).")
+@flag("--explain", "Also say what was busy from the first request on, on standard error.")
 @settings_option
 @trace_options
-def command(words: tuple[str, ...], nodes: int | None, **given: Any) -> None:
+@profile_option
+@timing_option
+def command(
+    words: tuple[str, ...],
+    nodes: int | None,
+    until: str | None,
+    explain: bool,
+    profile: bool,
+    timing: bool,
+    **given: Any,
+) -> None:
     """Run real programs of verbs, unmodified, on the simulated adapters of a machine.
 
     Each PROGRAM runs on a node, in the order of the testbed; a colon that stands alone ends one and
@@ -34,7 +46,8 @@ def command(words: tuple[str, ...], nodes: int | None, **given: Any) -> None:
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
     Programs run as ordinary users, in simulated time; what they print is theirs. The exit code is
-    that of the first program that failed.
+    that of the first program that failed, or 124 if the time was up. With several testbeds, as in
+    `--testbed liu2004,val`, the programs run on each, one after the other.
     """
     from hcasim.launch import launch
     from hcasim.runs.machine import find_machine
