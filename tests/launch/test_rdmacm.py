@@ -56,5 +56,5 @@ def test_perftest_measures_the_same_over_it(capfd: pytest.CaptureFixture[str]) -
     assert ended("liu2004", command, f"{command} server") == (0, 0)
     table = re.search(r"65536\s+100\s+[\d.]+\s+([\d.]+)", capfd.readouterr().out)
     assert table is not None
-    [point] = bench("write_bw", "liu2004", size="64K").points
-    assert float(table[1]) * 2**20 / 1e6 == pytest.approx(point.bandwidth, rel=0.01)
+    [row] = bench("write_bw", "liu2004", size="64K").rows
+    assert float(table[1]) * 2**20 / 1e6 == pytest.approx(row["bandwidth_MBps"], rel=0.01)
