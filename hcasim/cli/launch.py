@@ -62,8 +62,8 @@ def command(
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
     Programs run as ordinary users, in simulated time; what they print is theirs. The exit code is
-    that of the first program that failed, or 124 if programs had to be ended. With several testbeds, as in
-    `--testbed liu2004,val`, the programs run on each, one after the other.
+    that of the first program that failed, or 124 if programs had to be ended. With several
+    testbeds, as in `--testbed liu2004,val`, the programs run on each, one after the other.
     """
     from hcasim.launch import launch
     from hcasim.runs.machine import find_machine
