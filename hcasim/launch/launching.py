@@ -60,6 +60,8 @@ def _start(session: Session, command: Sequence[str], place: int) -> subprocess.P
     except OSError as error:
         raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
     if not session.meet(child.pid):
+        child.kill()
+        child.wait()
         fault = "it has not loaded the library; is it linked statically, or setuid?"
         raise CatalogError([f"{command[0]}: {fault}"])
     return child

@@ -135,7 +135,7 @@ def _reg_mr(thread: Thread, question: Question) -> Answer:
     process = thread.process
     address = process.stand_for(place, length)
     mr = pd.reg_mr(length, _access(flags), address=address)
-    mr.region.contents = ProcessMemory(address, place, process.memory, process.wrote)
+    mr.region.contents = ProcessMemory(address, place, process.memory)
     process.session.know(mr, named)
     return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
 
@@ -154,7 +154,7 @@ def _rereg_mr(thread: Thread, question: Question) -> Answer:
     session.forget(mr)
     mr.rereg(what, optional(thread, domain), address, length, _access(access))
     if address is not None:
-        mr.region.contents = ProcessMemory(address, place, process.memory, process.wrote)
+        mr.region.contents = ProcessMemory(address, place, process.memory)
     session.know(mr, named)
     return 0, (mr.lkey, mr.rkey), b""
 

@@ -19,8 +19,9 @@ from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question, W
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.library import calls
 from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
+from hcasim.launch.memory import Memory
 from hcasim.launch.timer import Timer
-from hcasim.verbs import MR, AsyncEvent, Context
+from hcasim.verbs import MR, QP, AsyncEvent, Context
 from hcasim.verbs.events import EventQueue
 from hcasim.workloads.explain import Utilisation
 
@@ -117,6 +118,9 @@ class Thread:
         self._channel.close()
         self.process.left(self)
 
+    def close(self) -> None:
+        self._channel.close()
+
     def patience(self) -> float:
         """Real time without a question, in s, after which it is looked at."""
         return self._patience_s
@@ -176,7 +180,6 @@ class Process:
     """A process on a node, with one of the node's processors.
 
     Attributes:
-        memory: descriptor of its memory.
         objects: what its handles stand for, by number.
         at_end: what is to be done when it has ended.
         waiting: threads that wait until something happens: a write of the adapter to its memory,
@@ -192,7 +195,7 @@ class Process:
         self.node = node
         self.context = context
         self.name = name
-        self.memory = os.open(f"/proc/{pid}/mem", os.O_RDWR)
+        self.memory = Memory(pid, self.wrote)
         self.threads: list[Thread] = []
         self.waiting: list[Thread] = []
         self.written = 0
@@ -277,6 +280,16 @@ class Process:
                 os.write(pipe(), _EVENT.pack(kind, known))
             self.session.touched()
 
+    def _give_up(self) -> None:
+        """Destroy what a process has left, as the system does."""
+        for one in self.objects.values():
+            if isinstance(one, QP):
+                one.destroy()
+            elif isinstance(one, MR):
+                self.session.forget(one)
+                one.dereg()
+        self.objects.clear()
+
     def ended(self) -> None:
         """Wait in real time until the system knows that it has ended."""
         try:
@@ -298,7 +311,8 @@ class Process:
         if not self.threads:
             for end in list(self.at_end):
                 end()
-            os.close(self.memory)
+            self._give_up()
+            self.memory.close()
             if not self.changing:
                 self.ended()
         self.session.touched()
@@ -411,6 +425,11 @@ class Session:
         return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
+        """Let go of all that is open, also of programs that have been killed."""
+        for process in {one.process for one in self.threads}:
+            process.memory.close()
+        for one in self.threads:
+            one.close()
         self.listener.close()
 
 
