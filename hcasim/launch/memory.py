@@ -27,10 +27,12 @@ class ProcessMemory(Contents):
         self._shift = place - address
 
     def read(self, address: int, length: int) -> bytes:
+        if self._process.memory < 0:
+            return bytes(length)
         return os.pread(self._process.memory, length, address + self._shift)
 
     def write(self, address: int, data: bytes) -> None:
-        if data:
+        if data and self._process.memory >= 0:
             os.pwrite(self._process.memory, data, address + self._shift)
             self._process.wrote()
 

@@ -14,7 +14,7 @@ from hcasim.cluster import Node
 from hcasim.engine import Event
 from hcasim.launch.thread import Thread
 from hcasim.launch.timers import Timer
-from hcasim.verbs import AsyncEvent, Context
+from hcasim.verbs import QP, AsyncEvent, Context, VerbsError
 from hcasim.verbs.events import EventQueue
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Process:
     """A process on a node, with one of the node's processors.
 
     Attributes:
-        memory: descriptor of its memory.
+        memory: descriptor of its memory; -1 when it has ended.
         objects: what its handles stand for, by number.
         at_end: what is to be done when it has ended.
         waiting: threads that wait until something happens: a write of the adapter to its memory,
@@ -146,7 +146,12 @@ class Process:
         if not self.threads:
             for end in list(self.at_end):
                 end()
+            for one in self.objects.values():
+                if isinstance(one, QP):
+                    with suppress(VerbsError):
+                        one.destroy()
             os.close(self.memory)
+            self.memory = -1
             if not self.changing:
                 self.ended()
         self.session.touched()
