@@ -24,13 +24,12 @@ from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import FULL_MEMBER
 from hcasim.launch.channel import Question
 from hcasim.launch.circles import Nothing
-from hcasim.launch.thread import Answer, Steps, Thread, call
+from hcasim.launch.session import Answer, Steps, Thread, call
 from hcasim.verbs.address import GID, gids, on_ethernet
 from hcasim.verbs.device import device_of, port_of
 
 if TYPE_CHECKING:
-    from hcasim.launch.process import Process
-    from hcasim.launch.session import Session
+    from hcasim.launch.session import Process, Session
 
 _MESSAGE_PS: Final = 20_000_000
 """Assumed: a message of the connection manager, with the work of both kernels."""
