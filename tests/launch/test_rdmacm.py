@@ -58,3 +58,12 @@ def test_perftest_measures_the_same_over_it(capfd: pytest.CaptureFixture[str]) -
     assert table is not None
     [row] = bench("write_bw", "liu2004", size="64K").rows
     assert float(table[1]) * 2**20 / 1e6 == pytest.approx(row["bandwidth_MBps"], rel=0.01)
+
+
+def test_who_is_killed_disconnects(capfd: pytest.CaptureFixture[str]) -> None:
+    program("rping", RDMACM)
+    program("cc", "gcc")
+    killed = "rping -c -a server -C 100000 & sleep 0.003; kill -9 $!"
+    machine = find_machine("liu2004", {}, mpi=False)
+    assert launch(machine, [["rping", "-s"], ["sh", "-c", killed]]).codes == (0, 0)
+    assert "DISCONNECT EVENT" in capfd.readouterr().err
