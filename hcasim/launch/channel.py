@@ -6,6 +6,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
@@ -77,10 +78,8 @@ class Channel:
     ) -> None:
         padded = (*words, *(0,) * (WORDS - len(words)))
         message = _ANSWER.pack(error, signal, now_ps, *padded) + data
-        try:
+        with suppress(ConnectionError):  # If it has been killed, the next question is None.
             self._connection.send(message)
-        except ConnectionError:
-            pass  # It has been killed: the next question is None.
 
     def close(self) -> None:
         self._connection.close()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.payload import Contents
-
-if TYPE_CHECKING:
-    from hcasim.launch.process import Process
 
 
 class ProcessMemory(Contents):
@@ -17,22 +15,25 @@ class ProcessMemory(Contents):
 
     Args:
         place: address in the process that ``address`` stands for.
+        file: descriptor of its memory.
+        wrote: told of each write.
     """
 
-    changes: ClassVar[Changes] = Changes(unseen="_shift")
+    changes: ClassVar[Changes] = Changes(unseen="_shift _file")
 
-    def __init__(self, process: Process, address: int, place: int) -> None:
+    def __init__(self, address: int, place: int, file: int, wrote: Callable[[], None]) -> None:
         super().__init__(address, bytearray())
-        self._process = process
+        self._file = file
+        self._wrote = wrote
         self._shift = place - address
 
     def read(self, address: int, length: int) -> bytes:
-        return os.pread(self._process.memory, length, address + self._shift)
+        return os.pread(self._file, length, address + self._shift)
 
     def write(self, address: int, data: bytes) -> None:
         if data:
-            os.pwrite(self._process.memory, data, address + self._shift)
-            self._process.wrote()
+            os.pwrite(self._file, data, address + self._shift)
+            self._wrote()
 
     def copy(self, address: int, source: Contents, place: int, length: int) -> None:
         self.write(address, source.read(place, length))

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from enum import Enum
 from functools import wraps
 from ipaddress import IPv6Address
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hcasim.hca import Access, Completion, QPType, State, WCStatus
 from hcasim.hca.completion_queue import End
 from hcasim.launch.channel import Question
 from hcasim.launch.memory import ProcessMemory
-from hcasim.launch.thread import DONE, HANDLERS, Answer, Handler, Steps, Thread
+from hcasim.launch.session import DONE, HANDLERS, Answer, Handler, Steps, Thread
 from hcasim.verbs import (
     AH,
     CQ,
@@ -39,6 +40,7 @@ from hcasim.verbs import (
 )
 
 PAGE: Final = 4096
+_Kind = TypeVar("_Kind", bound=Enum)
 _REGION_FLAGS: Final = sum(one.value for one in Access)
 _ZERO_BASED: Final = 1 << 5
 _OPTIONAL: Final = 0x3FF << 20
@@ -80,6 +82,7 @@ def held(thread: Thread, handle: int) -> Any:
 
 
 def optional(thread: Thread, handle: int) -> Any:
+    """The same; None for the handle 0."""
     return held(thread, handle) if handle else None
 
 
@@ -98,6 +101,15 @@ def _destroy(thread: Thread, question: Question) -> Answer:
         raise VerbsError("EBUSY", "queue pairs use the completion queue")
     del thread.process.objects[handle]
     return DONE
+
+
+def one_of(kind: type[_Kind], value: int, what: str) -> _Kind:
+    """A number of libibverbs by name; a VerbsError for one that has none."""
+    try:
+        return kind(value)
+    except ValueError:
+        allowed = ", ".join(str(one.value) for one in kind)
+        raise VerbsError("EINVAL", f"{what} is {value}; allowed: {allowed}") from None
 
 
 # Domains and regions.
@@ -123,7 +135,7 @@ def _reg_mr(thread: Thread, question: Question) -> Answer:
     process = thread.process
     address = process.stand_for(place, length)
     mr = pd.reg_mr(length, _access(flags), address=address)
-    mr.region.contents = ProcessMemory(process, address, place)
+    mr.region.contents = ProcessMemory(address, place, process.memory, process.wrote)
     process.session.know(mr, named)
     return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
 
@@ -142,14 +154,14 @@ def _rereg_mr(thread: Thread, question: Question) -> Answer:
     session.forget(mr)
     mr.rereg(what, optional(thread, domain), address, length, _access(access))
     if address is not None:
-        mr.region.contents = ProcessMemory(process, address, place)
+        mr.region.contents = ProcessMemory(address, place, process.memory, process.wrote)
     session.know(mr, named)
     return 0, (mr.lkey, mr.rkey), b""
 
 
 @call("ALLOC_MW")
 def _alloc_mw(thread: Thread, question: Question) -> Answer:
-    mw = MW(held(thread, question.words[0]), MWType(question.words[1]))
+    mw = MW(held(thread, question.words[0]), one_of(MWType, question.words[1], "type"))
     return 0, (thread.process.enter(mw), mw.rkey), b""
 
 
@@ -211,10 +223,6 @@ def _create_qp(thread: Thread, question: Question) -> Answer:
     """
     domain, sends, receives, shared, service, signals, flags, cookie = question.words
     most = QPCap(*_CAP.unpack(question.data))
-    try:
-        qp_type = QPType(service)
-    except ValueError:
-        raise VerbsError("EINVAL", f"qp_type is {service}") from None
     qp = QP(
         held(thread, domain),
         held(thread, sends),
@@ -224,7 +232,7 @@ def _create_qp(thread: Thread, question: Question) -> Answer:
         max_send_sge=max(1, most.max_send_sge),
         max_recv_sge=max(1, most.max_recv_sge),
         max_inline_data=most.max_inline_data,
-        qp_type=qp_type,
+        qp_type=one_of(QPType, service, "qp_type"),
         sq_sig_all=bool(signals),
         srq=optional(thread, shared),
         create_flags=QPCreateFlags(flags),
@@ -247,10 +255,11 @@ def _ah_bytes(attr: AHAttr) -> bytes:
 
 
 _NUMBERS: Final = (
-    "path_mtu path_mig_state qkey rq_psn sq_psn dest_qp_num qp_access_flags pkey_index"
-    " alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic max_dest_rd_atomic min_rnr_timer"
-    " port_num timeout retry_cnt rnr_retry alt_port_num alt_timeout rate_limit"
-).split()
+    *("path_mtu", "path_mig_state", "qkey", "rq_psn", "sq_psn", "dest_qp_num", "qp_access_flags"),
+    *("pkey_index", "alt_pkey_index", "en_sqd_async_notify", "sq_draining", "max_rd_atomic"),
+    *("max_dest_rd_atomic", "min_rnr_timer", "port_num", "timeout", "retry_cnt", "rnr_retry"),
+    *("alt_port_num", "alt_timeout", "rate_limit"),
+)
 """Attributes of a queue pair in the order of libibverbs, but for its states, limits and address."""
 
 
@@ -260,10 +269,7 @@ def _modify_qp(thread: Thread, question: Question) -> Answer:
     found = _ATTR.unpack(question.data)
     # What the mask does not name may be anything.
     asked = [found[place] if question.words[1] & 1 << place else 0 for place in (0, 1)]
-    try:
-        states = State(asked[0]), State(asked[1])
-    except ValueError:
-        raise VerbsError("EINVAL", f"qp_state is {asked[0]}; allowed: 0 to 6") from None
+    states = one_of(State, asked[0], "qp_state"), one_of(State, asked[1], "cur_qp_state")
     attr = QPAttr(*states, cap=QPCap(*found[9:14]), ah_attr=ah_attr(found[14]))
     for name, value in zip(_NUMBERS, (*found[2:9], *found[16:]), strict=True):
         setattr(attr, name, value)
@@ -278,8 +284,8 @@ def _query_qp(thread: Thread, question: Question) -> Answer:
     cap = made.cap
     numbers = [int(getattr(attr, name)) for name in _NUMBERS]
     data = _ATTR.pack(
-        attr.qp_state.value,
-        attr.cur_qp_state.value,
+        State(attr.qp_state).value,
+        State(attr.cur_qp_state).value,
         *numbers[:7],
         *_CAP.unpack(_cap(cap)),
         _ah_bytes(attr.ah_attr),

@@ -8,10 +8,9 @@ from typing import Any, Final
 from hcasim.hca import Access, Completion, WCStatus
 from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
-from hcasim.launch.objects import call, held, optional, refused
-from hcasim.launch.process import Process
 from hcasim.launch.circles import Nothing
-from hcasim.launch.thread import Answer, Steps, Thread
+from hcasim.launch.objects import call, held, one_of, optional, refused
+from hcasim.launch.session import Process, Steps, Thread
 from hcasim.verbs import (
     CQ,
     MR,
@@ -70,10 +69,7 @@ def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
             bound_access,
         ) = _SEND.unpack_from(data, at)
         at += _SEND.size
-        try:
-            wr = SendWR(WROpcode(opcode), wr_id=wr_id)
-        except ValueError:
-            raise VerbsError("EINVAL", f"opcode is {opcode}") from None
+        wr = SendWR(one_of(WROpcode, opcode, "opcode"), wr_id=wr_id)
         wr.signaled, wr.fence = bool(flags & _SIGNALED), bool(flags & _FENCE)
         wr.solicited, wr.inline = bool(flags & _SOLICITED), bool(flags & _INLINE)
         if wr.inline:
@@ -103,6 +99,7 @@ def _post_send(thread: Thread, question: Question) -> Steps:
     Answer: which request was not posted, and the key of the last window.
     """
     qp: QP = held(thread, question.words[0])
+    thread.process.session.posts()
     wrs, whole = _send_requests(thread, question.data), bool(question.words[1])
     return _posted(thread, qp.post_send_list(wrs, whole=whole), wrs[-1].mw)
 
@@ -159,4 +156,5 @@ def _polled(thread: Thread, cq: CQ, most: int) -> Steps:
     found = yield from cq.poll(most)
     if not found:
         return Nothing(words=(0,))
+    thread.process.session.completes()
     return 0, (len(found),), b"".join([_entry(thread.process, one) for one in found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import DONE, Steps, Thread, call
+from hcasim.launch.session import DONE, Steps, Thread, call
 
 
 @call("SPIN")

@@ -9,10 +9,8 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
-    MULTICAST_QPN,
     PSN_MODULUS,
     AtomicEth,
-    Deth,
     Header,
     Ieth,
     Immediate,
@@ -393,7 +391,9 @@ class Requester(Half):
 
     def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe:
-            return  # It has been given up meanwhile.
+            # It has been given up, or taken back, meanwhile.
+            self._line.leave(self)
+            return
         if wqe.first_psn >= 0:
             pass
         elif wqe.region is not None:
@@ -471,36 +471,3 @@ class Requester(Half):
         self.unacknowledged.clear()
         self.outstanding_reads = 0
         return drained + self.queue.drain()
-
-
-_CONTROLLED: Final = 1 << 31
-"""Keys of datagrams from here on are the system's: that of the queue pair goes out (10.2.5)."""
-
-
-class DatagramRequester(Requester):
-    """The requester of unreliable datagrams, each of which says where it goes.
-
-    One to a multicast group comes back to the members at its own port when it has left.
-    """
-
-    def send(self, wqe: SendWqe) -> Packet:
-        packet = super().send(wqe)
-        assert wqe.route is not None
-        end, qkey = self.end, wqe.remote_qkey
-        if qkey >= _CONTROLLED:
-            qkey = end.path.qkey
-        packet.headers = (Deth(end.qpn, self.egress.lid, qkey), *packet.headers)
-        packet.route, packet.qpn = wqe.route, wqe.remote_qpn
-        size = end.size_of(packet.opcode, packet.payload, packet.headers)
-        packet.size = size + wqe.route.extra
-        return packet
-
-    def sent(self, wqe: SendWqe, packet: Packet) -> None:
-        if wqe.remote_qpn == MULTICAST_QPN:
-            self.egress.requests.when_sent(packet, Call(self._left_to_group, (wqe, packet)))
-        else:
-            super().sent(wqe, packet)
-
-    def _left_to_group(self, wqe: SendWqe, packet: Packet) -> None:
-        self._parts.loop_back(packet, self.end.port)
-        self._left(wqe)

@@ -536,15 +536,19 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	return qp;
 }
 
+/* Requests that can be built call by call: up to sends that make keys invalid. */
+#define BUILT (2 * IBV_QP_EX_WITH_SEND_WITH_INV - 1)
+
 struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	bool flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	bool calls = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	struct ibv_qp *qp;
 
 	(void)context;
-	if (attr->comp_mask & ~known) {
+	if (attr->comp_mask & ~known || (calls && attr->send_ops_flags & ~(uint64_t)BUILT)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -553,7 +557,7 @@ struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 		return NULL;
 	}
 	qp = create_pair(attr->pd, attr, flags ? attr->create_flags : 0);
-	if (qp && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+	if (qp && calls)
 		hca_extend((struct pair *)qp);
 	return qp;
 }
