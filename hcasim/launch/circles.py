@@ -9,8 +9,8 @@ from hcasim.launch.channel import Words
 _KEPT: Final = 64
 _LONGEST_PS: Final = 100_000_000
 _PART: Final = 32
-"""A thread that reads the clock on its way may wait for a time: it rests at most so long, and at most
-this part of the time since it began to go round."""
+"""A thread that reads the clock on its way may wait for a time: it rests at most so long, and at
+most this part of the time since it began to go round."""
 _SHORTEST_PS: Final = 1000
 _RESUMED: Final = 10_000
 """How often a thread goes round though nothing can happen any more: it may count its rounds."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 from select import select
+from signal import SIGKILL
 from struct import Struct
 from time import monotonic
 from typing import Any, Final
@@ -75,7 +76,7 @@ class Thread:
         self._patience_s = PATIENCE_S
         self._circle = Circle()
         self._resting = False
-        self._channel = channel
+        self.channel = channel
         self._wake: Event | None = None
 
     def run(self, first: Question) -> Generator[Event, object, None]:
@@ -107,14 +108,14 @@ class Thread:
             self.seen = process.written
             error, words, data = answer
             signal = self.signals.pop(0) if self.signals else 0
-            self._channel.answer(self.sim.now, words, data, error, signal)
-            question = self._channel.question(
+            self.channel.answer(self.sim.now, words, data, error, signal)
+            question = self.channel.question(
                 None
                 if process.changing
                 else look_at(process.pid, self.tid, lambda: self._patience_s)
             )
         self.ended = True
-        self._channel.close()
+        self.channel.close()
         self.process.left(self)
 
     def patience(self) -> float:
@@ -411,6 +412,13 @@ class Session:
         return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
+        """End what still runs."""
+        for process in {one.process: None for one in self.threads}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, SIGKILL)
+            os.close(process.memory)
+        for one in self.threads:
+            one.channel.close()
         self.listener.close()
 
 
