@@ -110,8 +110,8 @@ def launch(
         for child in children:
             if session.threads:
                 child.kill()
-        codes = tuple(child.wait() for child in children)
         session.close()
+        codes = tuple(child.wait() for child in children)
     done = tuple(map(tuple, programs))
     return Launched(machine, done, codes, session.ended_ps / 1e12, session.used, bool(fault))
 
@@ -120,6 +120,8 @@ _WAITS: Final = {
     "PARK": "waits for another program",
     "POLL_CQ": "polls a completion queue",
     "SLEEP": "sleeps",
+    "SPIN": "reads memory in a loop",
+    "NOTHING": "looks again and again, and finds nothing",
     "": "computes",
 }
 """What a thread does in a call."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 from select import select
+from signal import SIGKILL
 from struct import Struct
 from time import monotonic
 from typing import Any, Final
@@ -76,7 +77,7 @@ class Thread:
         self._patience_s = PATIENCE_S
         self._circle = Circle()
         self._resting = False
-        self._channel = channel
+        self.channel = channel
         self._wake: Event | None = None
 
     def run(self, first: Question) -> Generator[Event, object, None]:
@@ -108,18 +109,12 @@ class Thread:
             self.seen = process.written
             error, words, data = answer
             signal = self.signals.pop(0) if self.signals else 0
-            self._channel.answer(self.sim.now, words, data, error, signal)
-            question = self._channel.question(
-                None
-                if process.changing
-                else look_at(process.pid, self.tid, lambda: self._patience_s)
-            )
+            self.channel.answer(self.sim.now, words, data, error, signal)
+            look = None if process.changing else look_at(process.pid, self.tid, self.patience)
+            question = self.channel.question(look)
         self.ended = True
-        self._channel.close()
+        self.channel.close()
         self.process.left(self)
-
-    def close(self) -> None:
-        self._channel.close()
 
     def patience(self) -> float:
         """Real time without a question, in s, after which it is looked at."""
@@ -425,11 +420,13 @@ class Session:
         return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
-        """Let go of all that is open, also of programs that have been killed."""
-        for process in {one.process for one in self.threads}:
+        """End what still runs, and let go of all that is open."""
+        for process in {one.process: None for one in self.threads}:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, SIGKILL)
             process.memory.close()
         for one in self.threads:
-            one.close()
+            one.channel.close()
         self.listener.close()
 
 
