@@ -197,7 +197,7 @@ class Process:
         self.memory = os.open(f"/proc/{pid}/mem", os.O_RDWR)
         self.threads: list[Thread] = []
         self.waiting: list[Thread] = []
-        self.written = 0
+        self.written = self._completions = 0
         self.timers: dict[int, Timer] = {}
         self.changing = False
         self.objects: dict[int, Any] = {}
@@ -230,6 +230,14 @@ class Process:
     def wrote(self) -> None:
         """The adapter, or a thread, has written to its memory: others may wait for that."""
         self.written += 1
+        self._wake()
+
+    def completes(self) -> None:
+        """There is a completion: whoever polls finds it."""
+        self._completions += 1
+        self._wake()
+
+    def _wake(self) -> None:
         if self.waiting:
             waiting, self.waiting = self.waiting, []
             for one in waiting:
@@ -238,7 +246,7 @@ class Process:
     @property
     def happened(self) -> int:
         """How much has happened that its threads may wait for."""
-        return self.written + self.session.touches
+        return self.written + self._completions + self.session.touches
 
     def pipe(self, descriptor: int) -> int:
         """Open a pipe of the process for writing, by its number there."""
