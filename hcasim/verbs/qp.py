@@ -103,6 +103,9 @@ class QP(Stateful):
                 raise VerbsError("EINVAL", f"{what} is of {found}; allowed: of {adapter.name}")
         qp_type = member(QPType, qp_type, "qp_type")
         create_flags = QPCreateFlags(create_flags)
+        if create_flags not in (QPCreateFlags.NONE, QPCreateFlags.BLOCK_SELF_MCAST_LB):
+            found = f"create_flags is {create_flags.value:#x}"
+            raise VerbsError("EINVAL", f"{found}; allowed: 0, 0x2 BLOCK_SELF_MCAST_LB")
         for what, value, low, high in (
             ("max_send_wr", max_send_wr, 0, limits.max_wr),
             ("max_recv_wr", max_recv_wr, 0, limits.max_wr),
@@ -344,7 +347,8 @@ class QP(Stateful):
             raise VerbsError("EINVAL", f"a message of {length} bytes; allowed: 0 to {MAX_MESSAGE}")
         fault = ""
         if opcode not in self._served:
-            fault = f"{opcode.name} on a queue pair of the service {self._qp.kind.name}"
+            name = member(WROpcode, opcode, "opcode").name
+            fault = f"{name} on a queue pair of the service {self._qp.kind.name}"
         elif self._datagram and length > self._qp.path.mtu:
             mtu = self._qp.path.mtu
             fault = f"a datagram of {length} bytes; allowed: up to the MTU, {mtu}"

@@ -35,6 +35,7 @@ from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.states import ALL, QPAttr, QPAttrMask, QPCap, QPInitAttr, fault
 
 _ALTERNATE: Final = QPAttrMask.ALT_PATH | QPAttrMask.PATH_MIG_STATE
+_KNOWN: Final = (ALL | QPAttrMask.RATE_LIMIT).value
 
 
 class Stateful:
@@ -97,11 +98,14 @@ class Stateful:
         Raises:
             VerbsError: ``EINVAL`` for a state that may not follow, for attributes that the change
                 needs and that are missing, that it does not allow, or that have no such value;
-                ``EHOSTUNREACH`` for a GID that no port has, ``EOPNOTSUPP`` for an alternate path.
+                ``EHOSTUNREACH`` for a GID that no port has, ``EOPNOTSUPP`` for an alternate path or
+                bits of the mask that stand for no attribute.
 
         Source: manual page ibv_modify_qp; Linux, core/verbs.c, ib_modify_qp_is_ok.
         """
         current, mask = self._qp.state, QPAttrMask(mask)
+        if unknown := mask.value & ~_KNOWN:
+            raise VerbsError("EOPNOTSUPP", f"mask has {unknown:#x}; allowed: bits of {_KNOWN:#x}")
         target = thought = current
         if mask & QPAttrMask.STATE:
             target = member(State, attr.qp_state, "qp_state")

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Dceth, Opcode, Packet, Route, Syndrome
 from hcasim.fabric.route_header import turned
-from hcasim.hca.completion_queue import CompletionQueue
+from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
@@ -76,7 +76,10 @@ class DciRequester(ReliableRequester):
             super()._make_ready(wqe)
             return
         path = self.end.path
-        assert wqe.route is not None, "a request of an initiator says where it goes"
+        if wqe.route is None:
+            # Its address is of another protection domain.
+            self.give_up(wqe, WCStatus.LOC_QP_OP_ERR)
+            return
         target = wqe.route.lid, wqe.remote_qpn, wqe.extras.dc_key
         stays = target == (path.route.lid, path.qpn, self._key)
         if stays and self._connected:

@@ -218,8 +218,6 @@ class Reno(GoBack):
         window.begin_again()
         self._again, self._recovers_to = 0, -1
         super().again(wqe)
-        # Only one may be in flight, of which the receiver is to tell at once (RFC 5681, 4.2).
-        self._iwarp.ask_with_next()
         self._iwarp.go_on()
         self._timer.go_on()
 

@@ -99,7 +99,7 @@ class QueuePair(Endpoint):
 
     def follow(self, path: Path) -> None:
         """Send and answer with other attributes from now on."""
-        self.path = path
+        rate, self.path = self.path.route.slower, path
         parts, pkeys = self._parts, self._parts.pkeys(self.port)
         self.denies = ALL_ACCESS.value & ~path.access
         self.segment = 0
@@ -110,7 +110,9 @@ class QueuePair(Endpoint):
         if self.state is State.RTR:
             # Packets are counted from the numbers that both ends have agreed on.
             self.responder.expected_psn = path.rq_psn
-        self.requester.pacing = paced(self.requester.egress.transmitter, path.route.slower)
+        if path.route.slower != rate:
+            # What holds packets back otherwise goes on: rates of datagrams, a window of TCP.
+            self.requester.pacing = paced(self.requester.egress.transmitter, path.route.slower)
 
     def hold(self, drained: Callable[[], None]) -> None:
         """Hold all that it has not begun to send (SQD), and call once what it had has ended."""

@@ -232,9 +232,7 @@ class Requester(Half):
         if ((full and wqe.awaits_response) or fenced) and wqe.sent == 0:
             if not self.end.path.max_rd_atomic and wqe.awaits_response:
                 # It would wait for ever.
-                self.unacknowledged.append(wqe)
-                self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
-                self._line.leave(self)
+                self.give_up(wqe, WCStatus.LOC_QP_OP_ERR)
                 return
             self.stalled = True
             self.waits.begin()
@@ -401,9 +399,7 @@ class Requester(Half):
                 self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd)
             self._parts.tables.enter(wqe.region)
         elif not self._parts.tables.invalidate(wqe.extras.invalidates, self.end.pd):
-            self.unacknowledged.append(wqe)
-            self.fail(wqe, WCStatus.LOC_PROT_ERR)
-            self._line.leave(self)
+            self.give_up(wqe, WCStatus.LOC_PROT_ERR)
             return
         self.current = None
         # It completes in its turn, behind what has been sent before it.
@@ -438,6 +434,12 @@ class Requester(Half):
         wqe.fault = status
         wqe.responded = True
         self.retire()
+
+    def give_up(self, wqe: SendWqe, status: WCStatus) -> None:
+        """Fail a request of which nothing has been sent, and let others have its turn."""
+        self.unacknowledged.append(wqe)
+        self.fail(wqe, status)
+        self._line.leave(self)
 
     def flush(self) -> None:
         for wqe in self.drain():

@@ -156,7 +156,9 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     counted = Counter[str]()
     for result in results:
         counted.update(result.counters)
-    notes = (*all_notes(points), *losses_told("all points together", counted))
+    again = any(not isinstance(one, Point) or one.options.connection == "RC" for one in points)
+    lost = losses_told("all points together", counted, again=again)
+    notes = (*all_notes(points), *lost)
     return Sweep(tuple(named), tuple(rows), notes=notes)
 
 

@@ -16,7 +16,7 @@ from hcasim.fabric.loss import (
     lose,
 )
 from hcasim.fabric.packet import Opcode, Route
-from hcasim.verbs import WROpcode
+from hcasim.verbs import QPAttr, QPAttrMask, WROpcode
 from tests import iwarp
 from tests.rig import (
     FETCH_ADD,
@@ -294,6 +294,17 @@ def test_what_fills_the_window_of_tcp_is_acknowledged_also_amid_a_message() -> N
     done = rig.exchange(qp, a, *[a.request(SEND, b, 6000)] * 6)
     assert succeeded(done)
     assert rig.counter("out_of_sequence") > 0
+
+
+def test_a_window_of_tcp_outlives_a_change_of_attributes() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, remote = rig.joined(timeout=6)
+    rig.run(b.post_receives(remote, b.receive(60000)))
+    lossy(rig, 0, {2: DROP})
+    assert succeeded(rig.exchange(qp, a, a.request(SEND, b, 60000)))
+    window = qp._qp.requester.pacing
+    qp.modify_qp(QPAttr(qp_access_flags=0), QPAttrMask.ACCESS_FLAGS)
+    assert window is qp._qp.requester.pacing is not None
 
 
 def test_each_timeout_of_tcp_takes_twice_as_long() -> None:

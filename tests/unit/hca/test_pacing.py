@@ -12,7 +12,19 @@ from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter
 from hcasim.fabric.packet import Route
 from hcasim.hca.qp.pacing import AddressRates, StaticRate
-from hcasim.verbs import AH, DCI, DCT, QP, SRQ, AHAttr, QPType, Rate, VerbsError
+from hcasim.verbs import (
+    AH,
+    DCI,
+    DCT,
+    QP,
+    SRQ,
+    AHAttr,
+    QPAttr,
+    QPAttrMask,
+    QPType,
+    Rate,
+    VerbsError,
+)
 from tests.rig import (
     SEND,
     WRITE,
@@ -200,3 +212,21 @@ def test_a_rate_that_does_not_exist_is_refused(testbed: str, rate: float, said: 
     with pytest.raises(VerbsError) as caught:
         one.connect(other, static_rate=rate)
     assert said in str(caught.value)
+
+
+def test_datagrams_wait_for_those_before_them_also_if_the_key_changes_meanwhile() -> None:
+    rig = Rig()
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq, qp_type=QPType.UD) for peer in rig.peers)
+    for end in (qp, remote):
+        end.activate()
+    way = AH(a.pd, AHAttr(dlid=remote.lid, static_rate=Rate.RATE_2_5_GBPS))
+
+    def sender() -> Program:
+        for key in range(40):
+            qp.modify_qp(QPAttr(qkey=key), QPAttrMask.QKEY)
+            yield from a.post(qp, a.request(SEND, b, 1024, ah=way, remote_qpn=remote.qp_num))
+        return (yield from a.collect(40))
+
+    times = [one.timestamp_ps for one in rig.run(sender())[0]]
+    assert (times[-1] - times[9]) / 30 == pytest.approx(4 * 1_058_000, rel=0.02)

@@ -14,6 +14,7 @@ from hcasim.verbs import (
     AH,
     DCI,
     DCT,
+    PD,
     SRQ,
     AHAttr,
     GlobalRoute,
@@ -356,3 +357,15 @@ def test_a_long_message_takes_as_long_when_periods_are_left_out() -> None:
         skipped = forward.skipped_ps if isinstance(forward, FastForward) else 0
         assert exact or skipped > times[-1][-1] / 2
     assert times[0] == times[1]
+
+
+def test_an_address_of_another_domain_ends_a_request_that_has_not_been_sent() -> None:
+    rig = rig_of(2)
+    a, b = rig.peers
+    dct, dci = target(b, 2), initiator(a)
+    foreign = AH(PD(a.context), AHAttr(dlid=dct.lid))
+    first, last = (a.request(WRITE, b, **to(dct)) for _ in range(2))
+    wrong = a.request(WRITE, b, ah=foreign, remote_qpn=dct.dctn, dc_key=KEY)
+    found = statuses(rig.exchange(dci, a, first, wrong, last))
+    assert found == ["SUCCESS", "LOC_QP_OP_ERR", "WR_FLUSH_ERR"]
+    assert not a.adapter.send_engines[0].scheduler.members

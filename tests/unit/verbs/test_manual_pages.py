@@ -5,6 +5,7 @@ statuses that the pages name are tables below; how states follow each other is t
 """
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -25,6 +26,7 @@ from hcasim.verbs import (
     SendWR,
     VerbsError,
     WCStatus,
+    WROpcode,
 )
 from hcasim.verbs.qp import MAX_MESSAGE
 from hcasim.verbs.unsupported import PYVERBS, UNSUPPORTED
@@ -284,6 +286,8 @@ def test_opcodes_are_those_of_the_service() -> None:
         for opcode in refused:
             with pytest.raises(VerbsError, match=f"on a queue pair of the service {kind.name}"):
                 rig.run(qp.post_send(a.request(opcode, b)))
+        with pytest.raises(VerbsError, match="EINVAL: opcode is 99; allowed: 0 RDMA_WRITE, 1 "):
+            rig.run(qp.post_send(SendWR(cast(WROpcode, 99), dlid=1)))
 
 
 # Statuses: how a request ends that the far end, or the own one, cannot do.

@@ -243,3 +243,5 @@ def test_what_is_no_group_is_refused(rig: Rig) -> None:
             rig.run(datagram.post_send(a.request(SEND, a, 8, **to)))
     with pytest.raises(VerbsError, match=r"^EOPNOTSUPP: BLOCK_SELF_MCAST_LB of UD, mt25208"):
         ready(a, create_flags=QPCreateFlags.BLOCK_SELF_MCAST_LB)
+    with pytest.raises(VerbsError, match=r"^EINVAL: create_flags is 0x6; allowed: 0, 0x2 BLOCK_"):
+        ready(a, create_flags=6)

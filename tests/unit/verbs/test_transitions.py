@@ -240,6 +240,14 @@ def test_states_may_be_given_by_their_numbers(rig: Rig) -> None:
             qp.modify_qp(attr, M.STATE | M.CUR_STATE)
 
 
+def test_a_mask_has_only_bits_that_stand_for_attributes(rig: Rig) -> None:
+    a, _ = rig.peers
+    qp = QP(a.pd, a.cq, a.cq)
+    with pytest.raises(VerbsError, match="EOPNOTSUPP: mask has 0x4200000; allowed: bits of 0x21ff"):
+        qp.modify_qp(attributes(qp, qp_state=State.ERR), M.STATE | 1 << 21 | 1 << 26)
+    assert qp.state is State.RESET
+
+
 def test_query_tells_what_modify_was_told() -> None:
     rig = Rig()
     a, b = rig.peers

@@ -130,6 +130,9 @@ def test_a_sweep_over_losses_has_their_share_and_what_was_lost() -> None:
     assert shares == [(0, 1), (0, 2), (2, 1), (2, 2)]
     (words,) = found.notes
     assert words.startswith("all points together: links lost ")
+    assert "; retransmissions: " in words
+    told = hc.sweep("send_bw", "pair", size=4096, connection="UC", overrides=loss, **HOW).notes
+    assert told[-1].endswith("; nothing is sent again, and what is lost counts as sent")
 
 
 def test_a_program_of_mpi_says_what_was_lost() -> None:
