@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOMS = ("engine", "host", "bus", "fabric", "hca", "verbs", "cluster", "mpi")
+ROOMS = ("engine", "host", "bus", "fabric", "hca", "verbs", "cluster", "mpi", "launch")
 """Folders of hcasim/ whose every module is compiled."""
 BELOW = ("traces", "catalog", "pages", "ground")
 """Folders whose types the compiled modules rely on."""

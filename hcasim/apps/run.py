@@ -126,7 +126,8 @@ def run(
     """
     refuse(*placement_faults(machine, ranks, ppn))
     sim = Simulator()
-    sim.exact = exact
+    # What is lost does not repeat itself.
+    sim.exact = exact or machine.loses
     if listen is not None:
         listen(sim)
     with seldom_collected():

@@ -116,6 +116,7 @@ class Limits(Section):
     max_inline: Bytes = key("payload inside a work request", 0, 2**16)
     max_wr: Count = key("work requests of a queue")
     max_sge: Count = key("pieces of memory of a work request", default=30)
+    max_cqe: Count = key("entries of a completion queue", default=4194303)
     max_mtu: Size = key("payload of an InfiniBand packet, or IP packet of a frame")
     atomics: bool = key("fetch-and-add and compare-and-swap are offered")
     dc: bool = key("the dynamically connected transport is offered", default=False)
@@ -322,7 +323,12 @@ class RoceTimer(Section):
 
 
 class RoceAccl(Section):
-    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets."""
+    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets.
+
+    Source: NVIDIA, "Adaptive Retransmission: Parameters Control", whose sample shows adaptive
+    retransmission and slow restart enabled, and selective repeat not forced. Whether adapters agree
+    on that unforced, and which do, is not published.
+    """
 
     roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
     roce_slow_restart_en: bool = key(

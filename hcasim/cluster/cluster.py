@@ -113,8 +113,16 @@ class Cluster:
         return sum([port.transmitter.packets for port in ports])
 
     def counters(self) -> dict[str, int]:
-        """The counters of all adapters and buses, added up by name."""
+        """The counters of all adapters and buses, added up by name.
+
+        Where links lose packets, what they have lost and corrupted is among them, and how often the
+        timers of requests have expired, whatever drivers call that.
+        """
         total = Counter[str]()
         for node in self.nodes:
             total.update(node.adapter.counters())
+        if lossy := self.fabric.lossy:
+            total["lost_packets"] = sum([way.dropped for way in lossy])
+            total["corrupted_packets"] = sum([way.corrupted for way in lossy])
+            total["timeouts"] = sum([node.adapter.overdue.timeouts for node in self.nodes])
         return dict(total)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
+from fractions import Fraction
 from typing import ClassVar, Final, TypeVar
 
 from hcasim.engine import Action
@@ -230,9 +231,10 @@ class Route:
             written into receive buffers; None without any.
         extra: bytes of a packet that this header takes beside its usual size.
         mgid: GID of the multicast group that they go to, if ``lid`` is that of a group.
+        slower: how many times slower a link on it is than that of the port; None if none is.
     """
 
-    __slots__ = ("extra", "grh", "lid", "mgid", "pkey", "service_level")
+    __slots__ = ("extra", "grh", "lid", "mgid", "pkey", "service_level", "slower")
 
     def __init__(
         self,
@@ -242,6 +244,7 @@ class Route:
         grh: bytes | None = None,
         extra: int = 0,
         mgid: int = ANY_GROUP,
+        slower: Fraction | None = None,
     ) -> None:
         self.lid = lid
         self.service_level = service_level
@@ -249,12 +252,14 @@ class Route:
         self.grh = grh
         self.extra = extra
         self.mgid = mgid
+        self.slower = slower
 
     def within(self, pkey: int) -> Route:
         """The same way in the partition of a key."""
         if pkey == self.pkey:
             return self
-        return Route(self.lid, self.service_level, pkey, self.grh, self.extra, self.mgid)
+        level, mgid = self.service_level, self.mgid
+        return Route(self.lid, level, pkey, self.grh, self.extra, mgid, self.slower)
 
 
 class Holder:

@@ -6,21 +6,9 @@ from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
 from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
-from hcasim.fabric.loss import RandomLosses, lose
+from hcasim.fabric.loss import LossyWay, RandomLosses, lose
 from hcasim.fabric.multicast import Groups
 from hcasim.fabric.switch import Switch
-
-
-def _connect(
-    a: Transmitter, a_end: Receiver, a_room: int, b: Transmitter, b_end: Receiver, b_room: int
-) -> None:
-    """Make a link of two transmitters, as `connect_ports` does, that loses what it is to lose."""
-    connect_ports(a, a_end, a_room, b, b_end, b_room)
-    for way in (a, b):
-        kind = way.medium
-        if kind.loss or kind.corruption:
-            drops, corrupts = kind.loss / 10**9, kind.corruption / 10**9
-            lose(way, RandomLosses(drops, corrupts, kind.seed, way.name))
 
 
 class EndPort(Receiver):
@@ -37,12 +25,16 @@ class Fabric:
 
     A switch is built when the first adapter port on it is attached or the first packet is sent to
     it, and finds the output for a destination when the first packet for it comes.
+
+    Attributes:
+        lossy: the directions of links that lose or corrupt packets.
     """
 
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
         self.sim = sim
         self.wiring = wiring
         self.groups = Groups(wiring)
+        self.lossy: list[LossyWay] = []
         self._switches: dict[int, Switch] = {}
 
     @property
@@ -53,15 +45,32 @@ class Fabric:
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
         output = switch.add_port(port, link)
-        _connect(
-            end.transmitter, end, end.buffer_bytes, output, switch.inputs[port], switch.buffer_bytes
-        )
+        far, room = switch.inputs[port], switch.buffer_bytes
+        self._link(end.transmitter, end, end.buffer_bytes, output, far, room)
         self._enter(end)
 
     def join(self, a: EndPort, b: EndPort) -> None:
-        _connect(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
+        self._link(a.transmitter, a, a.buffer_bytes, b.transmitter, b, b.buffer_bytes)
         self._enter(a)
         self._enter(b)
+
+    def _link(
+        self,
+        a: Transmitter,
+        a_end: Receiver,
+        a_room: int,
+        b: Transmitter,
+        b_end: Receiver,
+        b_room: int,
+    ) -> None:
+        """Make a link of two transmitters, as `connect_ports` does, that loses what it is to."""
+        connect_ports(a, a_end, a_room, b, b_end, b_room)
+        for way in (a, b):
+            kind = way.medium
+            if kind.loss or kind.corruption:
+                drops, corrupts = kind.loss / 10**9, kind.corruption / 10**9
+                losses = RandomLosses(drops, corrupts, kind.seed, way.name)
+                self.lossy.append(lose(way, losses))
 
     def _enter(self, end: EndPort) -> None:
         end.groups = self.groups
@@ -100,7 +109,7 @@ class Fabric:
         far = self.switch(way.neighbour)
         there, back = near.add_port(way.port, way.link), far.add_port(way.far_port, way.link)
         near_input, far_input = near.inputs[way.port], far.inputs[way.far_port]
-        _connect(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
+        self._link(there, near_input, near.buffer_bytes, back, far_input, far.buffer_bytes)
 
     def transmitters(self) -> list[Transmitter]:
         return [

@@ -126,6 +126,20 @@ class HostChannelAdapter(Parts):
             port.groups.leave(mlid, port.lid)
         return True
 
+    def change_port(self, qp: QueuePair, port: int) -> None:
+        """Have a queue pair use another port, which becomes one of the groups that it is in."""
+        groups = [
+            (mlid, mgid)
+            for mlid, members in self.ports[qp.port].members.items()
+            for mgid, qpn in members
+            if qpn == qp.qpn
+        ]
+        for mlid, mgid in groups:
+            self.detach(qp, mlid, mgid)
+        qp.change_port(port, self.send_engines[port])
+        for mlid, mgid in groups:
+            self.attach(qp, mlid, mgid)
+
     def loop_back(self, packet: Packet, port: int) -> None:
         if packet.route.lid in self.ports[port].members:
             way, copy = self.egresses[port].loopback, packet.copy(packet.qpn)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from hcasim.catalog import Adapter
 from hcasim.engine import Call, Probe, SerialServer, Simulator
 from hcasim.engine.changes import Changes
-from hcasim.hca.completion_queue import Completion, CompletionQueue, WCStatus
+from hcasim.hca.completion_queue import NO_END, Completion, CompletionQueue, WCStatus
 from hcasim.hca.context_cache import ContextCache
 from hcasim.hca.dma import DmaEngine
 from hcasim.hca.driver import device, vendor_error
@@ -51,14 +51,16 @@ class CompletionEngine:
         operation: int = 0,
     ) -> None:
         """Complete a request of so many bytes, and the operation, if any, that ends with it."""
-        request = wqe.opcode if isinstance(wqe, SendWqe) else None
-        completion = Completion(wqe.wr_id, status, qpn, length, request, wqe.posted, operation)
+        request, end = None, NO_END
+        if isinstance(wqe, SendWqe):
+            request = wqe.opcode
+        elif wqe.end is not None:
+            end = wqe.end
+        completion = Completion(wqe.wr_id, status, qpn, length, request, wqe.posted, operation, end)
         if status is not _SUCCESS:
             region = self._dma.tables.region(wqe.key)
             what = self._driver, status, request is None
             completion.vendor_err = vendor_error(*what, region, wqe.address, wqe.length)
-        if isinstance(wqe, ReceiveWqe) and wqe.end is not None:
-            completion.end = wqe.end
         if wqe.in_cqe and wqe.region is not None:
             completion.data = wqe.region, wqe.address, length, wqe.data
         if self._service:

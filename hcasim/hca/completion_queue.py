@@ -129,7 +129,7 @@ class End:
     routed: bool = False
 
 
-_NO_END: Final = End()
+NO_END: Final = End()
 
 
 _COMPLETED: Final = {
@@ -170,6 +170,7 @@ class Completion:
         request: Opcode | None,
         posted: int = 0,
         operation: int = 0,
+        end: End = NO_END,
     ) -> None:
         self.wr_id = wr_id
         self.status = status
@@ -180,7 +181,7 @@ class Completion:
         self.operation = operation
         self.timestamp_ps = self.written_ps = 0
         self.data: tuple[Region, int, int, bytes | None] | None = None
-        self.end = _NO_END
+        self.end = end
         self.vendor_err = 0
         self._request = request
 

@@ -1,15 +1,17 @@
 """What an adapter counts of its transport, by the names that drivers of Linux give it.
 
 Source: Linux, drivers/infiniband/hw/mlx5/counters.c and drivers/infiniband/hw/mlx4/main.c
-(diagnostic counters); NVIDIA, "Understanding mlx5 Linux counters and status parameters".
+(diag_basic and, of adapters that count each port by itself, rq_num_dup and sq_num_to of diag_ext);
+NVIDIA, "Understanding mlx5 Linux counters and status parameters".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 from hcasim.catalog import Adapter
+from hcasim.engine.changes import Changes
 from hcasim.hca.completion_queue import WCStatus
 
 OWN: Final = (
@@ -71,6 +73,26 @@ _REQUESTER: Final = {
     WCStatus.RETRY_EXC_ERR: "req_transport_retries_exceeded",
     WCStatus.RNR_RETRY_EXC_ERR: "req_rnr_retries_exceeded",
 }
+
+
+class Overdue:
+    """What all timers of an adapter have waited for requests that had to be sent again.
+
+    Attributes:
+        timeouts: how often one has expired while a request waited for an answer.
+        wait_ps: time in which at least one ran until it expired; at least so much, if several did.
+    """
+
+    changes: ClassVar[Changes] = Changes(counts="timeouts wait_ps", since="_until")
+
+    def __init__(self) -> None:
+        self.timeouts = self.wait_ps = self._until = 0
+
+    def expired(self, since_ps: int, now_ps: int) -> None:
+        """Note that a timer has run since then."""
+        self.timeouts += 1
+        self.wait_ps += now_ps - max(since_ps, self._until)
+        self._until = now_ps
 
 
 def shown(counts: Mapping[str, int], adapter: Adapter, over_ethernet: bool) -> dict[str, int]:

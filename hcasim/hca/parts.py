@@ -12,7 +12,7 @@ from hcasim.fabric.packet import FULL_MEMBER, INDEX, Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.counters import COUNTED
+from hcasim.hca.counters import COUNTED, Overdue
 from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
@@ -43,6 +43,7 @@ class Parts(Dispatcher):
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
+        overdue: what timers have waited for requests that had to be sent again.
     """
 
     changes: ClassVar[Changes] = Changes(counts="counts")
@@ -93,6 +94,7 @@ class Parts(Dispatcher):
         self.send_probe = Probe(sim, self.units.name)
         self.receive_probe = Probe(sim, f"{name}.responder")
         self.counts = dict.fromkeys(COUNTED, 0)
+        self.overdue = Overdue()
         self.over_ethernet = isinstance(link, EthernetLink)
         self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()
@@ -119,6 +121,7 @@ class Parts(Dispatcher):
         if description.umr is not None:
             resources.serves(self.registrations.name, self.registrations)
         resources.keeps_waiting(atomics.slots.name, atomics.slots)
+        resources.keeps_waiting(f"{self.name}.retry_timer", self.overdue)
         for waits in (atomics.locks, self.entries, self.reads, self.receive_entries):
             resources.keeps_waiting(waits.name, waits)
 

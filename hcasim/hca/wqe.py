@@ -196,18 +196,6 @@ class SendWqe:
         self.is_atomic = opcode is _FETCH_ADD or opcode is _COMPARE_SWAP
         self.awaits_response = self.is_atomic or opcode is _READ
 
-    def repair(self, packet: int) -> SendWqe:
-        """An entry that sends one of its packets again, and nothing else."""
-        one = SendWqe(self.opcode, self.wr_id, self.length, self.address, self.key)
-        one.remote_address, one.remote_key = self.remote_address, self.remote_key
-        one.inline, one.posted, one.operation = self.inline, self.posted, self.operation
-        one.size, one.slot, one.carried = self.size, self.slot, self.carried
-        one.region, one.extras, one.segment = self.region, self.extras, self.segment
-        one.first_psn, one.packets = self.first_psn, self.packets
-        one.data, one.transfer = self.data, self.transfer
-        one.repairs, one.resumes_at = self, packet
-        return one
-
     def reset(self, packet: int = 0) -> None:
         """Forget what has come of it from a packet on, to be sent again under the same numbers."""
         self.sent = self.burst_sent = 0

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 WORDS: Final = 8
+_MOST: Final = 1024
+"""Descriptors that ``select`` knows."""
 LARGEST: Final = 64 << 10
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
@@ -43,9 +48,15 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 
-    def question(self) -> Question | None:
-        """Wait for the next; None if the thread has ended."""
+    def question(self, look: Callable[[], float] | None = None) -> Question | None:
+        """Wait for the next; None if the thread has ended.
+
+        Args:
+            look: called in real time as long as nothing comes, and says when again, in s.
+        """
         try:
+            while look is not None and not self._comes(look()):
+                pass
             message = self._connection.recv(_QUESTION.size + LARGEST)
         except ConnectionError:
             return None
@@ -54,15 +65,21 @@ class Channel:
         what, notes, spent, *words = _QUESTION.unpack_from(message)
         return Question(what, notes, spent, tuple(words), message[_QUESTION.size :])
 
+    def _comes(self, seconds: float) -> bool:
+        descriptor = self._connection.fileno()
+        if descriptor < _MOST:
+            return bool(select.select([descriptor], [], [], seconds)[0])
+        many = select.poll()
+        many.register(descriptor, select.POLLIN)
+        return bool(many.poll(max(1, seconds * 1000)))
+
     def answer(
         self, now_ps: int, words: Words = (), data: bytes = b"", error: int = 0, signal: int = 0
     ) -> None:
         padded = (*words, *(0,) * (WORDS - len(words)))
         message = _ANSWER.pack(error, signal, now_ps, *padded) + data
-        try:
+        with suppress(ConnectionError):  # If it has been killed, the next question is None.
             self._connection.send(message)
-        except ConnectionError:
-            pass  # It has been killed: the next question is None.
 
     def close(self) -> None:
         self._connection.close()

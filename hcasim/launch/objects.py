@@ -82,6 +82,7 @@ def held(thread: Thread, handle: int) -> Any:
 
 
 def optional(thread: Thread, handle: int) -> Any:
+    """The same; None for the handle 0."""
     return held(thread, handle) if handle else None
 
 
@@ -95,6 +96,7 @@ def _destroy(thread: Thread, question: Question) -> Answer:
     elif isinstance(found, MW):
         found.dealloc()
     elif isinstance(found, QP):
+        thread.process.session.measure()
         found.destroy()
     elif isinstance(found, CQ) and found.retire:
         raise VerbsError("EBUSY", "queue pairs use the completion queue")
@@ -254,10 +256,11 @@ def _ah_bytes(attr: AHAttr) -> bytes:
 
 
 _NUMBERS: Final = (
-    "path_mtu path_mig_state qkey rq_psn sq_psn dest_qp_num qp_access_flags pkey_index"
-    " alt_pkey_index en_sqd_async_notify sq_draining max_rd_atomic max_dest_rd_atomic min_rnr_timer"
-    " port_num timeout retry_cnt rnr_retry alt_port_num alt_timeout rate_limit"
-).split()
+    *("path_mtu", "path_mig_state", "qkey", "rq_psn", "sq_psn", "dest_qp_num", "qp_access_flags"),
+    *("pkey_index", "alt_pkey_index", "en_sqd_async_notify", "sq_draining", "max_rd_atomic"),
+    *("max_dest_rd_atomic", "min_rnr_timer", "port_num", "timeout", "retry_cnt", "rnr_retry"),
+    *("alt_port_num", "alt_timeout", "rate_limit"),
+)
 """Attributes of a queue pair in the order of libibverbs, but for its states, limits and address."""
 
 
@@ -282,8 +285,8 @@ def _query_qp(thread: Thread, question: Question) -> Answer:
     cap = made.cap
     numbers = [int(getattr(attr, name)) for name in _NUMBERS]
     data = _ATTR.pack(
-        attr.qp_state.value,
-        attr.cur_qp_state.value,
+        State(attr.qp_state).value,
+        State(attr.cur_qp_state).value,
         *numbers[:7],
         *_CAP.unpack(_cap(cap)),
         _ah_bytes(attr.ah_attr),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -132,6 +133,9 @@ class Process:
             return
         select([descriptor], [], [], _PATIENCE_S)
         os.close(descriptor)
+        # Its parent has got its signal when the system has let go of its table of processes.
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""

@@ -23,7 +23,7 @@ from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import FULL_MEMBER
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import Answer, Thread, call
+from hcasim.launch.thread import Answer, Steps, Thread, call
 from hcasim.verbs.address import GID, gids, on_ethernet
 from hcasim.verbs.device import device_of, port_of
 
@@ -33,12 +33,19 @@ if TYPE_CHECKING:
 
 _MESSAGE_PS: Final = 20_000_000
 """Assumed: a message of the connection manager, with the work of both kernels."""
+_COMMAND_PS: Final = 2_000_000
+"""Assumed: what the kernel does about a command."""
 _RESOLVE_PS: Final = 10_000_000
 """Assumed: an answer of the kernel's tables or of the subnet manager."""
 _FIRST_FREE: Final = 49152
 _NETWORK: Final = 0x0A00_0000
-"""Of the nodes' IPv4 addresses, as in the GIDs of RoCE; the rest is the LID of the port."""
+"""Of the ports' IPv4 addresses in the GIDs of RoCE; the rest is the LID of the port."""
+_NODES: Final = 0x7F00_0000
+_A_BYTE: Final = 254
+"""Of the nodes' addresses, as native/sockets.c has them."""
 _LOOPBACK: Final = 0x7F00_0001
+_GROUPS: Final = 0xE
+"""What IPv4 addresses of multicast groups begin with."""
 _RC, _UD = 2, 4
 _SERVICES: Final = {0x0106: _RC, 0x0111: _UD, 0x0002: _UD}
 """Port spaces of TCP, UDP and IPoIB."""
@@ -56,6 +63,7 @@ _ADDR_RESOLVED, _ADDR_ERROR, _ROUTE_RESOLVED = 0, 1, 2
 _CONNECT_REQUEST, _CONNECT_RESPONSE = 4, 5
 _REJECTED, _ESTABLISHED, _DISCONNECTED = 8, 9, 10
 _MULTICAST_JOIN: Final = 12
+_GET_EVENT: Final = 12
 
 _CONN: Final = Struct("=II256s8B")
 _AH: Final = Struct("=16sI4BH6B")
@@ -369,13 +377,15 @@ class _ID:
         """Find the other end, and the port of this one that leads there; an errno, or 0."""
         self.far = far
         self.far_place = self.manager.place(far[0], self.node)
-        if self.far_place is None:
+        group = far[0] >> 28 == _GROUPS
+        if self.far_place is None and not group:
             self.after(_RESOLVE_PS, lambda: self.event(_ADDR_ERROR, -errno.EHOSTUNREACH))
             return 0
         if not self.port and (fault := self.bind(*near)):
             return fault
         if not self.port_num:
-            self.port_num = min(self.far_place[1], len(self.node.adapter.ports))
+            there = 1 if self.far_place is None else self.far_place[1]
+            self.port_num = min(there, len(self.node.adapter.ports))
         self.host = self.host or self.manager.host(self.node, self.port_num)
         self.after(_RESOLVE_PS, lambda: self.event(_ADDR_RESOLVED))
         return 0
@@ -397,17 +407,19 @@ class _Manager:
 
     def place(self, host: int, near: Node) -> tuple[Node, int] | None:
         """Node and port of an address; those of the near node for the loopback address."""
-        if host >> 24 == 127:
+        if host == _LOOPBACK:
             return near, 1
         for node in self.session.cluster.nodes:
-            for port in range(1, len(node.adapter.ports) + 1):
-                if self.host(node, port) == host:
+            for port, one in enumerate(node.adapter.ports, 1):
+                if host in (self.host(node, port), _NETWORK | one.lid):
                     return node, port
         return None
 
     def host(self, node: Node, port: int) -> int:
-        """The address of a port: that of the GID of RoCE, over InfiniBand too."""
-        return _NETWORK | node.adapter.ports[port - 1].lid
+        """The address of a port; that of the first is the node's, as sockets have it."""
+        if port > 1:
+            return _NETWORK | node.adapter.ports[port - 1].lid
+        return _NODES | (1 + node.index // _A_BYTE) << 8 | (1 + node.index % _A_BYTE)
 
     def take(self, taker: _ID, port: int) -> int:
         """A port of the node that nobody else has; 0 if somebody has it."""
@@ -565,7 +577,7 @@ def _init_qp_attr(thread: Thread, channel: _Channel, data: bytes) -> _Told:
     return 0, channel.ids[number].attributes(state)
 
 
-@_command(12)
+@_command(_GET_EVENT)
 def _get_event(thread: Thread, channel: _Channel, data: bytes) -> _Told:
     if not channel.events:
         return _told(errno.EAGAIN)
@@ -630,14 +642,18 @@ def _close(thread: Thread, question: Question) -> Answer:
 
 
 @call("CM_WRITE")
-def _write(thread: Thread, question: Question) -> Answer:
+def _write(thread: Thread, question: Question) -> Answer | Steps:
     """Words: device, command. They tell whether no event is left of those that the pipe told of."""
     channel: _Channel = thread.process.objects[question.words[0]]
-    command = question.words[1]
-    if command not in _COMMANDS:
-        return errno.EOPNOTSUPP, (), b""
+    if question.words[1] == _GET_EVENT and not channel.events:
+        return errno.EAGAIN, (), b""
+    return _answered(thread, channel, question)
+
+
+def _answered(thread: Thread, channel: _Channel, question: Question) -> Steps:
+    yield thread.sim.timeout(_COMMAND_PS)
     try:
-        fault, data = _COMMANDS[command](thread, channel, question.data)
+        fault, data = _COMMANDS[question.words[1]](thread, channel, question.data)
     except struct.error:
         fault, data = errno.EINVAL, b""
     except KeyError:

@@ -8,10 +8,10 @@ from typing import Any, Final
 from hcasim.hca import Access, Completion, WCStatus
 from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
+from hcasim.launch.circles import Nothing
 from hcasim.launch.objects import call, held, one_of, optional, refused
 from hcasim.launch.process import Process
-from hcasim.launch.circles import Nothing
-from hcasim.launch.thread import Answer, Steps, Thread
+from hcasim.launch.thread import Steps, Thread
 from hcasim.verbs import (
     CQ,
     MR,
@@ -100,6 +100,7 @@ def _post_send(thread: Thread, question: Question) -> Steps:
     Answer: which request was not posted, and the key of the last window.
     """
     qp: QP = held(thread, question.words[0])
+    thread.process.session.posts()
     wrs, whole = _send_requests(thread, question.data), bool(question.words[1])
     return _posted(thread, qp.post_send_list(wrs, whole=whole), wrs[-1].mw)
 

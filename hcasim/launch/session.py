@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
@@ -22,8 +23,8 @@ from hcasim.launch.channel import Listener, Question
 from hcasim.launch.library import library
 from hcasim.launch.process import Process
 from hcasim.launch.thread import Thread
-from hcasim.verbs import MR
-from hcasim.verbs import Context
+from hcasim.verbs import MR, Context
+from hcasim.workloads.explain import Utilisation
 
 ADDRESSES: Final = 1 << SOCKET_BITS
 _FIRST_PORT: Final = 32768
@@ -39,12 +40,15 @@ class Launched:
     Attributes:
         codes: their exit codes, in order; of a signal its negative number.
         seconds: simulated time until the last one ended.
+        usage: what was busy from the first request on until a queue pair was destroyed, as shares,
+            and what binds.
     """
 
     machine: Machine
     programs: tuple[tuple[str, ...], ...]
     codes: tuple[int, ...]
     seconds: float
+    usage: Mapping[str, Any]
 
 
 class Session:
@@ -57,6 +61,9 @@ class Session:
         self.network = int.from_bytes(os.urandom(7), "little")
         self.touches = 0
         self.ended_ps = 0
+        self.usage = Utilisation(sim)
+        self.used: dict[str, Any] = {}
+        self._traffic = False
         self._listener = Listener()
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._shifts: dict[int, int] = {}
@@ -71,15 +78,12 @@ class Session:
         environment["HCASIM_PROGRAM"] = str(place)
         environment["HCASIM_OUTSIDE"] = _outside()
         try:
-            child = subprocess.Popen(command, env=environment)
+            child = subprocess.Popen(command, env=environment, preexec_fn=_same_addresses)
         except OSError as error:
             raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
         if not self.meet(child.pid):
-            raise CatalogError(
-                [
-                    f"{command[0]}: it has not loaded the library; is it linked statically, or setuid?"
-                ]
-            )
+            fault = "it has not loaded the library; is it linked statically, or setuid?"
+            raise CatalogError([f"{command[0]}: {fault}"])
         return child
 
     def meet(self, pid: int) -> bool:
@@ -128,6 +132,17 @@ class Session:
             process.ended()
             self.touched()
 
+    def posts(self) -> None:
+        """Traffic begins with the first request, from which on it is measured what is busy."""
+        if not self._traffic:
+            self._traffic = True
+            self.usage.mark()
+
+    def measure(self) -> None:
+        """Traffic is over when the first queue pair is destroyed, or with the programs."""
+        if self._traffic and not self.used:
+            self.used = self.usage.report()
+
     def touched(self) -> None:
         """Wake all who wait for something that others do."""
         self.touches += 1
@@ -138,7 +153,7 @@ class Session:
         """Say something on standard error, once."""
         if text not in self._said:
             self._said.add(text)
-            print(f"hcasim: {text}", file=sys.stderr)
+            sys.stderr.write(f"hcasim: {text}\n")
 
     # Addresses of programs, which others name by keys, and those that are simulated.
 
@@ -158,6 +173,14 @@ class Session:
 
     def close(self) -> None:
         self._listener.close()
+
+
+_NO_RANDOM_ADDRESSES: Final = 0x0040000
+
+
+def _same_addresses() -> None:
+    """Let a program have its memory at the same addresses in each run, where that is allowed."""
+    ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
 
 
 def _outside() -> str:
@@ -194,15 +217,17 @@ def launch(
         for place, command in enumerate(programs):
             children.append(session.start(command, place))
         sim.run()
-        while any([one.resume() for one in session.threads]):
+        while sum(one.resume() for one in session.threads):
             sim.run()
         if session.threads:
             waiting = [f"{one.process.name} waits in {one.doing}" for one in session.threads]
-            print("hcasim: nothing can go on:", "; ".join(waiting), file=sys.stderr)
+            session.say(f"nothing can go on: {'; '.join(waiting)}")
     finally:
         for child in children:
             if session.threads:
                 child.kill()
         codes = tuple(child.wait() for child in children)
         session.close()
-    return Launched(machine, tuple(map(tuple, programs)), codes, session.ended_ps / 1e12)
+    session.measure()
+    done = tuple(map(tuple, programs))
+    return Launched(machine, done, codes, session.ended_ps / 1e12, session.used)

@@ -10,6 +10,7 @@ from hcasim.launch.thread import DONE, Steps, Thread, call
 def _spin(thread: Thread, question: Question) -> Steps:
     """Wait until something has happened to the thread's memory since it was last answered."""
     process = thread.process
+    thread.has_spun()
     thread.doing = "a loop that reads memory"
     while process.written == thread.seen and not thread.signals:
         process.waiting.append(thread)

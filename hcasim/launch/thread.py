@@ -1,4 +1,4 @@
-"""A thread of a program, as the simulator runs it: while it computes, simulated time stands still."""
+"""A thread of a program as the simulator runs it: while it computes, time stands still."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hcasim.engine import Event
 from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Question, Words
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.library import calls
+from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.verbs import Context
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Thread:
         doing: the call that it waits in, for those who ask why nothing goes on; "" if it runs.
         signals: of the system, that it is to get with the next answers.
         touches: how often others had done something when it asked.
+        patience_s: real time without a question, in s, after which it is looked at.
         seen: how often memory had been written to when it was last answered.
     """
 
@@ -54,6 +56,7 @@ class Thread:
         self.signals: list[int] = []
         self.seen = self.touches = 0
         self.ended = False
+        self.patience_s = PATIENCE_S
         self._circle = Circle()
         self._resting = False
         self._channel = channel
@@ -89,10 +92,14 @@ class Thread:
             error, words, data = answer
             signal = self.signals.pop(0) if self.signals else 0
             self._channel.answer(self.sim.now, words, data, error, signal)
-            question = self._channel.question()
+            question = self._channel.question(None if process.changing else look_at(self))
         self.ended = True
         self._channel.close()
         self.process.left(self)
+
+    def has_spun(self) -> None:
+        """It has waited for memory by a loop, and may again: it is looked at soon."""
+        self.patience_s = SPINNING_S
 
     def wait(self, until_ps: int = 0) -> Generator[Event, object, bool]:
         """Wait until somebody wakes it, or until a time, if that is not 0; False if that came."""

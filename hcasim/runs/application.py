@@ -13,7 +13,7 @@ from hcasim.catalog import CatalogError, Machine
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.text import brief
 from hcasim.runs.document import Form, Head, Notes, Profile, Seconds
-from hcasim.runs.machine import notes_on
+from hcasim.runs.machine import losses_told, notes_on
 from hcasim.runs.table import Table
 from hcasim.workloads.result import Cost, profile_of
 
@@ -199,7 +199,8 @@ class Application(Table):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the result leaves out that a reader may expect."""
-        return notes_on(self.machine, len({one.node for one in self.outcome.ranks}))
+        meeting = notes_on(self.machine, len({one.node for one in self.outcome.ranks}))
+        return (*meeting, *losses_told(self.program, self.counters))
 
     def matrix(self, what: str = "bytes") -> np.ndarray:
         """Return the traffic, by rank of the sender and rank of the receiver.

@@ -18,7 +18,15 @@ from typing import Any, Final, NamedTuple
 from hcasim.catalog import Machine, Parameter, Value
 from hcasim.ground.quantities import BOUND_BY, EVIDENCE, band_fields, is_rate, is_time
 from hcasim.workloads.explain import NEAR
-from hcasim.workloads.limits import CLOSE, LIMITS, READS, latency_bound, parameters_of, whole
+from hcasim.workloads.limits import (
+    CLOSE,
+    LIMITS,
+    READS,
+    is_timer,
+    latency_bound,
+    parameters_of,
+    whole,
+)
 from hcasim.workloads.result import Result
 from hcasim.workloads.workload import Workload
 
@@ -72,6 +80,7 @@ _STAGES: Final = {
     "CQE write": "host.memory.write_latency",
     "switch": "*switch.latency",
     "link": "",
+    "retry timer": "",
 }
 """Of a stage of an operation, by its name or the first word of that: patterns of the paths of the
 parameters that it takes its time from."""
@@ -138,7 +147,8 @@ def bound_of(
         told: its breakdown.
         rdma: whether it is of RDMA, not of the bus alone.
     """
-    steps = [*_steps(told)]
+    # Of losses no single operation tells.
+    steps = [] if is_timer(told.get("binds", "")) else [*_steps(told)]
     if not steps and not told and not rdma and "latency_us" in row:
         steps = [("DMA read", row["latency_us"])]
     busy = {
@@ -285,7 +295,7 @@ def _of_resources(
         high = max(high, share * (1 + off.missing))
         if name == binds:
             evidence = known
-    if (
+    if not is_timer(binds) and (
         max(busy.values(), default=0.0) < LIMITS
         or latency_bound(binds)
         or fnmatchcase(whole(binds), READS)

@@ -70,3 +70,21 @@ def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result of so many nodes; two have a link to themselves."""
     meet = nodes > 2 and isinstance(machine.link, EthernetLink)
     return (NO_CONGESTION_CONTROL,) if meet else ()
+
+
+def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) -> tuple[str, ...]:
+    """Return what to say of packets that links lost or corrupted, if any were.
+
+    Parameters:
+        title: what was run.
+        counters: of that.
+        again: whether messages are sent again.
+    """
+    lost, corrupted = (counters.get(f"{how}_packets", 0) for how in ("lost", "corrupted"))
+    if not lost and not corrupted:
+        return ()
+    how = f"{title}: links lost {lost} packets and corrupted {corrupted}"
+    if not again:
+        return (f"{how}; nothing is sent again, and what is lost counts as sent",)
+    sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
+    return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)

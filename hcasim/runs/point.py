@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.runs.certainty import with_ends
-from hcasim.runs.machine import notes_on
+from hcasim.runs.machine import losses_told, notes_on
 from hcasim.verbs import VerbsError
 from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.own import place_of
@@ -70,7 +70,10 @@ class Point:
     @cached_property
     def packets(self) -> int:
         """About how many packets it takes, to a factor of two or three."""
-        return WORKLOADS[self.workload].packets(self.options, self.machine.mtu)
+        options = self.options
+        if self.machine.loses:
+            options = replace(options, exact=True)
+        return WORKLOADS[self.workload].packets(options, self.machine.mtu)
 
     @property
     def weight(self) -> float:
@@ -116,12 +119,18 @@ class Point:
         return notes_on(self.machine, max(least, nodes))
 
     def lost(self, result: Result) -> tuple[str, ...]:
-        """What to say beside a result of packets that were lost without a word, if any were."""
-        packets = result.counters.get("dropped", 0)
-        if not packets or self.options.connection == "RC":
-            return ()
+        """What to say beside a result of packets that were lost, if any were."""
+        reliable = self.options.connection == "RC"
+        found = losses_told(self.title, result.counters, again=reliable)
+        # A corrupted packet arrives, and is dropped.
+        packets = result.counters.get("dropped", 0) - result.counters.get("corrupted_packets", 0)
+        if packets <= 0 or reliable:
+            return found
+        if found and self.options.connection == "UC":
+            why = "belonged to messages of which others were lost, or found no receive; these count"
+            return (*found, f"{self.title}: {packets} packets {why} as sent")
         why = f"{packets} packets found no receive and were lost, but count as sent"
-        return (f"{self.title}: {why}; --rx-depth posts more receives",)
+        return (*found, f"{self.title}: {why}; --rx-depth posts more receives")
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:
         from hcasim import workloads

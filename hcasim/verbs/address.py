@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
+from hcasim.catalog.link import LANES
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import GRH, SERVICE_LEVELS, Route
 from hcasim.fabric.route_header import global_header, ipv4_header
+from hcasim.hca.qp.pacing import LEAST, STATIC_RATES
 from hcasim.verbs.errors import VerbsError
 
 GID = IPv6Address
@@ -211,7 +214,7 @@ def route_of(node: Node, attr: AHAttr, port_num: int, pkey: int) -> Route:
     if not 1 <= lid < PERMISSIVE_LID:
         raise VerbsError("EINVAL", f"dlid is {lid}; allowed: 1 to {PERMISSIVE_LID - 1}")
     if not attr.is_global:
-        return Route(lid, attr.sl, pkey)
+        return Route(lid, attr.sl, pkey, slower=_slower(node, attr))
     return routed(node, attr, lid, port_num, pkey)
 
 
@@ -220,7 +223,31 @@ def routed(node: Node, attr: AHAttr, lid: int, port_num: int, pkey: int) -> Rout
     source = _source(node, attr, port_num)
     header, extra = _header(node, attr, source, lid), 0 if on_ethernet(node) else GRH
     mgid = int(attr.grh.dgid) if lid in MULTICAST_LIDS else 0
-    return Route(lid, attr.sl, pkey, header, extra, mgid)
+    return Route(lid, attr.sl, pkey, header, extra, mgid, _slower(node, attr))
+
+
+def slower_by(node: Node, static_rate: float) -> Fraction | None:
+    """How many times slower a rate in Gbit/s, as ibv_rate names it, is than that of the ports.
+
+    It is None of 0, which is that of the ports, and of one that is not slower.
+    """
+    link = node.group.link
+    if not static_rate:
+        return None
+    if isinstance(link, EthernetLink):
+        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
+    if static_rate not in STATIC_RATES:
+        allowed = ", ".join([f"{rate:g}" for rate in (0, *sorted(STATIC_RATES))])
+        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
+    slower = LANES[link.speed].gigabits * link.width * 1000 / STATIC_RATES[static_rate]
+    return slower if slower >= LEAST else None
+
+
+def _slower(node: Node, attr: AHAttr) -> Fraction | None:
+    if attr.static_rate not in [one.value for one in Rate]:
+        allowed = ", ".join([str(one.value) for one in Rate])
+        raise VerbsError("EINVAL", f"static_rate is {attr.static_rate}; allowed: {allowed}")
+    return slower_by(node, Rate(attr.static_rate).gigabits)
 
 
 def group_lid(node: Node, mgid: IPv6Address, lid: int) -> int:

@@ -9,8 +9,7 @@ from hcasim.hca.qp.endpoint import ALL_ACCESS
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES
 from hcasim.hca.qp.rnr import rnr_timer_ps
 from hcasim.verbs.address import route_of
-from hcasim.verbs.ah import gigabits
-from hcasim.verbs.context import Context, VerbsError, slower_by
+from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.device import number_of
 from hcasim.verbs.states import MTU, QPAttr, QPAttrMask
 
@@ -58,12 +57,11 @@ def changed(
     keys = adapter.pkeys(port_num - 1)
     _check(context, attr, mask, len(keys))
     index = attr.pkey_index if mask & m.PKEY_INDEX else path.pkey_index
-    pkey, route, slower = keys[index], path.route, path.slower
+    pkey, route = keys[index], path.route
     if mask & m.AV:
         route = route_of(context.node, attr.ah_attr, port_num, pkey)
         if route.lid in MULTICAST_LIDS:
             raise VerbsError("EINVAL", f"dlid is {route.lid:#x}, a group; allowed: that of a port")
-        slower = slower_by(context, gigabits(attr.ah_attr))
     else:
         route = route.within(pkey)
     mtu = path.mtu
@@ -80,7 +78,6 @@ def changed(
         attr.rnr_retry if mask & m.RNR_RETRY else path.rnr_retry,
         rnr_timer_ps(attr.min_rnr_timer) if mask & m.MIN_RNR_TIMER else path.rnr_timer_ps,
         attr.max_rd_atomic if mask & m.MAX_QP_RD_ATOMIC else path.max_rd_atomic,
-        slower,
         attr.max_dest_rd_atomic if mask & m.MAX_DEST_RD_ATOMIC else path.max_dest_rd_atomic,
         attr.qp_access_flags if mask & m.ACCESS_FLAGS else path.access,
         attr.rq_psn if mask & m.RQ_PSN else path.rq_psn,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from fractions import Fraction
 from ipaddress import IPv6Address
 from typing import ClassVar, Final, TypeVar
 
-from hcasim.catalog import EthernetLink, Host
-from hcasim.catalog.link import LANES, MTU_OF, mtu_fault, path_mtus
+from hcasim.catalog import Host
+from hcasim.catalog.link import MTU_OF, mtu_fault, path_mtus
 from hcasim.catalog.stack import Stack
 from hcasim.cluster import Node
 from hcasim.engine import Args, Event, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import FULL_MEMBER, MEMBERSHIP, Opcode
 from hcasim.hca import QPType
-from hcasim.hca.qp.pacing import STATIC_RATES
 from hcasim.hca.wqe import entry_layout
 from hcasim.host.core import Core
 from hcasim.verbs.address import GIDEntry, gid_type, gids, lid_at
@@ -23,7 +21,7 @@ from hcasim.verbs.device import DeviceAttr, PortAttr, device_of, port_of
 from hcasim.verbs.errors import VerbsError
 from hcasim.verbs.events import AsyncEvent, EventQueue
 
-__all__ = ["Context", "CoreProbe", "Costs", "VerbsError", "mtu_of", "slower_by"]
+__all__ = ["Context", "CoreProbe", "Costs", "VerbsError", "mtu_of"]
 
 _Returned = TypeVar("_Returned")
 
@@ -265,16 +263,3 @@ def mtu_of(context: Context, path_mtu: int | None) -> int:
         allowed = path_mtus(kind, adapter.mtu)
         raise VerbsError("EINVAL", f"path MTU {mtu}; allowed: {allowed}")
     return mtu
-
-
-def slower_by(context: Context, static_rate: float) -> Fraction:
-    """How many times slower a rate in Gbit/s, as ibv_rate names it, is than that of the port."""
-    link = context.node.group.link
-    if not static_rate:
-        return Fraction(1)
-    if isinstance(link, EthernetLink):
-        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; Ethernet has none")
-    if static_rate not in STATIC_RATES:
-        allowed = ", ".join(f"{rate:g}" for rate in (0, *sorted(STATIC_RATES)))
-        raise VerbsError("EINVAL", f"static_rate is {static_rate:g}; allowed: {allowed}")
-    return LANES[link.speed].gigabits * link.width * 1000 / STATIC_RATES[static_rate]

@@ -38,14 +38,17 @@ class CQ:
     Args:
         channel: told of entries, each time that `req_notify` has armed the queue.
 
+    Raises:
+        VerbsError: ``EINVAL`` for a limit of the adapter.
+
     Attributes:
         on_entry: called when there is one more completion.
         retire: what a queue pair does with a completion that was taken, by its number.
     """
 
     def __init__(self, context: Context, cqe: int, channel: CompChannel | None = None) -> None:
-        self._check(cqe)
         self.context = context
+        self._check(cqe)
         self.channel = channel
         self.queue = context.adapter.create_cq(cqe, self._room(cqe))
         self.retire: dict[int, Callable[[Completion], None]] = {}
@@ -59,8 +62,9 @@ class CQ:
         self.queue.on_overrun = self._overrun
 
     def _check(self, cqe: int) -> None:
-        if cqe < 1:
-            raise VerbsError("EINVAL", f"a completion queue needs at least 1 entry, not {cqe}")
+        most = self.context.adapter.description.limits.max_cqe
+        if not 1 <= cqe <= most:
+            raise VerbsError("EINVAL", f"cqe is {cqe}; allowed: 1 to {most}")
 
     def _room(self, cqe: int) -> int:
         return self.context.node.allocate(cqe * self.context.adapter.description.cqe.size)
@@ -73,7 +77,7 @@ class CQ:
         """Have room for another number of entries, in no time; those that are in it stay.
 
         Raises:
-            VerbsError: ``EINVAL`` for fewer than are in it.
+            VerbsError: ``EINVAL`` for fewer than are in it, or a limit of the adapter.
         """
         self._check(cqe)
         found = len(self.queue.entries)

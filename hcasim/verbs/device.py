@@ -99,6 +99,7 @@ class DeviceAttr:
     max_qp_wr: int
     max_sge: int
     max_sge_rd: int
+    max_cqe: int
     max_qp_rd_atom: int
     max_res_rd_atom: int
     max_qp_init_rd_atom: int
@@ -109,7 +110,6 @@ class DeviceAttr:
     max_mr_size: int = _MOST_BYTES
     page_size_cap: int = _PAGES
     max_cq: int = _MANY
-    max_cqe: int = _MANY
     max_mr: int = _MANY
     max_pd: int = _MANY
     max_ah: int = _MANY
@@ -182,6 +182,7 @@ def device_of(node: Node) -> DeviceAttr:
         max_qp_wr=limits.max_wr,
         max_sge=limits.max_sge,
         max_sge_rd=limits.max_sge,
+        max_cqe=limits.max_cqe,
         max_qp_rd_atom=answers,
         max_res_rd_atom=answers * limits.max_qp,
         max_qp_init_rd_atom=description.requester.outstanding,

@@ -1,5 +1,10 @@
 """How a verbs call fails."""
 
+from enum import Enum
+from typing import TypeVar
+
+_Member = TypeVar("_Member", bound=Enum)
+
 
 class VerbsError(Exception):
     """A verbs call failed.
@@ -16,3 +21,16 @@ class VerbsError(Exception):
 
     def __str__(self) -> str:
         return f"{self.args[0]}: {self.args[1]}"
+
+
+def member(kind: type[_Member], value: object, what: str) -> _Member:
+    """The member of an enumeration that a program gave, by itself or by its number in libibverbs.
+
+    Raises:
+        VerbsError: ``EINVAL`` if there is none; ``what`` is its name there.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        allowed = ", ".join([f"{one.value} {one.name}" for one in kind])
+        raise VerbsError("EINVAL", f"{what} is {value}; allowed: {allowed}") from None

@@ -19,6 +19,7 @@ from hcasim.hca.wqe import DOORBELL_SIZE, GRANULE, PLAIN, Extras, entry_layout
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import MAX_MESSAGE
+from hcasim.verbs.errors import member
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
 from hcasim.verbs.requests import SGE, WIRE, RecvWR, SendWR, WROpcode, memory_of
@@ -61,7 +62,8 @@ class QP(Stateful):
 
     Args:
         sq_sig_all: whether each request has a completion, also one that does not ask for it.
-        max_send_wr, max_recv_wr: entries of the send and of the receive queue.
+        max_send_wr, max_recv_wr: entries of the send and of the receive queue; without any, to post
+            to it is ``ENOMEM``.
         max_send_sge, max_recv_sge: pieces of memory of a request.
         max_inline_data: bytes that a request may carry inline.
         srq: shared receive queue, in place of one of its own.
@@ -88,10 +90,10 @@ class QP(Stateful):
         max_recv_sge: int = 1,
         max_inline_data: int = 0,
         port_num: int = 1,
-        qp_type: QPType = QPType.RC,
+        qp_type: QPType | int = QPType.RC,
         sq_sig_all: bool = False,
         srq: SRQ | None = None,
-        create_flags: QPCreateFlags = QPCreateFlags.NONE,
+        create_flags: QPCreateFlags | int = QPCreateFlags.NONE,
     ) -> None:
         context, adapter = pd.context, pd.context.adapter
         limits = adapter.description.limits
@@ -99,11 +101,13 @@ class QP(Stateful):
             if made is not None and made.context.adapter is not adapter:
                 found = made.context.adapter.name
                 raise VerbsError("EINVAL", f"{what} is of {found}; allowed: of {adapter.name}")
+        qp_type = member(QPType, qp_type, "qp_type")
+        create_flags = QPCreateFlags(create_flags)
         for what, value, low, high in (
-            ("max_send_wr", max_send_wr, 1, limits.max_wr),
-            ("max_recv_wr", max_recv_wr, 1, limits.max_wr),
-            ("max_send_sge", max_send_sge, 1, limits.max_sge),
-            ("max_recv_sge", max_recv_sge, 1, limits.max_sge),
+            ("max_send_wr", max_send_wr, 0, limits.max_wr),
+            ("max_recv_wr", max_recv_wr, 0, limits.max_wr),
+            ("max_send_sge", max_send_sge, 0, limits.max_sge),
+            ("max_recv_sge", max_recv_sge, 0, limits.max_sge),
             ("max_inline_data", max_inline_data, 0, context.max_inline),
             ("port_num", port_num, 1, adapter.description.ports),
         ):
@@ -308,9 +312,9 @@ class QP(Stateful):
             wqe.data = self._inlined(wr.sg_list) if wr.data is None else wr.data
         return wqe
 
-    def _route(self, wr: SendWR) -> Route:
+    def _route(self, wr: SendWR) -> Route | None:
         if wr.ah is not None:
-            return wr.ah.route.within(self._qp.pkey)
+            return wr.ah.within(self.pd, self._qp.pkey)
         return self._route_to(wr.dlid, ANY_GROUP if wr.dgid is None else int(IPv6Address(wr.dgid)))
 
     def _inlined(self, sg_list: Sequence[SGE]) -> bytes | None:
@@ -433,8 +437,10 @@ def _noted() -> None:
 
 
 def group_fault(wr: SendWR) -> str:
-    """What is wrong with the address of a datagram; nothing if it is a port, or a group."""
+    """What is wrong with the address of a request; nothing if it is a port, or a group."""
     dlid = wr.dlid if wr.ah is None else wr.ah.route.lid
+    if not dlid:
+        return "no address: ah is None and dlid 0; allowed: an AH, or 1 to 65534"
     if (dlid in MULTICAST_LIDS) == (wr.remote_qpn == MULTICAST_QPN):
         return ""
     return f"dlid {dlid:#x}, remote_qpn {wr.remote_qpn:#x}; a group's LID needs 0xffffff"

@@ -99,6 +99,8 @@ class Receives:
             elif len(wr.sg_list) > self.max_sge:
                 found, most = len(wr.sg_list), self.max_sge
                 fault = VerbsError("EINVAL", f"{found} pieces of memory; allowed: up to {most}")
+            elif (shortest := _shortest(wr)) < 0:
+                fault = VerbsError("EINVAL", f"a piece of {shortest} bytes; allowed: from 0 on")
             else:
                 continue
             fault.bad_wr = ahead
@@ -108,6 +110,13 @@ class Receives:
     def _entries(self, wrs: Sequence[RecvWR]) -> list[ReceiveWqe]:
         first, self.posted = self.posted + 1, self.posted + len(wrs)
         return [_entry(wr, first + ahead) for ahead, wr in enumerate(wrs)]
+
+
+def _shortest(wr: RecvWR) -> int:
+    shortest = 0
+    for one in wr.sg_list:
+        shortest = min(shortest, one.length)
+    return shortest
 
 
 def _entry(wr: RecvWR, posted: int) -> ReceiveWqe:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import SERVICE_LEVELS, Route
+from hcasim.fabric.packet import PSN_MODULUS, SERVICE_LEVELS, Route
 from hcasim.hca import Path, QPType, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -22,11 +22,13 @@ from hcasim.verbs.address import (
     header_between,
     on_ethernet,
     routed,
+    slower_by,
 )
 from hcasim.verbs.attributes import changed
-from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of, slower_by
+from hcasim.verbs.context import ADDRESSED, VerbsError, mtu_of
 from hcasim.verbs.cq import CQ
 from hcasim.verbs.device import number_of
+from hcasim.verbs.errors import member
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import PD
 from hcasim.verbs.receives import SRQ, Receives
@@ -86,7 +88,7 @@ class Stateful:
         """LID of its port; over Ethernet the number of the port among those of all nodes."""
         return self.context.adapter.ports[self._port_num - 1].lid
 
-    def modify_qp(self, attr: QPAttr, mask: QPAttrMask) -> None:
+    def modify_qp(self, attr: QPAttr, mask: QPAttrMask | int) -> None:
         """Change attributes or the state, in no time, as ibv_modify_qp.
 
         Parameters:
@@ -100,10 +102,14 @@ class Stateful:
         Source: manual page ibv_modify_qp; Linux, core/verbs.c, ib_modify_qp_is_ok.
         """
         current, mask = self._qp.state, QPAttrMask(mask)
-        target = attr.qp_state if mask & QPAttrMask.STATE else current
+        target = thought = current
+        if mask & QPAttrMask.STATE:
+            target = member(State, attr.qp_state, "qp_state")
+        if mask & QPAttrMask.CUR_STATE:
+            thought = member(State, attr.cur_qp_state, "cur_qp_state")
         found = fault(current, target, self.qp_type, mask)
-        if mask & QPAttrMask.CUR_STATE and attr.cur_qp_state is not current and not found:
-            found = f"cur_qp_state is {attr.cur_qp_state.name}; allowed: {current.name}"
+        if thought is not current and not found:
+            found = f"cur_qp_state is {thought.name}; allowed: {current.name}"
         if found:
             raise VerbsError("EINVAL", found)
         if mask & _ALTERNATE:
@@ -159,7 +165,7 @@ class Stateful:
         if self._qp.state not in (State.RESET, State.INIT) or waiting:
             raise VerbsError("EOPNOTSUPP", "another port, after requests or in another state")
         self._port_num = port_num
-        self._qp.change_port(port_num - 1, self.context.adapter.send_engines[port_num - 1])
+        self.context.adapter.change_port(self._qp, port_num - 1)
         if own is not None:
             own.reopen(self._qp.responder.queue, self._qp.responder.post_list)
 
@@ -175,7 +181,7 @@ class Stateful:
             cur_qp_state=qp.state,
             path_mtu=number_of(path.mtu) if path.mtu else 0,
             qkey=path.qkey,
-            rq_psn=qp.responder.expected_psn,
+            rq_psn=qp.responder.expected_psn % PSN_MODULUS,
             sq_psn=qp.requester.next_psn,
             dest_qp_num=path.qpn,
             qp_access_flags=path.access,
@@ -275,9 +281,9 @@ class Stateful:
         reads = min(adapter.description.requester.outstanding, answers)
         answered = adapter.description.responder.outstanding
         tries = timeout, retry_cnt, rnr_retry, min_rnr_timer_ps
-        route = Route(remote.lid, service_level, self._qp.pkey)
-        slower = slower_by(self.context, static_rate)
-        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, slower, answered))
+        slower = slower_by(self.context.node, static_rate)
+        route = Route(remote.lid, service_level, self._qp.pkey, slower=slower)
+        self._connect(Path(mtu, route, remote.qp_num, *tries, reads, answered))
 
     def activate(self, *, path_mtu: int | None = None, qkey: int = 0) -> None:
         """Bring a queue pair for datagrams to ready-to-send, with an MTU as in `connect`.
@@ -293,8 +299,9 @@ class Stateful:
         """Attach a queue pair for datagrams to a multicast group, which its port then joins.
 
         What is sent to the group comes once to each queue pair that is attached, however often,
-        and also to those at the port that it comes from. Real ports join by a request to the subnet
-        administrator, which is not modelled.
+        and also to those at the port that it comes from. With another port it stays in its groups,
+        which that port then joins. Real ports join by a request to the subnet administrator, which
+        is not modelled.
 
         Args:
             gid: identifier of the group (MGID), such as ``ff12::1``.

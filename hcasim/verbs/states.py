@@ -2,7 +2,7 @@
 
 Source: manual pages ibv_modify_qp and ibv_query_qp; Linux, drivers/infiniband/core/verbs.c,
 ib_modify_qp_is_ok and its table qp_state_table; of DCI and DCT drivers/infiniband/hw/mlx5/qp.c,
-modify_dci_qp_is_ok and mlx5_ib_modify_dct.
+modify_dci_qp_is_ok and mlx5_ib_modify_dct; rdma-core, pyverbs/providers/mlx5/mlx5dv.pyx, Mlx5QP.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class QPAttr:
     """Attributes of a queue pair (ibv_qp_attr).
 
     Attributes:
-        qp_state, cur_qp_state: state to go to, and the one that it is thought to be in.
+        qp_state, cur_qp_state: state to go to, and the one that it is thought to be in, themselves
+            or by their numbers.
         path_mtu: by its number in `MTU`.
         qkey: what datagrams have to name to be received, of 32 bits.
         rq_psn, sq_psn: number of the first packet that comes, and of the first that goes; 24 bits.
@@ -120,8 +121,8 @@ class QPAttr:
         rate_limit: kbit/s of a raw packet queue pair, of which there are none.
     """
 
-    qp_state: State = State.RESET
-    cur_qp_state: State = State.RESET
+    qp_state: State | int = State.RESET
+    cur_qp_state: State | int = State.RESET
     path_mtu: int = 0
     path_mig_state: int = MigState.MIGRATED
     qkey: int = 0
@@ -164,7 +165,8 @@ _ON: Final[_Needs] = {
     _UD: (NONE, _M.CUR_STATE | _M.QKEY),
 }
 _DRAINED: Final[_Needs] = dict.fromkeys(_ON, (NONE, _M.EN_SQD_ASYNC_NOTIFY))
-_NOTHING: Final[_Needs] = dict.fromkeys(QPType, (NONE, NONE))
+# The driver takes a DCT through INIT to RTR, and no way back.
+_NOTHING: Final[_Needs] = {kind: (NONE, NONE) for kind in QPType if kind is not _DCT}
 _TRANSITIONS: Final[dict[tuple[State, State], _Needs]] = {
     **{(state, State.RESET): _NOTHING for state in State},
     **{(state, State.ERR): _NOTHING for state in State if state is not State.RESET},
@@ -195,7 +197,7 @@ _TRANSITIONS: Final[dict[tuple[State, State], _Needs]] = {
         _RC: (_TRIES | _M.SQ_PSN, _RUNS | _M.MIN_RNR_TIMER),
         _UC: (_M.SQ_PSN, _RUNS),
         _UD: (_M.SQ_PSN, _M.CUR_STATE | _M.QKEY),
-        _DCI: (_TRIES, _M.MIN_RNR_TIMER),
+        _DCI: (_TRIES | _M.SQ_PSN, _M.MIN_RNR_TIMER),
     },
     (State.RTS, State.RTS): {**_ON, _DCI: (NONE, _M.MIN_RNR_TIMER)},
     (State.RTS, State.SQD): _DRAINED,
@@ -235,7 +237,7 @@ def fault(current: State, target: State, kind: QPType, mask: QPAttrMask) -> str:
     needs = _TRANSITIONS.get((current, target), {}).get(kind)
     if needs is None:
         allowed = [one.name for one in State if kind in _TRANSITIONS.get((current, one), ())]
-        return f"{target.name} after {current.name}; allowed: {', '.join(allowed)}"
+        return f"{target.name} after {current.name}; allowed: {', '.join(allowed) or 'nothing'}"
     required, optional = needs
     way = f"{current.name} to {target.name} of {kind.name}"
     if missing := required & ~mask:

@@ -17,7 +17,7 @@ from hcasim.workloads.end import rate_columns, stride
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.limits import IN_FLIGHT
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 Done = Callable[[], None]
 Start = Callable[[Done], None]

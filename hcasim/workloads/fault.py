@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hcasim.hca.qp.rnr import rnr_timer_ps
-from hcasim.verbs import CQ, PD, QP, SGE, Access, Completion, Context, SendWR, WROpcode
+from hcasim.verbs import (
+    CQ,
+    PD,
+    QP,
+    SGE,
+    Access,
+    Completion,
+    Context,
+    QPAttr,
+    QPAttrMask,
+    SendWR,
+    WROpcode,
+)
 from hcasim.workloads.end import Steps, receive, request
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 PS_PER_MS = 10**9
 TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE
@@ -76,8 +87,9 @@ class Faulty:
             self._join()
 
     def _join(self) -> None:
-        pause = rnr_timer_ps(self.options.min_rnr_timer)
-        self.server.connect(self.client, min_rnr_timer_ps=pause)
+        self.server.connect(self.client)
+        pause = QPAttr(min_rnr_timer=self.options.min_rnr_timer)
+        self.server.modify_qp(pause, QPAttrMask.MIN_RNR_TIMER)
 
     def request(self) -> SendWR:
         options, (near, far) = self.options, self.memories

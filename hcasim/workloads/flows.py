@@ -22,7 +22,7 @@ from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, movement, start
 from hcasim.workloads.perftest.stream import Span, Stream, in_columns
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
@@ -91,6 +91,8 @@ def _circles_told(cluster: Cluster) -> Iterator[None]:
     try:
         yield
     except RuntimeError:
+        if cluster.machine.loses:
+            raise
         raise CatalogError([f"{cluster.machine.id}: {CIRCLE}"]) from None
 
 

@@ -16,7 +16,7 @@ from hcasim.catalog import Adapter, Machine
 from hcasim.catalog.adapter import Tables
 from hcasim.catalog.stack import Driver
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 KIB: Final = 1024
 DOORBELL_PAGE: Final = 4096

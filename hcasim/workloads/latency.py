@@ -17,7 +17,7 @@ from hcasim.workloads.explain import Follower
 from hcasim.workloads.laps import Laps, draw_turns, make_laps, repeats
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 SLACK = 1e-4
 ERROR = 1e-3

@@ -77,6 +77,7 @@ dma.writes: adapter.dma.write_interval
 *.mpt: adapter.mpt.entries,outstanding
 *.mtt: adapter.mtt.entries,outstanding
 *.registrations: adapter.umr.service
+*.retry_timer: link.loss,corruption
 *.link.credits: adapter.receive.buffer
 *.requests.window: adapter.send.window host.memory.read_latency
 *.responses.window: adapter.send.window host.memory.read_latency
@@ -149,6 +150,11 @@ def options_of(name: str) -> tuple[str, ...]:
     if name.endswith(".receiver_not_ready"):
         return ("rx_depth",)
     return ("tx_depth", "window", "depth") if _like({name: 1.0}, WINDOWS[-1]) else ()
+
+
+def is_timer(name: str) -> bool:
+    """Whether a resource is what sends requests again that nobody has answered in time."""
+    return name.endswith(".retry_timer")
 
 
 def latency_bound(binds: str) -> bool:

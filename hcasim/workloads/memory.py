@@ -7,7 +7,7 @@ from hcasim.workloads.end import ALL_ACCESS, Steps, rate_columns
 from hcasim.workloads.explain import stages
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 
 def reg_mr(run: Run) -> Result:

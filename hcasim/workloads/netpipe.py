@@ -22,7 +22,8 @@ from hcasim.workloads.latency import ERROR, SLACK, PingPong
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run, Workload
+from hcasim.workloads.run import Run
+from hcasim.workloads.workload import Workload
 
 QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""

@@ -18,7 +18,7 @@ from hcasim.verbs import CQ, MR, QP, SGE, RecvWR, SendWR, WROpcode
 from hcasim.workloads.end import ALL_ACCESS, Program, Steps, join, rate_columns, receive, request
 from hcasim.workloads.rdma_bench.meter import Meter, metered
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 CAPSULE = 64
 """Bytes of a command (NVM Express over Fabrics 1.0, 2.1)."""

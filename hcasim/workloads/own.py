@@ -18,7 +18,8 @@ from hcasim.ground.errors import CatalogError, display, nearest, one_of, refuse
 from hcasim.workloads.options import OPTIONS, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
-from hcasim.workloads.workload import Run, Workload
+from hcasim.workloads.run import Run
+from hcasim.workloads.workload import Workload
 
 GROUP: Final = "hcasim.workloads"
 """Entry points of packages that have workloads."""

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog.testbed import OneSwitch
+from hcasim.fabric.loss import Fate, ListedLosses, lose
 from hcasim.verbs import DCI, DCT, SRQ, Completion
 from tests.rig import (
     SEND,
@@ -46,15 +47,24 @@ def initiator(peer: Peer) -> DCI:
     first=st.integers(0, 4),
     gap=st.sampled_from([0, 3 * US]),
     order=st.sampled_from(["port", "queue_pair"]),
+    fates=st.lists(
+        st.dictionaries(st.integers(1, 40), st.sampled_from(Fate), max_size=6), max_size=4
+    ),
 )
 def test_sends_of_initiators_arrive_once_in_order_with_their_bytes(
-    sent: list[tuple[int, int, int]], first: int, gap: int, order: str
+    sent: list[tuple[int, int, int]],
+    first: int,
+    gap: int,
+    order: str,
+    fates: list[dict[int, Fate]],
 ) -> None:
     """Receives come late, so that targets are not ready while initiators turn away from them."""
     on = extended(
         networked(OneSwitch(switch="x"), 4), adapter={"limits": {"dc": True}, "order": order}
     )
     rig = Rig(on, 4, data=True, size=1 << 17)
+    for peer, listed in zip(rig.peers, fates, strict=False):
+        lose(peer.adapter.ports[0].transmitter, ListedLosses(listed))
     a, *others = rig.peers
     dcis, dcts = [initiator(a) for _ in range(3)], [target(peer) for peer in others]
 

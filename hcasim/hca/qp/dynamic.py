@@ -22,6 +22,7 @@ from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
+from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.hca.qp.reliable_responder import ReliableResponder
@@ -96,6 +97,7 @@ class DciRequester(ReliableRequester):
         end, wire = self.end, self._parts.wire
         end.path = replace(end.path, route=route, qpn=wqe.remote_qpn)
         end.size_of = wire.routed_size if route.extra else wire.size
+        self.pacing = paced(self.egress.transmitter, route.slower)
         self._header = Dceth(end.qpn, self.egress.lid, self.session)
 
     def _connect(self) -> None:
@@ -253,7 +255,10 @@ class DctResponder(Responder):
         session.segment, session.denies = end.segment, end.denies
         grh = None if way.grh is None or not way.extra else turned(way.grh)
         route = Route(origin.source_lid, way.service_level, end.pkey, grh, way.extra)
-        session.path = replace(end.path, route=route, qpn=origin.source_qpn)
+        reads = self._parts.description.responder.outstanding
+        session.path = replace(
+            end.path, route=route, qpn=origin.source_qpn, max_dest_rd_atomic=reads
+        )
         session.number = origin.session
         if origin.key != end.dc_key:
             self._parts.counts["naks"] += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from typing import Final
 
 from hcasim.fabric.packet import FULL_MEMBER, INDEX, MEMBERSHIP, Header, Opcode, Packet, Route
@@ -84,7 +83,6 @@ class Path:
         rnr_timer_ps: pause that this end asks for when it is not ready.
         max_rd_atomic: reads and atomics that may be in flight.
         max_dest_rd_atomic: reads and atomics of the other end that this end takes at once.
-        slower: how many times slower packets may leave than the link of the port would let them.
         access: value of the rights that the other end has here; regions may give fewer.
         rq_psn, sq_psn: number of the first packet that comes, and of the first that goes.
         pkey_index: place of the partition's key in the table of the port.
@@ -99,7 +97,6 @@ class Path:
     rnr_retry: int = 0
     rnr_timer_ps: int = 0
     max_rd_atomic: int = 1
-    slower: Fraction = Fraction(1)
     max_dest_rd_atomic: int = 1
     access: int = ALL_ACCESS.value
     rq_psn: int = 0

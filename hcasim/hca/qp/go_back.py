@@ -89,8 +89,10 @@ class GoBack(Recovery):
             requester.fail(wqe, _STATUS[aeth.syndrome])
 
     def missed(self, wqe: SendWqe) -> None:
+        """Ask again for a response from where it breaks off: further on than the last time."""
         self._parts.counts["implied_nak_seq_err"] += 1
         self.heard()
+        self._refusals = 0
         self._go_back(wqe)
 
     def _go_back(self, wqe: SendWqe) -> None:
@@ -107,10 +109,13 @@ class GoBack(Recovery):
         if requester.end.state not in (State.RTS, State.SQD) or not waiting:
             self.heard()
             return
-        for counter in self._timer.counters:
-            self._parts.counts[counter] += 1
-        if self._parts.send_probe.listeners:
-            self._parts.send_probe.event(self._timer.counters[0], 0, requester.end)
+        parts, timer = self._parts, self._timer
+        parts.overdue.expired(timer.since_ps, self._sim.now)
+        for counter in timer.counters:
+            parts.counts[counter] += 1
+        if parts.send_probe.listeners:
+            parts.send_probe.event(timer.counters[0], 0, requester.end)
+            parts.send_probe.event("retry timer", waiting[0].operation, requester.end)
         if self._timer.exhausted:
             requester.fail(waiting[0], WCStatus.RETRY_EXC_ERR)
         else:

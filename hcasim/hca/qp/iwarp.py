@@ -30,6 +30,21 @@ class IwarpRequester(SelectiveRequester):
         # Each segment does (RFC 5041, 4.2); it is of use only where some are lost.
         return self._sim.forward is None
 
+    def asks_for_acknowledgement(self, last: bool) -> bool:
+        """As ever, and behind what fills a congestion window: nothing would tell of it otherwise.
+
+        A receiver of TCP acknowledges at once what fills a gap, and anything before long (RFC 5681,
+        4.2).
+        """
+        asks = super().asks_for_acknowledgement(last)
+        window = self.pacing
+        if asks or window is None or not isinstance(window, CongestionWindow):
+            return asks
+        if window.flight + 1 < window.cwnd:
+            return False
+        self.since_ack_request = 0
+        return True
+
     def acknowledge(self, psn: int) -> None:
         """Everything up to ``psn`` has been received; what awaits a response still does."""
         following = (psn + 1) % PSN_MODULUS
@@ -71,7 +86,7 @@ class IwarpResponder(SelectiveResponder):
     def acknowledge_before(self, packet: Packet) -> None:
         self._egress.acknowledge_at_once(self._acknowledgement(packet, self.expected_psn - 1))
 
-    def ask_for(self, ahead: int, packet: Packet) -> None:
+    def ask_for(self, ahead: int, packet: Packet, goes_back: bool = False) -> None:
         self.acknowledge_before(packet)
 
 
@@ -203,6 +218,8 @@ class Reno(GoBack):
         window.begin_again()
         self._again, self._recovers_to = 0, -1
         super().again(wqe)
+        # Only one may be in flight, of which the receiver is to tell at once (RFC 5681, 4.2).
+        self._iwarp.ask_with_next()
         self._iwarp.go_on()
         self._timer.go_on()
 

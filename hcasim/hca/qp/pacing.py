@@ -36,7 +36,7 @@ STATIC_RATES: Final[dict[float, int]] = {
 }
 """Mbit/s that rates signal which are called so many Gbit/s (rdma-core, ibv_rate_to_mbps)."""
 
-_LEAST: Final = Fraction(5, 4)
+LEAST: Final = Fraction(5, 4)
 """How many times slower a rate has to be: lanes signal up to 3 % more than their names say."""
 
 
@@ -89,6 +89,31 @@ class StaticRate(Pacing):
         self._begun = False
 
 
-def paced(link: Transmitter, slower: Fraction) -> Pacing | None:
+class AddressRates(Pacing):
+    """Lets datagrams take as long as on the slowest link to where they go, by the rate of each.
+
+    A datagram waits only for those before it to the same port, and what is behind it for it.
+    """
+
+    changes: ClassVar[Changes] = Changes(times="_next_at")
+
+    def __init__(self, link: Transmitter) -> None:
+        super().__init__(link.sim)
+        self._link = link
+        self._next_at: dict[int, int] = {}
+
+    def earliest(self, wqe: SendWqe | None) -> int:
+        route = None if wqe is None else wqe.route
+        return 0 if route is None else self._next_at.get(route.lid, 0)
+
+    def sent(self, packet: Packet) -> None:
+        slower = packet.route.slower
+        if slower is not None:
+            duration = int(self._link.serialisation(packet) * slower)
+            self._next_at[packet.route.lid] = self._begun_at + duration
+        self._begun = False
+
+
+def paced(link: Transmitter, slower: Fraction | None) -> Pacing | None:
     """What holds packets back that are to leave so many times slower than the link lets them."""
-    return StaticRate(link, slower) if slower >= _LEAST else None
+    return None if slower is None else StaticRate(link, slower)

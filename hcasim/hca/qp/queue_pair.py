@@ -109,7 +109,7 @@ class QueuePair(Endpoint):
         if self.state is State.RTR:
             # Packets are counted from the numbers that both ends have agreed on.
             self.responder.expected_psn = path.rq_psn
-        self.requester.pacing = paced(self.requester.egress.transmitter, path.slower)
+        self.requester.pacing = paced(self.requester.egress.transmitter, path.route.slower)
 
     def hold(self, drained: Callable[[], None]) -> None:
         """Hold all that it has not begun to send (SQD), and call once what it had has ended."""

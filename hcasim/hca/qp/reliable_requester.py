@@ -93,6 +93,10 @@ class ReliableRequester(Requester):
             return True
         return False
 
+    def ask_with_next(self) -> None:
+        """Let the next packet ask for an acknowledgement."""
+        self.since_ack_request = self._interval - 1
+
     def sent(self, wqe: SendWqe, packet: Packet) -> None:
         """The last packet of a request is about to leave, and will be answered."""
 

@@ -48,7 +48,8 @@ _EVENTS: Final = {
 class Read:
     """A read of a region, or of nothing, that a responder answers by packets of ``segment`` bytes.
 
-    Its turn began to be awaited at ``accepted_ps``.
+    Its turn began to be awaited at ``accepted_ps``. It has been executed before if it comes
+    ``again``, and it is ``over`` once it is asked for again.
     """
 
     request: Packet
@@ -58,6 +59,8 @@ class Read:
     accepted_ps: int
     transfer: Transfer | None = None
     sent: int = 0
+    again: bool = False
+    over: bool = False
 
     def ends(self) -> dict[str, int]:
         """What the count of packets may not reach unnoticed: the last one, or a large page."""
@@ -71,6 +74,10 @@ class Read:
     @property
     def packets(self) -> int:
         return max(1, -(-self.header.length // self.segment))
+
+    def holds(self, psn: int) -> bool:
+        """Whether a packet of the response has this number."""
+        return (psn - self.request.psn) % PSN_MODULUS < self.packets
 
 
 declare(Read, counts="sent", since="accepted_ps")
@@ -86,7 +93,8 @@ class ReliableResponder(Responder):
 
     One gap in the sequence is refused once, and what follows dropped until the packet comes that is
     missing. What comes again has been executed: sends and writes are acknowledged again, reads are
-    executed again, and atomics have the results that are remembered (9.7.5.2.8, 9.7.5.1.5).
+    executed again instead of what is left of them, and atomics have the results that are
+    remembered (9.7.5.2.8, 9.7.5.1.5).
     """
 
     changes: ClassVar[Changes] = Changes(unseen="_refused_psn _results")
@@ -110,12 +118,12 @@ class ReliableResponder(Responder):
     def out_of_sequence(self, packet: Packet) -> Verdict:
         if behind(packet.psn, self.expected_psn):
             return self._again(packet)
-        verdict = super().out_of_sequence(packet)
+        self._parts.counts["out_of_sequence"] += 1
         if self._refused_psn != self.expected_psn:
             return self.deny(Syndrome.PSN_SEQUENCE_ERROR)
         if packet.sender is not None and self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
             packet.sender.lost(packet)
-        return verdict
+        return _DROP
 
     def _again(self, packet: Packet) -> Verdict:
         """Answer a request that has been executed before."""
@@ -124,7 +132,10 @@ class ReliableResponder(Responder):
             region = self.find(header, header.length, REMOTE_READ)
             if region is None and header.length:
                 return _DROP
-            self._read(packet, header, region)
+            for answer in self.answers:
+                if isinstance(answer, Read) and answer.holds(packet.psn):
+                    answer.over = True
+            self._read(packet, header, region).again = True
             return _ANSWER
         if packet.header(AtomicEth) is not None:
             for psn, original in self._results:
@@ -145,7 +156,22 @@ class ReliableResponder(Responder):
 
     # Reads and atomics.
 
+    @property
+    def full(self) -> bool:
+        """Whether as many reads and atomics are to be answered as both ends have agreed on.
+
+        Those that come again were answered before their requester went on.
+        """
+        count = 0
+        for answer in self.answers:
+            if isinstance(answer, Atomic) or (isinstance(answer, Read) and not answer.again):
+                count += 1
+        return count >= self.end.path.max_dest_rd_atomic
+
     def ask(self, packet: Packet) -> Verdict:
+        if len(self.answers) >= self.end.path.max_dest_rd_atomic and self.full:
+            # Too many (9.9.3).
+            return self.deny(Syndrome.INVALID_REQUEST)
         if (header := packet.header(Reth)) is not None:
             if self.end.denies & REMOTE_READ:
                 return self.deny(Syndrome.INVALID_REQUEST)
@@ -188,6 +214,9 @@ class ReliableResponder(Responder):
 
     def _respond(self, read: Read) -> None:
         responses = self._responses
+        if read.over:
+            self._answered()
+            return
         if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return

@@ -27,7 +27,7 @@ from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.pacing import FOR_EVER, Pacing
+from hcasim.hca.qp.pacing import FOR_EVER, AddressRates, Pacing
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.translation import LOCAL_WRITE, NO_ACCESS, Region, Ring
 from hcasim.hca.wqe import PLAIN, SendWqe
@@ -393,7 +393,9 @@ class Requester(Half):
 
     def _registered(self, wqe: SendWqe) -> None:
         if self.current is not wqe:
-            return  # It has been given up meanwhile.
+            # It has been given up, or taken back, meanwhile.
+            self._line.leave(self)
+            return
         if wqe.first_psn >= 0:
             pass
         elif wqe.region is not None:
@@ -482,6 +484,17 @@ class DatagramRequester(Requester):
 
     One to a multicast group comes back to the members at its own port when it has left.
     """
+
+    def begin(self, wqe: SendWqe) -> bool:
+        if wqe.route is not None:
+            if wqe.route.slower is not None and self.pacing is None:
+                self.pacing = AddressRates(self.egress.transmitter)
+                self.pacing.begin()
+            return super().begin(wqe)
+        # Its address is of another protection domain.
+        self.unacknowledged.append(wqe)
+        self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
+        return False
 
     def send(self, wqe: SendWqe) -> Packet:
         packet = super().send(wqe)

@@ -38,6 +38,9 @@ _DROP: Final = Verdict.DROP
 _HOLD: Final = Verdict.HOLD
 _ERR: Final = State.ERR
 
+NOTHING_FOLLOWS: Final = -1
+"""The expected PSN while only the first packet of a message is taken."""
+
 
 class Responder(Half):
     """The responder of an unreliable connection.
@@ -114,7 +117,9 @@ class Responder(Half):
         return packet.first
 
     def out_of_sequence(self, packet: Packet) -> Verdict:
+        """Drop a packet that was lost, or comes twice, and the message that it belongs to."""
         self._parts.counts["out_of_sequence"] += 1
+        self.expected_psn = NOTHING_FOLLOWS
         return _DROP
 
     def ask(self, packet: Packet) -> Verdict:
@@ -141,7 +146,7 @@ class Responder(Half):
             self.pieces = None
             if packet.first:
                 self._length = header.length
-        if packet.last and packet.headers and isinstance(packet.headers[-1], Immediate):
+        if packet.last and takes_receive(packet):
             return self._begin_receive(arrival)
         self.advance(1, packet.last)
         return _PLACE
@@ -184,10 +189,10 @@ class Responder(Half):
             # Its data go where the write says.
             self.advance(1, packet.last)
             return _PLACE
+        if wqe.received + payload > wqe.length:
+            return self.spoil(wqe, WCStatus.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
         address, region = wqe.address + wqe.received, wqe.region
         if payload:
-            if wqe.received + payload > wqe.length:
-                return self.spoil(wqe, WCStatus.LOC_LEN_ERR, Syndrome.INVALID_REQUEST)
             if wqe.pieces is not None:
                 region = self._find_pieces(wqe.pieces, wqe.received, payload)
             elif region is None or not region.covers(address, payload):
@@ -220,7 +225,8 @@ class Responder(Half):
     def placed(self, packet: Packet) -> None:
         if packet.opcode is _WRITE:
             self.address += packet.payload
-            if packet.last and self.receiving is not None:
+            # The entry may also wait for a message that has lost packets.
+            if packet.last and self.receiving is not None and takes_receive(packet):
                 self._received(self.receiving, packet, self._length)
         else:
             wqe = self.receiving
@@ -296,6 +302,11 @@ class Responder(Half):
             return
         for wqe in self.queue.drain():
             self._complete(wqe, WCStatus.WR_FLUSH_ERR)
+
+
+def takes_receive(write: Packet) -> bool:
+    """Whether a write has immediate data, for which its receiver needs a receive request."""
+    return bool(write.headers) and isinstance(write.headers[-1], Immediate)
 
 
 class DatagramResponder(Responder):

@@ -40,6 +40,11 @@ class RetryTimer(Sender):
         self.heard_at = self._from = self._tries = 0
 
     @property
+    def since_ps(self) -> int:
+        """When it has begun to run."""
+        return self._from
+
+    @property
     def exhausted(self) -> bool:
         """Whether it has expired so often in a row that the request is given up."""
         return self._tries > self._end.path.retries

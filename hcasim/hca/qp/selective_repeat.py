@@ -1,7 +1,8 @@
 """Selective repeat: what is lost is sent again alone, and what follows it is placed meanwhile.
 
 NVIDIA's newer adapters have it (register ROCE_ACCL, selective_repeat_forced_en). What they say over
-the wire is not public: here each lost packet has a negative acknowledgement of its own.
+the wire is not documented: here each lost packet has a negative acknowledgement of its own, and
+what is sent again depends on the operation, as patent US 11,870,590 B2 of Mellanox has it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,32 @@ WINDOW: Final = 512
 """Packets from the first missing one on of which a responder knows which are here."""
 
 
+def repair(wqe: SendWqe, packet: int) -> SendWqe:
+    """An entry that sends one packet of another again, and nothing else."""
+    one = SendWqe(
+        wqe.opcode,
+        wqe.wr_id,
+        wqe.length,
+        wqe.address,
+        wqe.key,
+        wqe.remote_address,
+        wqe.remote_key,
+        wqe.inline,
+        wqe.signaled,
+        wqe.posted,
+        wqe.operation,
+        wqe.size,
+        wqe.slot,
+        wqe.carried,
+        wqe.region,
+        wqe.extras,
+    )
+    one.segment, one.first_psn, one.packets = wqe.segment, wqe.first_psn, wqe.packets
+    one.data, one.transfer = wqe.data, wqe.transfer
+    one.repairs, one.resumes_at = wqe, packet
+    return one
+
+
 class SelectiveRequester(ReliableRequester):
     """A requester that sends single packets again.
 
@@ -56,6 +83,21 @@ class SelectiveRequester(ReliableRequester):
                 self.send_again(wqe)
                 return
 
+    def go_back_to_send(self, psn: int) -> bool:
+        """Send all again that may be missing if that is a packet of a send: what followed it is."""
+        first = None
+        for wqe in self.unacknowledged:
+            if first is None and not wqe.awaits_response and not wqe.responded:
+                first = wqe
+            index = (psn - wqe.first_psn) % PSN_MODULUS
+            if index < wqe.packets and index < wqe.sent:
+                if wqe.opcode is not Opcode.SEND:
+                    return False
+                if first is not None:
+                    self.send_again(first)
+                return True
+        return False
+
     def next_to_send(self) -> int:
         """The first packet that has not been sent, as far as requests have begun."""
         for wqe in reversed(self.unacknowledged):
@@ -73,7 +115,7 @@ class SelectiveRequester(ReliableRequester):
         return self.unanswered_psn
 
     def _send_alone(self, wqe: SendWqe, index: int) -> None:
-        ahead = wqe.repair(index)
+        ahead = repair(wqe, index)
         self._unstall()
         fetched = self.queue.fetched
         place = 0
@@ -143,7 +185,8 @@ class SelectiveRepeat(GoBack):
             requester, SelectiveRequester
         ):
             self._parts.counts["packet_seq_err"] += 1
-            requester.repair(psn)
+            if not requester.go_back_to_send(psn):
+                requester.repair(psn)
         else:
             super().refused(psn, aeth)
 
@@ -154,6 +197,11 @@ class SelectiveRepeat(GoBack):
             return
         first = requester.unanswered_psn
         last = requester.last_psn()
+        if (last - first) % PSN_MODULUS >= WINDOW and not behind(last, first):
+            # The responder has dropped what is behind its window.
+            super().again(wqe)
+            self._timer.go_on()
+            return
         requester.repair(first)
         if last != first:
             requester.repair(last)
@@ -179,6 +227,7 @@ class SelectiveResponder(ReliableResponder):
 
     It asks for each of these once, and counts messages in their order. Sends, reads, atomics and
     the ends of writes with immediate data wait for their turn: those that come early are dropped.
+    To a send that is missing the requester goes back.
     """
 
     def __init__(
@@ -187,6 +236,7 @@ class SelectiveResponder(ReliableResponder):
         super().__init__(end, cq, queue, parts)
         self._early: dict[int, Early] = {}
         self._asked: set[int] = set()
+        self._dropped: set[int] = set()
         self._held = -1, 0
         self._owes = False
 
@@ -205,6 +255,8 @@ class SelectiveResponder(ReliableResponder):
             self._asked.clear()
             self.ask_for(ahead, packet)
             return Verdict.DROP
+        if packet.opcode is Opcode.SEND:
+            return self._drop_send(ahead, packet)
         self.ask_for(ahead, packet)
         header = packet.header(Reth)
         if packet.opcode is Opcode.RDMA_WRITE and header is not None:
@@ -216,6 +268,13 @@ class SelectiveResponder(ReliableResponder):
                 self._asked.discard(psn)
                 return Verdict.PLACE
         self._asked.discard(psn)
+        return self._give_up(packet)
+
+    def _drop_send(self, ahead: int, packet: Packet) -> Verdict:
+        """Drop a packet of a send, which comes again behind the one that is missing."""
+        self.ask_for(ahead, packet, goes_back=True)
+        self._asked.discard(packet.psn)
+        self._dropped.add(packet.psn)
         return self._give_up(packet)
 
     def _give_up(self, packet: Packet) -> Verdict:
@@ -237,14 +296,19 @@ class SelectiveResponder(ReliableResponder):
         self._held = self.expected_psn, packet.psn
         return self._give_up(packet)
 
-    def ask_for(self, ahead: int, packet: Packet) -> None:
-        """Ask for those of so many packets that are missing, once, because of one behind them."""
+    def ask_for(self, ahead: int, packet: Packet, goes_back: bool = False) -> None:
+        """Ask for those of so many packets that are missing, once, because of one behind them.
+
+        A requester that goes back is told before where to.
+        """
         idle = not self.answers
         for count in range(ahead):
             psn = (self.expected_psn + count) % PSN_MODULUS
-            if psn in self._early or psn in self._asked:
+            if psn in self._early or psn in self._asked or (count and psn in self._dropped):
                 continue
             self._asked.add(psn)
+            if goes_back and not count:
+                self.answers.append(self._acknowledgement(packet, psn - 1))
             self._parts.counts["naks"] += 1
             header = Aeth(Syndrome.PSN_SEQUENCE_ERROR, self.msn)
             answer = self.end.answer(Opcode.NAK, psn, (header,))
@@ -284,3 +348,8 @@ class SelectiveResponder(ReliableResponder):
         if self._owes:
             self._owes = False
             self.acknowledge_before(packet)
+        if self._dropped:
+            if packet.opcode is Opcode.SEND:
+                self._dropped.clear()
+            elif self.expected_psn in self._dropped:
+                self.ask_for(1, packet)

@@ -106,8 +106,6 @@ bool end_attempt(struct attempt *attempt, bool done)
 
 void send_takes(int descriptor)
 {
-	struct words words = {{0}};
-
 	spend(family_of(descriptor) ? MESSAGE_PS : LOCAL_MESSAGE_PS);
-	ask(CALL_SPEND, &words);
+	settle();
 }

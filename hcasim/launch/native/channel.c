@@ -236,6 +236,14 @@ void spend(uint64_t ps)
 	own.spent_ps += ps;
 }
 
+void settle(void)
+{
+	struct words words = {{0}};
+
+	if (own.spent_ps)
+		ask(CALL_SPEND, &words);
+}
+
 void touch(void)
 {
 	own.notes |= TOUCHED;

@@ -41,6 +41,9 @@ int ask(enum call what, struct words *words);
 uint64_t now_ps(void);
 void spend(uint64_t ps);
 
+/* Let what this thread has spent pass now. */
+void settle(void);
+
 /* What has not been told yet of the time, and what this thread and all of this process have not slept. */
 uint64_t spent_ps(void);
 uint64_t thread_ps(void);

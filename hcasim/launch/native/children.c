@@ -24,10 +24,12 @@ static void born(pid_t child)
 
 EXPORT pid_t fork(void)
 {
-	pid_t child = BEHIND(fork)();
+	pid_t child;
 
 	if (!taking_part())
-		return child;
+		return BEHIND(fork)();
+	settle(); /* Nobody else may run before the simulator knows of the child. */
+	child = BEHIND(fork)();
 	if (!child)
 		take_part();
 	else if (child > 0)
@@ -164,6 +166,7 @@ static int spawned(int error, const pid_t *child)
 		if (!taking_part())                                                                \
 			return BEHIND(name)(child, file, actions, attributes, arguments,           \
 					    environment);                                          \
+		settle();                                                                          \
 		trap_clock(false);                                                                 \
 		return spawned(BEHIND(name)(child, file, actions, attributes, arguments,           \
 					    environment),                                          \

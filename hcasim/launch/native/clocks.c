@@ -54,11 +54,8 @@ static uint64_t read_ps(void)
 	cost = (now - reading.began_ps) / PART;
 	cost = cost < READ_PS ? READ_PS : cost > LONGEST_READ_PS ? LONGEST_READ_PS : cost;
 	spend(cost);
-	if (spent_ps() >= TOLD_PS && !asking()) {
-		struct words words = {{0}};
-
-		ask(CALL_SPEND, &words);
-	}
+	if (spent_ps() >= TOLD_PS && !asking())
+		settle();
 	reading.last_ps = now_ps();
 	return reading.last_ps;
 }

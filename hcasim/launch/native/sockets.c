@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
+#include "rdmacm.h"
 #include "sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/netlink.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -222,6 +224,10 @@ EXPORT int socket(int family, int type, int protocol)
 {
 	int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC), made;
 
+	if (taking_part() && family == AF_NETLINK && protocol == NETLINK_RDMA) {
+		errno = EPROTONOSUPPORT; /* The kernel's devices are not the program's. */
+		return -1;
+	}
 	if (!taking_part() || (family != AF_INET && family != AF_INET6) ||
 	    (kind != SOCK_STREAM && kind != SOCK_DGRAM)) {
 		made = BEHIND(socket)(family, type, protocol);
@@ -423,6 +429,8 @@ EXPORT int close(int descriptor)
 		errno = EBADF;
 		return -1;
 	}
+	if (rdmacm_owns(descriptor))
+		return rdmacm_close(descriptor);
 	if (may_wait(descriptor))
 		touch();
 	know(descriptor, 0);

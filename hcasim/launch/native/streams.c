@@ -1,5 +1,6 @@
 /* Bytes that are read and written. */
 #define _GNU_SOURCE
+#include "rdmacm.h"
 #include "sockets.h"
 
 #include <errno.h>
@@ -171,6 +172,8 @@ EXPORT ssize_t write(int descriptor, const void *from, size_t size)
 {
 	struct iovec piece = {(void *)from, size};
 
+	if (rdmacm_owns(descriptor))
+		return rdmacm_write(descriptor, from, size);
 	if (!may_wait(descriptor))
 		return BEHIND(write)(descriptor, from, size);
 	return writev(descriptor, &piece, 1);

@@ -104,6 +104,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 	made->next = all;
 	all = made;
 	release();
+	settle(); /* Nobody else may run before the simulator knows of it. */
 	error = BEHIND(pthread_create)(&made->thread, attributes, begin, made);
 	if (error) {
 		forget(made);
@@ -186,8 +187,13 @@ EXPORT int pthread_detach(pthread_t thread)
 
 EXPORT int pthread_cancel(pthread_t thread)
 {
-	touch(); /* It may wait. */
-	return BEHIND(pthread_cancel)(thread);
+	struct started *one = find(thread);
+	struct words words = {{getpid(), LOOK_SIGNAL, one ? one->tid : getpid()}};
+	int error = BEHIND(pthread_cancel)(thread);
+
+	if (taking_part() && !error && !(one && one->ended))
+		ask(CALL_KILL, &words); /* It may wait, or sleep. */
+	return error;
 }
 
 EXPORT int pthread_kill(pthread_t thread, int signal)

@@ -3,6 +3,7 @@ panels side by side, with a line for each combination of what else varies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ from hcasim.ground.text import brief
 from hcasim.runs.curve import PARTS, measured_with
 from hcasim.runs.document import Form, Head, Notes, Rows
 from hcasim.runs.drawing import axis_title, draw_line, is_number, mark_axis, new_figure, plain
+from hcasim.runs.machine import losses_told
 from hcasim.runs.point import Point, all_notes
 from hcasim.runs.program import Launch
 from hcasim.runs.table import Table, cell
@@ -151,7 +153,11 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     # Some benchmarks measure many sizes by themselves.
     every_axis = [*axes, "size"] if len(points) > len(planned) else axes
     named = dict.fromkeys(column_of(axis, units.get(axis, "")) for axis in every_axis)
-    return Sweep(tuple(named), tuple(rows), notes=all_notes(points))
+    counted = Counter[str]()
+    for result in results:
+        counted.update(result.counters)
+    notes = (*all_notes(points), *losses_told("all points together", counted))
+    return Sweep(tuple(named), tuple(rows), notes=notes)
 
 
 @dataclass(frozen=True)

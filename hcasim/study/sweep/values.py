@@ -12,7 +12,18 @@ from typing import Any
 from hcasim.catalog import Machine
 from hcasim.ground.faults import shown
 from hcasim.ground.text import plain
-from hcasim.ground.units import DELAY, FREQUENCY, LENGTH, OPERATIONS, RATE, SIZE, TIME, UNITS, Unit
+from hcasim.ground.units import (
+    DELAY,
+    FREQUENCY,
+    LENGTH,
+    OPERATIONS,
+    RATE,
+    SHARE,
+    SIZE,
+    TIME,
+    UNITS,
+    Unit,
+)
 from hcasim.workloads.option import Option
 
 MOST = 100_000
@@ -36,6 +47,7 @@ _COLUMNS = {
     RATE.base: ("MBps", "MB/s", 10**6),
     OPERATIONS.base: ("Mops", "Mop/s", 10**6),
     LENGTH.base: ("m", "m", 10**3),
+    SHARE.base: ("percent", "%", 10**7),
 }
 """By the unit in which a value is kept: the last word of its column, that unit as --set takes it,
 and how many make one."""

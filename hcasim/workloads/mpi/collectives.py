@@ -18,7 +18,7 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.group import COLD
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 SLACK = 1e-3
 ERROR = 2e-3

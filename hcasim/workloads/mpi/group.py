@@ -16,7 +16,7 @@ from hcasim.workloads.laps import Laps
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 TOGETHER = 2
 """Processes of a pair."""

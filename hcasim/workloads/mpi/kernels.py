@@ -13,7 +13,7 @@ from hcasim.engine import Simulator
 from hcasim.mpi import Job
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 _SLACK = 5e-4
 _ERROR = 1e-3

@@ -32,7 +32,7 @@ from hcasim.workloads.mpi.group import (
 )
 from hcasim.workloads.netpipe import ALIGNMENT, POOL, rotation, spacing, throughput
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 WORD = 4
 """Bytes of a message that only says something."""

@@ -29,7 +29,7 @@ from hcasim.workloads.mpi.group import (
 )
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 REPLY = 4
 """Bytes of the reply to a window (osu_bw.c)."""

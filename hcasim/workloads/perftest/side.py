@@ -22,6 +22,10 @@ MODERATED = 8192
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
 _PAGE = 4096
+_FAILED = {
+    WCStatus.RNR_RETRY_EXC_ERR: "a request failed, as when no receive was posted (--rx-depth)",
+    WCStatus.RETRY_EXC_ERR: "a request had no answer, however often it was sent again",
+}
 
 
 def moderation(options: Options) -> int:
@@ -152,8 +156,8 @@ class Side(Endpoint):
     def _take(self, completion: Completion) -> Steps:
         number = self.numbers[completion.qpn]
         if completion.status is not WCStatus.SUCCESS:
-            status = completion.status.name
-            raise VerbsError(status, "a request failed, as when no receive was posted (--rx-depth)")
+            status = completion.status
+            raise VerbsError(status.name, _FAILED.get(status, "a request failed"))
         if completion.is_receive:
             self.may_send = True
             self.received[number] += 1

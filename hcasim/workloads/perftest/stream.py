@@ -15,7 +15,7 @@ from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, moderation, movement, start
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import both_ends
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 PACKETS = 32
 """Least packets of a lap: a lap of fewer may hide what happens every so many packets."""

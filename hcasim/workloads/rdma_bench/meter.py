@@ -11,7 +11,7 @@ from hcasim.cluster import Node
 from hcasim.engine import Simulator
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import UNPROVEN
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 BATCHES = 16
 """Least parts of a run whose rates are compared."""

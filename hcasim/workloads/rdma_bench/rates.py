@@ -10,7 +10,7 @@ from hcasim.workloads.end import ATOMICS, OPCODES
 from hcasim.workloads.rdma_bench.meter import Thread, metered
 from hcasim.workloads.rdma_bench.worker import Worker
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 
 def _threads(

@@ -19,7 +19,7 @@ from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.rates import measure
 from hcasim.workloads.rdma_bench.worker import SendQueue
 from hcasim.workloads.result import Result
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 
 WRITE, SEND = WROpcode.RDMA_WRITE, WROpcode.SEND
 

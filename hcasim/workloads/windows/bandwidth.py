@@ -7,9 +7,9 @@ from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import OPCODES, join, rate_columns
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
+from hcasim.workloads.run import Run
 from hcasim.workloads.windows.plan import ALL, WindowPlan
 from hcasim.workloads.windows.process import Lane, Process
-from hcasim.workloads.workload import Run
 
 NEGLIGIBLE = 2**24
 """Bytes of a window beside which a few fetched translations do not count."""

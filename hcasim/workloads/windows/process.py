@@ -13,8 +13,8 @@ from hcasim.verbs.memory import Watch
 from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import Program, Steps, receive, request
 from hcasim.workloads.options import Options
+from hcasim.workloads.run import Run
 from hcasim.workloads.windows.plan import ALL, Timing, WindowPlan
-from hcasim.workloads.workload import Run
 
 REPLY_SIZE = 4
 CONTROL_SIZE = 4
@@ -79,7 +79,8 @@ class Process(Program):
         super().__init__(sim, run.cluster.nodes[node], core, options)
         self.opcode, context = opcode, self.context
         self.depth = 2 * options.window * max(1, options.ports) + 16
-        self.cq = CQ(context, 8 * self.depth * options.qps)
+        most = context.query_device().max_cqe
+        self.cq = CQ(context, min(8 * self.depth * options.qps, most))
         self.source = self._register()
         self.further_sources = FurtherBuffers(self.pd, options)
         self.further_targets = FurtherBuffers(self.pd, options)

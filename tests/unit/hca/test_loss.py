@@ -1,6 +1,7 @@
 """What requesters and responders do about packets that a link loses, corrupts or repeats."""
 
 from functools import cache
+from random import Random
 
 import pytest
 
@@ -15,6 +16,7 @@ from hcasim.fabric.loss import (
     lose,
 )
 from hcasim.fabric.packet import Opcode, Route
+from hcasim.verbs import WROpcode
 from tests import iwarp
 from tests.rig import (
     FETCH_ADD,
@@ -23,6 +25,7 @@ from tests.rig import (
     WRITE,
     Rig,
     check_that_nothing_is_lent,
+    joined,
     machine,
     run,
     statuses,
@@ -170,6 +173,13 @@ def test_a_packet_that_never_arrives_ends_its_request_and_flushes_the_rest(
     check_that_nothing_is_lent(rig, (qp, remote))
 
 
+def test_a_long_read_may_lose_more_responses_than_a_request_has_tries() -> None:
+    rig, a, b, qp, _ = joined(timeout=10, retry_cnt=2)
+    lossy(rig, 1, dict.fromkeys(range(5, 200, 9), DROP))
+    assert statuses(rig.exchange(qp, a, a.request(READ, b, 60 * MTU))) == ["SUCCESS"]
+    assert rig.counter("retransmissions") > 3
+
+
 def test_what_is_lost_and_corrupted_at_random_has_its_share_and_its_own_stream() -> None:
     packet = Packet(Opcode.SEND, Route(1), 1, 0, 8)
 
@@ -275,6 +285,17 @@ def test_the_window_of_tcp_is_halved_by_a_loss_and_grows_again() -> None:
     assert 1.2 < halved / clean < 2.5
 
 
+def test_what_fills_the_window_of_tcp_is_acknowledged_also_amid_a_message() -> None:
+    rig = Rig(iwarp.machine())
+    a, b, qp, remote = rig.joined(timeout=6, retry_cnt=1)
+    rig.run(b.post_receives(remote, *[b.receive(6000)] * 6))
+    # All behind the lost packet is dropped, and goes again one by one when the timer expires.
+    lossy(rig, 0, {2: DROP})
+    done = rig.exchange(qp, a, *[a.request(SEND, b, 6000)] * 6)
+    assert succeeded(done)
+    assert rig.counter("out_of_sequence") > 0
+
+
 def test_each_timeout_of_tcp_takes_twice_as_long() -> None:
     rig = Rig(iwarp.machine())
     a, b, qp, _ = rig.joined(timeout=6, retry_cnt=3)
@@ -296,3 +317,66 @@ def test_a_write_that_comes_early_ends_no_message_before_it() -> None:
     assert found.byte_len == 3 * MTU
     assert b.mr.read(3 * MTU, 0) == a.mr.read(3 * MTU, 0)
     assert b.mr.read(8, 8192) == a.mr.read(8, 8192)
+
+
+def moved(rig: Rig, opcode: WROpcode, size: int, losses: list[Losses]) -> int:
+    """Have a message moved over two ways that lose packets; when it has completed, in ps."""
+    a, b, qp, remote = rig.joined(timeout=10)
+    source, goal = (b, a) if opcode is READ else (a, b)
+    source.mr.write(Random(1).randbytes(size))
+    remote.prepost_recv(b.receive(size))
+    for node, one in enumerate(losses):
+        lossy(rig, node, one)
+    (done,) = rig.exchange(qp, a, a.request(opcode, b, size))
+    assert done.status.name == "SUCCESS"
+    assert goal.mr.read(size, 0) == source.mr.read(size, 0)
+    return done.timestamp_ps
+
+
+SELECTIVE = machine({"adapter.recovery": "selective_repeat"})
+MESSAGE = 1 << 20
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND])
+def test_a_long_message_whose_first_packet_and_its_refusal_are_lost_costs_few_timeouts(
+    opcode: WROpcode,
+) -> None:
+    """Selective repeat drops what is behind its window, which one timeout sends again."""
+    rig = Rig(SELECTIVE, size=2 * MESSAGE, data=True)
+    end = moved(rig, opcode, 2 * MESSAGE, [ListedLosses({1: DROP}), ListedLosses({1: DROP})])
+    assert end < 3 * (4_096_000 << 10)
+
+
+def test_selective_repeat_goes_back_once_to_each_packet_of_a_send_that_is_lost() -> None:
+    lost = dict.fromkeys([*range(100, 120), 500, 502], DROP)
+    rig = Rig(SELECTIVE, size=MESSAGE, data=True)
+    moved(rig, SEND, MESSAGE, [ListedLosses(lost)])
+    assert rig.counter("retransmissions") == 2
+    assert rig.peers[0].adapter.ports[0].transmitter.packets < MESSAGE // MTU + 60
+
+
+def test_selective_repeat_asks_for_a_send_that_it_dropped_behind_a_write() -> None:
+    """Nothing follows from which it could see that the send is missing."""
+    rig = Rig(SELECTIVE, data=True)
+    a, b, qp, remote = rig.joined(timeout=14)
+    remote.prepost_recv(b.receive(64))
+    lossy(rig, 0, {2: DROP})
+    requests = [a.request(WRITE, b, 3 * MTU), a.request(SEND, b, 64)]
+    done = rig.exchange(qp, a, *requests)
+    assert statuses(done) == ["SUCCESS"] * 2
+    assert done[-1].timestamp_ps < EXPIRY
+
+
+def test_a_read_may_break_off_more_often_than_it_may_be_tried() -> None:
+    rig = Rig(size=MESSAGE, data=True)
+    end = moved(rig, READ, MESSAGE, [ListedLosses({}), RandomLosses(0.02, 0, 2, "x")])
+    assert rig.counter("retransmissions") > 7
+    # What is asked for again is not sent behind the rest of what was asked for before.
+    assert end < 2 * moved(Rig(size=MESSAGE, data=True), READ, MESSAGE, [])
+
+
+@pytest.mark.parametrize("opcode", [WRITE, SEND])
+def test_the_only_packet_in_flight_over_iwarp_is_acknowledged_at_once(opcode: WROpcode) -> None:
+    rig = Rig(iwarp.machine(), size=MESSAGE, data=True)
+    moved(rig, opcode, MESSAGE, [RandomLosses(0.02, 0, node, "x") for node in (0, 1)])
+    assert rig.counter("retransmissions") > 7

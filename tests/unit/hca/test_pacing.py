@@ -1,17 +1,30 @@
 """A queue pair with a static rate sends no faster than that, and holds nobody else up."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from hcasim.catalog import resolve
+from hcasim.catalog.testbed import OneSwitch
 from hcasim.engine import Simulator
 from hcasim.engine.state import State
 from hcasim.fabric import Opcode, Packet, Transmitter
 from hcasim.fabric.packet import Route
-from hcasim.hca.qp.pacing import StaticRate
-from hcasim.verbs import QP, VerbsError
-from tests.rig import SEND, WRITE, Peer, Program, Rig, joined, statuses, succeeded
+from hcasim.hca.qp.pacing import AddressRates, StaticRate
+from hcasim.verbs import AH, DCI, DCT, QP, SRQ, AHAttr, QPType, Rate, VerbsError
+from tests.rig import (
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    check_that_nothing_is_lent,
+    joined,
+    networked,
+    statuses,
+    succeeded,
+)
 
 LONG = 1 << 20
 PACKET = (2048 + 26 + 2) * 1000
@@ -55,6 +68,19 @@ def test_how_long_a_packet_has_waited_for_its_turn_is_in_the_state() -> None:
     assert states[1].steps_from(states[0]) is None
     pacing.sent(packet)
     assert pacing.next_at == sim.now - 20 + 4 * link.serialisation(packet)
+
+
+def test_until_when_datagrams_wait_moves_on_with_the_clock() -> None:
+    sim = Simulator()
+    link = Transmitter(sim, "link", Rig().machine.groups[0].link)
+    pacing, states = AddressRates(link), []
+    packet = Packet(Opcode.SEND, Route(1, slower=Fraction(4)), 1, 0)
+    for _ in range(2):
+        sim.run(until=sim.now + 10)
+        pacing.begin()
+        pacing.sent(packet)
+        states.append(State(sim, roots=[pacing]))
+    assert states[1].steps_from(states[0]) is not None
 
 
 def ends(rig: Rig, *posted: tuple[QP, Peer, int]) -> dict[int, list[int]]:
@@ -105,6 +131,60 @@ def test_a_paced_queue_pair_pauses_for_its_receiver_and_fails_like_others(retrie
     refused = ["RNR_RETRY_EXC_ERR", "WR_FLUSH_ERR", "WR_FLUSH_ERR"]
     assert statuses(found) == (["SUCCESS"] * 3 if retries else refused)
     assert not rig.peers[0].adapter.send_engines[0].scheduler.members
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("rate", "slower"), [(Rate.RATE_2_5_GBPS, 4), (Rate.MAX, 1)])
+def test_datagrams_leave_at_the_rate_of_their_address(rate: Rate, slower: int, exact: bool) -> None:
+    rig = Rig(exact=exact)
+    a, b = rig.peers
+    qp, remote = (QP(peer.pd, peer.cq, peer.cq, qp_type=QPType.UD) for peer in rig.peers)
+    for end in (qp, remote):
+        end.activate()
+    way = AH(a.pd, AHAttr(dlid=remote.lid, static_rate=rate))
+    assert way.route.within(0x8001).slower == way.route.slower == (slower if slower > 1 else None)
+    request = a.request(SEND, b, 1024, ah=way, remote_qpn=remote.qp_num)
+    times = [one.timestamp_ps for one in rig.exchange(qp, a, *[request] * 60)]
+    # 1024 B of data and 34 B around them on four lanes, which signal 10 Gbit/s.
+    assert (times[-1] - times[9]) / 50 == pytest.approx(slower * 1_058_000, rel=0.02)
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+def test_a_datagram_waits_for_none_that_goes_elsewhere() -> None:
+    rig = Rig(networked(OneSwitch(switch="x"), 3), 3)
+    a, b, c = rig.peers
+    qp = QP(a.pd, a.cq, a.cq, qp_type=QPType.UD)
+    qp.activate()
+    lids = [peer.adapter.ports[0].lid for peer in (b, c)]
+    slow, fast = (
+        AH(a.pd, AHAttr(dlid=lid, static_rate=rate))
+        for lid, rate in zip(lids, (Rate.RATE_2_5_GBPS, Rate.MAX), strict=True)
+    )
+    order = [slow, fast, fast, fast, slow, slow]
+    requests = [a.request(SEND, b, 1024, ah=way, remote_qpn=1) for way in order]
+    times = [one.timestamp_ps for one in rig.exchange(qp, a, *requests)]
+    gaps = [(after - before) / 1_058_000 for before, after in pairwise(times)]
+    assert max(gaps[:4]) < 1.2
+    assert gaps[4] == pytest.approx(4, rel=0.15)
+
+
+def test_an_initiator_has_the_rate_of_the_address_that_it_sends_to() -> None:
+    rig = Rig(resolve("cloud-hdr"))
+    a, b = rig.peers
+    dct = DCT(b.pd, b.cq, SRQ(b.pd), 7)
+    dci = DCI(a.pd, a.cq)
+    for end in (dci, dct):
+        end.activate()
+    took = []
+    for rate in (Rate.RATE_10_GBPS, Rate.MAX):
+        way = AH(a.pd, AHAttr(dlid=dct.lid, static_rate=rate))
+        more = {"ah": way, "remote_qpn": dct.dctn, "dc_key": 7}
+        begin = int(rig.sim.now)
+        (found,) = rig.exchange(dci, a, a.request(WRITE, b, LONG, **more))
+        took.append(found.timestamp_ps - begin)
+    # Lanes signal 10 Gbit/s, or 206.25; the last packet has left when it is paced.
+    assert took[0] == pytest.approx(LONG * 8 * 100, rel=0.08)
+    assert took[1] < took[0] / 10
 
 
 @pytest.mark.parametrize(

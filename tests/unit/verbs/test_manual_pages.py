@@ -165,14 +165,37 @@ def _pair(peer: Peer, **how: object) -> QP:
 
 
 LIMITS: dict[str, tuple[str, str, Callable[[Peer], object]]] = {
-    "ibv_create_cq: no entry": ("EINVAL", "at least 1 entry", lambda one: CQ(one.context, 0)),
-    "ibv_resize_cq: no entry": ("EINVAL", "at least 1 entry", lambda one: one.cq.resize(0)),
+    "ibv_create_cq: no entry": (
+        "EINVAL",
+        "cqe is 0; allowed: 1 to",
+        lambda one: CQ(one.context, 0),
+    ),
+    "ibv_create_cq: max_cqe": (
+        "EINVAL",
+        "cqe is 131072; allowed: 1 to 131071",
+        lambda one: CQ(one.context, one.context.query_device().max_cqe + 1),
+    ),
+    "ibv_resize_cq: max_cqe": (
+        "EINVAL",
+        "cqe is 131072; allowed: 1 to 131071",
+        lambda one: one.cq.resize(131072),
+    ),
+    "ibv_resize_cq: no entry": ("EINVAL", "cqe is 0; allowed", lambda one: one.cq.resize(0)),
     "ibv_modify_cq: no count": ("EINVAL", "cq_count 0", lambda one: one.cq.modify(0, 1)),
     "ibv_req_notify_cq: no channel": ("EINVAL", "no channel", lambda one: one.cq.req_notify()),
-    "ibv_create_qp: no send": ("EINVAL", "max_send_wr is 0", lambda p: _pair(p, max_send_wr=0)),
+    "ibv_create_qp: less than none": (
+        "EINVAL",
+        "max_send_wr is -1",
+        lambda p: _pair(p, max_send_wr=-1),
+    ),
+    "ibv_create_qp: qp_type": (
+        "EINVAL",
+        "qp_type is 7; allowed: 2 RC, 3 UC, 4 UD, ",
+        lambda p: _pair(p, qp_type=7),
+    ),
     "ibv_create_qp: max_qp_wr": (
         "EINVAL",
-        "max_recv_wr is 65536; allowed: 1 to 65535",
+        "max_recv_wr is 65536; allowed: 0 to 65535",
         lambda p: _pair(p, max_recv_wr=p.adapter.description.limits.max_wr + 1),
     ),
     "ibv_create_qp: max_sge": (

@@ -9,7 +9,19 @@ from hcasim.catalog import resolve
 from hcasim.catalog.testbed import Explicit, NamedSwitch, OneSwitch, Ring, Trunk
 from hcasim.fabric.link import Receiver
 from hcasim.fabric.packet import Packet
-from hcasim.verbs import AH, QP, AHAttr, GlobalRoute, QPCreateFlags, QPType, VerbsError, WCFlags
+from hcasim.verbs import (
+    AH,
+    QP,
+    AHAttr,
+    GlobalRoute,
+    QPAttr,
+    QPAttrMask,
+    QPCreateFlags,
+    QPType,
+    State,
+    VerbsError,
+    WCFlags,
+)
 from tests.iwarp import machine as iwarp
 from tests.rig import (
     SEND,
@@ -25,6 +37,7 @@ from tests.rig import (
 GID, MLID, EVERY = "ff12::1", 0xC001, 0xFFFFFF
 TO: dict[str, Any] = {"dlid": MLID, "remote_qpn": EVERY}
 US = 1_000_000
+INIT = QPAttrMask.STATE | QPAttrMask.PORT | QPAttrMask.PKEY_INDEX
 WORDS = bytes(range(250)) * 3
 
 STAR = Explicit(
@@ -100,6 +113,26 @@ def test_nobody_receives_it_without_members_or_behind_its_detachment() -> None:
     gone.detach_mcast(GID, MLID)
     assert send(rig, ready(a, attach=False), [(b, gone)]) == [0]
     assert b.adapter.counters()["port_rcv_packets"] == 0
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_queue_pair_takes_its_groups_to_another_port(whole: bool) -> None:
+    rig = Rig(networked(OneSwitch(switch="x"), 2, ports=2), 2)
+    a, b = rig.peers
+    moved = QP(b.pd, b.cq, b.cq, qp_type=QPType.UD)
+    moved.attach_mcast(GID, MLID)
+    stays = None if whole else ready(b)
+    for port in (1, 2):
+        attr = QPAttr(qp_state=State.INIT, port_num=port, pkey_index=0)
+        with_key = QPAttrMask.QKEY if port == 1 else QPAttrMask(0)
+        moved.modify_qp(attr, INIT | with_key)
+    moved.modify_qp(QPAttr(qp_state=State.RTR), QPAttrMask.STATE)
+    ports = b.adapter.ports
+    assert (MLID in ports[0].members, MLID in ports[1].members) == (not whole, True)
+    members = [(b, moved)] if stays is None else [(b, moved), (b, stays)]
+    assert send(rig, ready(a, attach=False), members) == [1] * len(members)
+    moved.detach_mcast(GID, MLID)
+    assert MLID not in ports[1].members
 
 
 def test_groups_of_one_lid_differ_by_their_gid() -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.fabric.packet import MTUS
-from hcasim.verbs import CQ, QP, SGE, Access, SendWR, VerbsError, WROpcode
+from hcasim.verbs import CQ, QP, SGE, Access, RecvWR, SendWR, VerbsError, WROpcode
 from tests.rig import (
     FETCH_ADD,
     READ,
@@ -105,9 +106,9 @@ def test_a_failed_request_frees_the_unsignaled_ones_before_it(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"max_send_wr": 0}, "max_send_wr is 0; allowed: 1 to 65535"),
-        ({"max_send_wr": 65536}, "max_send_wr is 65536; allowed: 1 to 65535"),
-        ({"max_recv_wr": 65536}, "max_recv_wr is 65536; allowed: 1 to 65535"),
+        ({"max_send_wr": -1}, "max_send_wr is -1; allowed: 0 to 65535"),
+        ({"max_send_wr": 65536}, "max_send_wr is 65536; allowed: 0 to 65535"),
+        ({"max_recv_wr": 65536}, "max_recv_wr is 65536; allowed: 0 to 65535"),
         ({"max_inline_data": 129}, "max_inline_data is 129; allowed: 0 to 128"),
         ({"port_num": 0}, "port_num is 0; allowed: 1 to 2"),
         ({"port_num": 3}, "port_num is 3; allowed: 1 to 2"),
@@ -120,6 +121,35 @@ def test_a_queue_pair_beyond_a_limit_is_refused(
     with pytest.raises(VerbsError) as caught:
         QP(a.pd, a.cq, a.cq, **asked)
     assert str(caught.value) == f"EINVAL: {message}"
+
+
+@pytest.mark.parametrize("testbed", ["fault-connectx4", None])
+def test_a_queue_without_entries_takes_no_request(testbed: str | None) -> None:
+    rig = Rig(resolve(testbed) if testbed else None)
+    a, b, qp, remote = rig.joined(max_recv_wr=0, max_recv_sge=0)
+    remote = QP(b.pd, b.cq, b.cq, max_send_wr=0, max_send_sge=0)
+    qp.connect(remote)
+    remote.connect(qp)
+    for wrong in (a.post_receives(qp, a.receive(8)), a.post_receives(qp, RecvWR())):
+        full = refused("ENOMEM", wrong, rig)
+        assert full == "ENOMEM: the receive queue is full: 0 requests are outstanding"
+    assert "send queue is full: 0" in refused("ENOMEM", b.post(remote, b.request(WRITE, a)), rig)
+    attr, _ = qp.query_qp()
+    assert (attr.cap.max_recv_wr, attr.cap.max_recv_sge, attr.cap.max_send_wr) == (0, 0, 128)
+    sent, received = rig.run(
+        a.send(qp, a.request(SEND, b), after=10**8), b.take(remote, b.receive(64))
+    )
+    assert succeeded([*sent, *received])
+
+
+def test_a_piece_of_memory_for_a_receive_is_not_shorter_than_nothing(rig: Rig) -> None:
+    _, b, _, remote = rig.joined(max_recv_sge=2)
+    wrong = RecvWR((b.sge(64), b.sge(-8)))
+    said = refused("EINVAL", b.post_receives(remote, b.receive(8), wrong), rig)
+    assert said == "EINVAL: a piece of -8 bytes; allowed: from 0 on"
+    assert remote.used[1][1] == 0
+    with pytest.raises(VerbsError, match="a piece of -8 bytes"):
+        remote.prepost_recv(wrong)
 
 
 def test_the_adapter_limits_inline_data_where_the_stack_does_not() -> None:
@@ -193,7 +223,7 @@ def test_memory_that_others_write_must_be_writable_here(rig: Rig, access: Access
 
 
 def test_there_is_no_completion_queue_without_entries(rig: Rig) -> None:
-    with pytest.raises(VerbsError, match="at least 1 entry, not 0"):
+    with pytest.raises(VerbsError, match="cqe is 0; allowed: 1 to "):
         CQ(rig.peers[0].context, 0)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim.catalog import Machine, resolve
+from hcasim.fabric.loss import RandomLosses, lose
 from hcasim.verbs import (
     QP,
     SGE,
@@ -16,6 +17,7 @@ from hcasim.verbs import (
     State,
     VerbsError,
     WCStatus,
+    WROpcode,
     wc_status_str,
 )
 from tests.rig import (
@@ -356,6 +358,34 @@ def test_reads_need_room_for_one_at_least(rig: Rig) -> None:
     connect(qp, remote, max_rd_atomic=0)
     found = rig.exchange(qp, a, a.request(WRITE, b), a.request(READ, b), a.request(WRITE, b))
     assert statuses(found) == ["SUCCESS", "LOC_QP_OP_ERR", "WR_FLUSH_ERR"]
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+@pytest.mark.parametrize("opcode", [READ, FETCH_ADD])
+@pytest.mark.parametrize(("asks", "takes"), [(3, 2), (2, 2), (1, 0)])
+def test_more_reads_than_the_other_end_takes_at_once_are_refused(
+    rig: Rig, opcode: WROpcode, asks: int, takes: int
+) -> None:
+    a, b, qp, remote = pair(rig)
+    connect(qp, remote, max_rd_atomic=asks, max_dest_rd_atomic=takes)
+    found = rig.exchange(qp, a, *[a.request(opcode, b) for _ in range(4)])
+    if asks == takes:
+        assert succeeded(found)
+    else:
+        refused = ["REM_INV_REQ_ERR", *["WR_FLUSH_ERR"] * (3 - takes)]
+        assert statuses(found) == ["SUCCESS"] * takes + refused
+        assert remote.state is State.ERR
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_reads_that_come_again_are_not_too_many(rig: Rig, most: int) -> None:
+    """Some wait for their turn when their first answers have let the requester go on."""
+    a, b, qp, remote = pair(rig)
+    lose(b.adapter.ports[0].transmitter, RandomLosses(0.02, 0, 1, "link"))
+    connect(qp, remote, max_rd_atomic=most, max_dest_rd_atomic=most, timeout=1)
+    assert succeeded(rig.exchange(qp, a, *[a.request(READ, b, 20_000) for _ in range(30)]))
+    assert b.adapter.counts["duplicate_request"] > 2
     check_that_nothing_is_lent(rig, (qp, remote))
 
 

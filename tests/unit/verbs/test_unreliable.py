@@ -2,9 +2,22 @@
 
 import pytest
 
-from hcasim.verbs import QP, Completion, QPType, SendWR, VerbsError
+from hcasim.catalog import resolve
+from hcasim.verbs import AH, PD, QP, AHAttr, Completion, QPType, SendWR, State, VerbsError
 from tests.iwarp import machine as iwarp
-from tests.rig import FETCH_ADD, READ, SEND, WRITE, Peer, Program, Rig, machine, statuses, succeeded
+from tests.rig import (
+    FETCH_ADD,
+    READ,
+    SEND,
+    WRITE,
+    Peer,
+    Program,
+    Rig,
+    check_that_nothing_is_lent,
+    machine,
+    statuses,
+    succeeded,
+)
 
 US = 1_000_000
 
@@ -103,6 +116,31 @@ def test_reads_and_atomics_need_a_reliable_connection(rig: Rig, opcode: object) 
         rig.exchange(qp, a, a.request(opcode, b))
 
 
+def test_a_datagram_needs_an_address(rig: Rig) -> None:
+    qp, remote = datagrams(rig)
+    a, b = rig.peers
+    with pytest.raises(VerbsError, match=r"^EINVAL: no address: ah is None and dlid 0; allowed: "):
+        rig.run(a.post(qp, a.request(SEND, b, remote_qpn=remote.qp_num)))
+
+
+@pytest.mark.parametrize("testbed", [None, "cloud-hdr"])
+def test_an_address_of_another_protection_domain_fails_where_adapters_know_it(
+    testbed: str | None,
+) -> None:
+    rig = Rig(resolve(testbed) if testbed else None)
+    qp, remote = datagrams(rig)
+    a, b = rig.peers
+    ways = [AH(pd, AHAttr(dlid=remote.lid)) for pd in (a.pd, PD(a.context), a.pd)]
+    requests = [a.request(SEND, b, ah=way, remote_qpn=remote.qp_num) for way in ways]
+    found = rig.exchange(qp, a, *requests)
+    if testbed:
+        assert succeeded(found)
+    else:
+        assert statuses(found) == ["SUCCESS", "LOC_QP_OP_ERR", "WR_FLUSH_ERR"]
+        assert qp.state is State.SQE
+    check_that_nothing_is_lent(rig, (qp, remote))
+
+
 def send_datagram(rig: Rig, a: Peer, length: int) -> Completion:
     qp, remote = datagrams(rig)
     _, b = rig.peers
@@ -119,6 +157,17 @@ def test_a_datagram_arrives_behind_the_room_of_a_route_header(rig: Rig) -> None:
     b.mr.listen(lambda address, size: ends.append(address + size - b.mr.addr))
     assert send_datagram(rig, a, 100).byte_len == 140
     assert ends == [140]
+
+
+@pytest.mark.parametrize("length", [0, 8])
+def test_a_receive_buffer_of_datagrams_needs_room_for_the_header_too(length: int) -> None:
+    for room, status in ((length + 40, "SUCCESS"), (length + 39, "LOC_LEN_ERR")):
+        rig = Rig()
+        a, b = rig.peers
+        qp, remote = datagrams(rig)
+        sending = a.send(qp, a.request(SEND, b, length, **to(remote)), after=10 * US)
+        received, sent = rig.run(b.take(remote, b.receive(room)), sending)
+        assert statuses(received + sent) == [status, "SUCCESS"]
 
 
 def test_a_queue_pair_for_datagrams_reaches_several(rig: Rig) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
-from hcasim.verbs import PD, Context
+from hcasim.verbs import CQ, PD, Context, VerbsError
 from hcasim.workloads import Options
 from hcasim.workloads.windows.process import FurtherBuffers, enough_buffers
 from tests.rig import machine, run
@@ -71,3 +71,14 @@ def test_a_larger_page_takes_fewer_translations(name: str, reuse: int) -> None:
         return run(name, machine(TIGHT), size=1 << 19, **options).counters["mtt_miss_cnt"]
 
     assert misses(65536) < misses(4096) / 4
+
+
+def test_completion_queues_are_no_longer_than_the_adapter_allows() -> None:
+    few = machine({"adapter.limits.max_cqe": "200"})
+    with pytest.raises(VerbsError, match="cqe is 201; allowed: 1 to 200"):
+        CQ(Context(sim := Simulator(), Cluster(sim, few, 2).nodes[0]), 201)
+    rates = [
+        run("window_bw", on, window=16, iters=4, exact=True).row["rate_Mps"]
+        for on in (few, machine())
+    ]
+    assert rates[0] == rates[1]

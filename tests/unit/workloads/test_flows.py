@@ -34,7 +34,7 @@ from hcasim.workloads.flows import (
 )
 from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
-from hcasim.workloads.workload import Nodes, Run
+from hcasim.workloads.run import Nodes, Run
 from tests.buses import pcie_byte
 from tests.rig import networked
 from tests.twin import link_byte

@@ -14,7 +14,7 @@ from hcasim.workloads.mpi.group import measure, one_pair, several_pairs
 from hcasim.workloads.mpi.pairs import PingPong, Receiving
 from hcasim.workloads.mpi.windows import Windows
 from hcasim.workloads.roles import first_nodes
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 from tests.mpi_jobs import job
 
 

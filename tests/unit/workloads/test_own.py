@@ -216,7 +216,7 @@ def test_a_package_that_was_installed_has_workloads_by_name() -> None:
         ),
         (
             "waiting.py:wrong",
-            "waiting.py:39: VerbsError: EINVAL: a completion queue needs at least 1 entry, not 0",
+            "waiting.py:39: VerbsError: EINVAL: cqe is 0; allowed: 1 to 131071",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from hcasim.workloads.end import OPCODES
 from hcasim.workloads.perftest import side, stream
 from hcasim.workloads.perftest.side import Side, moderation
 from hcasim.workloads.perftest.stream import Stream
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 from tests.rig import extended, machine, run
 
 

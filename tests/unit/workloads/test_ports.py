@@ -8,8 +8,8 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import Options
+from hcasim.workloads.run import Run
 from hcasim.workloads.windows import bandwidth
-from hcasim.workloads.workload import Run
 from tests.rig import machine
 
 

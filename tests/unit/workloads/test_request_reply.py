@@ -11,7 +11,7 @@ from hcasim.engine import Simulator
 from hcasim.workloads import Options
 from hcasim.workloads.rdma_bench.meter import Meter
 from hcasim.workloads.rdma_bench.request_reply import Client, Server, build, reply_size
-from hcasim.workloads.workload import Run
+from hcasim.workloads.run import Run
 from tests.rig import counted, extended, networked, run
 
 FEW: dict[str, Any] = {"size": 32, "window": 4, "iters": 200, "warmup": 50}

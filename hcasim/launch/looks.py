@@ -1,0 +1,38 @@
+"""Looks at threads that make no call for long, in real time: they may spin on memory.
+
+What a look finds does not depend on its time: the library proves that a loop goes on for ever, or
+leaves the thread alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from hcasim.launch.thread import Thread
+
+PATIENCE_S: Final = 300e-6
+SPINNING_S: Final = 50e-6
+_LONGEST_S: Final = 0.2
+_SIGNAL: Final = 61
+"""LOOK_SIGNAL of the library."""
+_TGKILL: Final = 234
+_system: Final = ctypes.CDLL(None)
+
+
+def look_at(thread: Thread) -> Callable[[], float]:
+    """A function that looks at a thread each time but the first, and says when next."""
+    seconds = 0.0
+
+    def look() -> float:
+        nonlocal seconds
+        if seconds:
+            _system.syscall(_TGKILL, thread.process.pid, thread.tid, _SIGNAL)
+            seconds = min(2 * seconds, _LONGEST_S)
+        else:
+            seconds = thread.patience_s
+        return seconds
+
+    return look
