@@ -17,16 +17,15 @@ from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
 from hcasim.engine import Event, Simulator
 from hcasim.ground.errors import CatalogError
-from hcasim.host.memory import SOCKET_BITS
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
 from hcasim.launch.channel import Listener, Question
+from hcasim.launch.keys import Keys
 from hcasim.launch.library import library
 from hcasim.launch.process import Process
 from hcasim.launch.thread import Thread
-from hcasim.verbs import MR, Context
+from hcasim.verbs import Context
 from hcasim.workloads.explain import Utilisation
 
-ADDRESSES: Final = 1 << SOCKET_BITS
 _FIRST_PORT: Final = 32768
 _LOOK_S: Final = 0.05
 _PATIENCE_S: Final = 10.0
@@ -59,6 +58,7 @@ class Session:
         self.cluster = cluster
         self.threads: list[Thread] = []
         self.network = int.from_bytes(os.urandom(7), "little")
+        self.keys = Keys()
         self.touches = 0
         self.ended_ps = 0
         self.usage = Utilisation(sim)
@@ -66,7 +66,6 @@ class Session:
         self._traffic = False
         self._listener = Listener()
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
-        self._shifts: dict[int, int] = {}
         self._said: set[str] = set()
 
     def start(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
@@ -154,22 +153,6 @@ class Session:
         if text not in self._said:
             self._said.add(text)
             sys.stderr.write(f"hcasim: {text}\n")
-
-    # Addresses of programs, which others name by keys, and those that are simulated.
-
-    def know(self, mr: MR, named: int) -> None:
-        """Note which address requests name by the keys of a region."""
-        self._shifts[mr.lkey] = mr.addr - named
-
-    def forget(self, mr: MR) -> None:
-        self._shifts.pop(mr.lkey, None)
-
-    def named(self, mr: MR) -> int:
-        return mr.addr - self._shifts[mr.lkey]
-
-    def address(self, key: int, named: int) -> int:
-        """The simulated address that a request names by a key; of an unknown key it is none."""
-        return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
         self._listener.close()
