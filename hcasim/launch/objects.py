@@ -147,7 +147,7 @@ def _rereg_mr(thread: Thread, question: Question) -> Answer:
     handle, flags, domain, place, length, rights = question.words[:6]
     mr: MR = held(thread, handle)
     process = thread.process
-    keys, before = process.session.keys, mr.lkey
+    keys = process.session.keys
     named = keys.named(mr)
     what, address = Rereg(flags), None
     if Rereg.CHANGE_TRANSLATION in what:
@@ -155,7 +155,6 @@ def _rereg_mr(thread: Thread, question: Question) -> Answer:
     mr.rereg(what, optional(thread, domain), address, length, access(rights))
     if address is not None:
         mr.region.contents = ProcessMemory(process, address, place)
-    keys.forget(before)
     keys.know(mr, named)
     return 0, (mr.lkey, mr.rkey), b""
 
