@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hcasim.cli.command import Command, option, settings_option
+from hcasim.cli.command import (
+    Command,
+    flag,
+    option,
+    profile_option,
+    settings_option,
+    timing_option,
+)
 from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.output import note
+from hcasim.cli.printing import print_breakdown, print_profile
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.ground.errors import CatalogError, refuse
-from hcasim.ground.quantities import title
+from hcasim.ground.units import UnitError, parse_time
+
+if TYPE_CHECKING:
+    from hcasim.launch import Launched
+
+TIMED_OUT: Final = 124
+"""Exit code of programs that had to be ended, as of timeout(1)."""
 
 
 @click.command("launch", cls=Command)
@@ -22,9 +38,21 @@ from hcasim.ground.quantities import title
     "Nodes that run the program, one process on each.",
     type=click.IntRange(min=1),
 )
+@option("--until TIME", "End the programs at this simulated time, such as 2s (default: never).")
+@flag("--explain", "Also say what was busy between the first request and the last completion.")
 @settings_option
 @trace_options
-def command(words: tuple[str, ...], nodes: int | None, **given: Any) -> None:
+@profile_option
+@timing_option
+def command(
+    words: tuple[str, ...],
+    nodes: int | None,
+    until: str | None,
+    explain: bool,
+    profile: bool,
+    timing: bool,
+    **given: Any,
+) -> None:
     """Run real programs of verbs, unmodified, on the simulated adapters of a machine.
 
     Each PROGRAM runs on a node, in the order of the testbed; a colon that stands alone ends one and
@@ -34,34 +62,72 @@ def command(words: tuple[str, ...], nodes: int | None, **given: Any) -> None:
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
     Programs run as ordinary users, in simulated time; what they print is theirs. The exit code is
-    that of the first program that failed.
+    that of the first program that failed, or 124 if programs had to be ended. With several
+    testbeds, as in `--testbed liu2004,val`, the programs run on each, one after the other.
     """
     from hcasim.launch import launch
     from hcasim.runs.machine import find_machine
+    from hcasim.workloads.result import Meter
 
     tracing, faults = Tracing(given), list[str]()
     choices = read_experiment(given, faults)
     programs = _programs(words, nodes, faults)
-    testbed = given["testbed"]
-    try:
-        machine = find_machine(testbed, choices, mpi=False)
-    except CatalogError as error:
-        raise CatalogError([*faults, *tracing.faults, *error.faults]) from None
-    most = machine.nodes
-    if len(programs) > most:
-        faults.append(
-            f"programs: found {len(programs)}; allowed: 1 to {most}, the nodes of {testbed}"
-        )
+    until_ps = _until(until, faults)
+    machines = []
+    for testbed in given["testbed"].split(","):
+        try:
+            machine = find_machine(testbed, choices, mpi=False)
+        except CatalogError as error:
+            faults += error.faults
+            continue
+        machines.append(machine)
+        if len(programs) > machine.nodes:
+            count, most = len(programs), f"1 to {machine.nodes}, the nodes of {testbed}"
+            faults.append(f"programs: found {count}; allowed: {most}")
+    if len(machines) > 1 and tracing.wanted:
+        faults.append(f"{tracing.wanted[0]}: found for {len(machines)} testbeds; allowed: one")
     refuse(*faults, *tracing.faults)
-    with tracing.listening(f"{title(programs[0][0])} on {testbed}") as listen:
-        found = launch(machine, programs, listen)
+    code = 0
+    for machine in machines:
+        if len(machines) > 1:
+            note(f"On {machine.id}:")
+        with tracing.listening(f"{programs[0][0]} on {machine.id}") as listen:
+            meter = Meter(listen) if profile else None
+            listens = listen if meter is None else meter.watch
+            found = launch(machine, programs, listens, until_ps, explain)
+        with contextlib.redirect_stdout(sys.stderr):
+            if found.usage:
+                print_breakdown("the traffic", found.usage)
+            print_profile([meter.cost()] if meter else [], timing=timing)
+        code = code or _code(found)
+    click.get_current_context().exit(code)
+
+
+def _code(found: Launched) -> int:
+    """The exit code of the first program that failed; 124 of programs that had to be ended."""
+    if found.ended:
+        return TIMED_OUT
+    failed = 0
     for one, code in zip(found.programs, found.codes, strict=True):
         if code:
             ended = f"signal {-code}" if code < 0 else f"exit code {code}"
             note(f"{one[0]} ended with {ended}")
-    click.get_current_context().exit(
-        next((code if code > 0 else 128 - code for code in found.codes if code), 0)
-    )
+            failed = failed or (code if code > 0 else 128 - code)
+    return failed
+
+
+def _until(until: str | None, faults: list[str]) -> int:
+    """A simulated time in ps; 0 without one."""
+    if until is None:
+        return 0
+    try:
+        found = parse_time(until)
+    except UnitError as error:
+        faults.append(f"--until: {error}")
+        return 0
+    if found <= 0:
+        faults.append(f"--until: found {until!r}; allowed: more than 0 s")
+    return found
 
 
 def _programs(words: tuple[str, ...], nodes: int | None, faults: list[str]) -> list[list[str]]:

@@ -8,7 +8,9 @@ from hcasim.launch.channel import Words
 
 _KEPT: Final = 64
 _LONGEST_PS: Final = 100_000_000
-"""How long a thread rests that reads the clock on its way: it may wait for a time."""
+_PART: Final = 32
+"""A thread that reads the clock on its way may wait for a time: it rests at most so long, and at
+most this part of the time since it began to go round."""
 _SHORTEST_PS: Final = 1000
 _RESUMED: Final = 10_000
 """How often a thread goes round though nothing can happen any more: it may count its rounds."""
@@ -37,7 +39,7 @@ class Circle:
         self._period = 0
         self._same = 0
         self._rested_ps = 0
-        self._rounds = 1
+        self._began_ps = 0
         self._clock = False
 
     def end(self) -> None:
@@ -57,6 +59,8 @@ class Circle:
             Whether the thread has gone round twice.
         """
         keys, period = self._keys, self._period
+        if not keys:
+            self._began_ps = now_ps
         if period and keys[-period] == key:
             self._same += 1
         else:
@@ -83,7 +87,7 @@ class Circle:
         """How long the thread may rest, if it reads the clock; 0 is for ever."""
         if not self._clock:
             return 0
-        longest, self._rounds = self._rounds * self.round_ps(), 2 * self._rounds
+        longest = (self._times[-1] + self._rested_ps - self._began_ps) // _PART
         return max(self.round_ps(), min(longest, _LONGEST_PS))
 
     def rested(self, duration_ps: int) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from hcasim.catalog import IwarpProtocol
 from hcasim.hca.driver import device
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import DONE, Answer, Thread, call
+from hcasim.launch.session import DONE, Answer, Thread, call
 from hcasim.verbs import Context, VerbsError
 from hcasim.verbs.address import GIDType
 from hcasim.verbs.device import DeviceAttr, LinkLayer, PortAttr

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from hcasim.launch.thread import Thread
+from typing import Final
 
 PATIENCE_S: Final = 300e-6
 SPINNING_S: Final = 50e-6
@@ -22,17 +19,21 @@ _TGKILL: Final = 234
 _system: Final = ctypes.CDLL(None)
 
 
-def look_at(thread: Thread) -> Callable[[], float]:
-    """A function that looks at a thread each time but the first, and says when next."""
+def look_at(pid: int, tid: int, patience: Callable[[], float]) -> Callable[[], float]:
+    """A function that looks at a thread each time but the first, and says when next.
+
+    Args:
+        patience: says how long the thread may go on before the first look, in s.
+    """
     seconds = 0.0
 
     def look() -> float:
         nonlocal seconds
         if seconds:
-            _system.syscall(_TGKILL, thread.process.pid, thread.tid, _SIGNAL)
+            _system.syscall(_TGKILL, pid, tid, _SIGNAL)
             seconds = min(2 * seconds, _LONGEST_S)
         else:
-            seconds = thread.patience_s
+            seconds = patience()
         return seconds
 
     return look

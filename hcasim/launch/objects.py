@@ -17,7 +17,7 @@ from hcasim.hca import Access, Completion, QPType, State, WCStatus
 from hcasim.hca.completion_queue import End
 from hcasim.launch.channel import Question
 from hcasim.launch.memory import ProcessMemory
-from hcasim.launch.thread import DONE, HANDLERS, Answer, Handler, Steps, Thread
+from hcasim.launch.session import DONE, HANDLERS, Answer, Handler, Steps, Thread
 from hcasim.verbs import (
     AH,
     CQ,
@@ -96,7 +96,6 @@ def _destroy(thread: Thread, question: Question) -> Answer:
     elif isinstance(found, MW):
         found.dealloc()
     elif isinstance(found, QP):
-        thread.process.session.measure()
         found.destroy()
     elif isinstance(found, CQ) and found.retire:
         raise VerbsError("EBUSY", "queue pairs use the completion queue")
@@ -136,7 +135,7 @@ def _reg_mr(thread: Thread, question: Question) -> Answer:
     process = thread.process
     address = process.stand_for(place, length)
     mr = pd.reg_mr(length, access(flags), address=address)
-    mr.region.contents = ProcessMemory(process, address, place)
+    mr.region.contents = ProcessMemory(address, place, process.memory)
     process.session.keys.know(mr, named)
     return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
 
@@ -154,7 +153,7 @@ def _rereg_mr(thread: Thread, question: Question) -> Answer:
         address, named = process.stand_for(place, length), place
     mr.rereg(what, optional(thread, domain), address, length, access(rights))
     if address is not None:
-        mr.region.contents = ProcessMemory(process, address, place)
+        mr.region.contents = ProcessMemory(address, place, process.memory)
     keys.know(mr, named)
     return 0, (mr.lkey, mr.rkey), b""
 

@@ -23,13 +23,13 @@ from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import FULL_MEMBER
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import Answer, Steps, Thread, call
+from hcasim.launch.circles import Nothing
+from hcasim.launch.session import Answer, Steps, Thread, call
 from hcasim.verbs.address import GID, gids, on_ethernet
 from hcasim.verbs.device import device_of, port_of
 
 if TYPE_CHECKING:
-    from hcasim.launch.process import Process
-    from hcasim.launch.session import Session
+    from hcasim.launch.session import Process, Session
 
 _MESSAGE_PS: Final = 20_000_000
 """Assumed: a message of the connection manager, with the work of both kernels."""
@@ -643,9 +643,12 @@ def _close(thread: Thread, question: Question) -> Answer:
 
 @call("CM_WRITE")
 def _write(thread: Thread, question: Question) -> Answer | Steps:
-    """Words: device, command. They tell whether no event is left of those that the pipe told of."""
+    """Words: device, command, whether it may wait.
+
+    They tell whether no event is left of those that the pipe told of.
+    """
     channel: _Channel = thread.process.objects[question.words[0]]
-    if question.words[1] == _GET_EVENT and not channel.events:
+    if question.words[1] == _GET_EVENT and question.words[2] and not channel.events:
         return errno.EAGAIN, (), b""
     return _answered(thread, channel, question)
 
@@ -658,4 +661,6 @@ def _answered(thread: Thread, channel: _Channel, question: Question) -> Steps:
         fault, data = errno.EINVAL, b""
     except KeyError:
         fault, data = errno.ENOENT, b""
+    if fault == errno.EAGAIN:
+        return Nothing(fault)
     return fault, (int(channel.dark()),), data

@@ -11,8 +11,7 @@ from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
 from hcasim.launch.circles import Nothing
 from hcasim.launch.objects import ZERO_BASED, access, call, held, one_of, optional, refused
-from hcasim.launch.process import Process
-from hcasim.launch.thread import DONE, Answer, Steps, Thread
+from hcasim.launch.session import DONE, Answer, Process, Steps, Thread
 from hcasim.verbs import (
     CQ,
     MR,
@@ -165,4 +164,5 @@ def _polled(thread: Thread, cq: CQ, most: int) -> Steps:
     found = yield from cq.poll(most)
     if not found:
         return Nothing(words=(0,))
+    thread.process.session.completes()
     return 0, (len(found),), b"".join([_entry(thread.process, one) for one in found])

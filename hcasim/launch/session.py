@@ -1,59 +1,321 @@
-"""A launch: programs on the nodes of a machine, in simulated time."""
+"""Who runs: programs on a cluster, their processes and threads, of which one runs at a time."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
+from select import select
+from signal import SIGKILL
+from struct import Struct
 from time import monotonic
 from typing import Any, Final
 
-from hcasim.catalog import Machine
-from hcasim.cluster import Cluster
+from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
-from hcasim.ground.errors import CatalogError
-from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
-from hcasim.launch.channel import Listener, Question
+from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question, Words
+from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.keys import Keys
-from hcasim.launch.library import library
-from hcasim.launch.process import Process
-from hcasim.launch.thread import Thread
-from hcasim.verbs import Context
+from hcasim.launch.library import calls
+from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
+from hcasim.launch.memory import Memory
+from hcasim.launch.timer import Timer
+from hcasim.verbs import QP, AsyncEvent, Context
+from hcasim.verbs.events import EventQueue
 from hcasim.workloads.explain import Utilisation
 
+PAGE: Final = 4096
 _FIRST_PORT: Final = 32768
 _LOOK_S: Final = 0.05
-_PATIENCE_S: Final = 10.0
-"""Real time in which a program that was started has to say that it is there."""
+_WAIT_S: Final = 10.0
+"""Real time in which a program that was started has to say that it is there, or to end."""
+_EVENT: Final = Struct("=QQ")
+
+Answer = tuple[int, Words, bytes]
+"""An errno or 0, words and bytes."""
+Steps = Generator[Event, object, Answer]
+Handler = Callable[["Thread", Question], "Answer | Steps"]
+
+HANDLERS: Final[dict[str, Handler]] = {}
+DONE: Final[Answer] = (0, (), b"")
+_TELLING: Final = "SPEND"
+"""It only tells that time has passed: a circle goes on."""
 
 
-@dataclass(frozen=True)
-class Launched:
-    """What came of the programs.
+def call(name: str) -> Callable[[Handler], Handler]:
+    """Make a function the one that answers a call of the library."""
+
+    def enter(handler: Handler) -> Handler:
+        HANDLERS[name] = handler
+        return handler
+
+    return enter
+
+
+class Thread:
+    """A thread of a process, with a processor of its own.
 
     Attributes:
-        codes: their exit codes, in order; of a signal its negative number.
-        seconds: simulated time until the last one ended.
-        usage: what was busy from the first request on until a queue pair was destroyed, as shares,
-            and what binds.
+        doing: the call that it waits in, for those who ask why nothing goes on; "" if it runs.
+        signals: of the system, that it is to get with the next answers.
+        touches: how often others had done something when it asked.
+        seen: how often memory had been written to when it was last answered.
     """
 
-    machine: Machine
-    programs: tuple[tuple[str, ...], ...]
-    codes: tuple[int, ...]
-    seconds: float
-    usage: Mapping[str, Any]
+    def __init__(self, process: Process, channel: Channel, context: Context, tid: int) -> None:
+        self.process = process
+        self.context = context
+        self.sim = context.sim
+        self.tid = tid
+        self.doing = ""
+        self.signals: list[int] = []
+        self.seen = self.touches = 0
+        self.ended = False
+        self._patience_s = PATIENCE_S
+        self._circle = Circle()
+        self._resting = False
+        self.channel = channel
+        self._wake: Event | None = None
+
+    def run(self, first: Question) -> Generator[Event, object, None]:
+        """Answer its questions until it ends."""
+        question: Question | None = first
+        names = calls()
+        process = self.process
+        while question is not None:
+            if question.notes & TOUCHED:
+                process.session.touched()
+            self.touches = process.session.touches
+            if question.spent_ps:
+                yield self.context.core.work(question.spent_ps)
+            name = names[question.what]
+            self.doing = name
+            stamp = process.happened
+            made: Any = HANDLERS[name](self, question)
+            answer = made if isinstance(made, tuple) else (yield from made)
+            if isinstance(answer, Nothing) and not question.notes & ~CLOCK and not self.signals:
+                key = (name, question.words, question.data, answer)
+                clock = bool(question.notes & CLOCK)
+                if self._circle.add(key, self.sim.now, stamp, clock):
+                    yield from self._rest()
+            elif name != _TELLING:
+                self._circle.end()
+                if process.waiting:
+                    process.wrote()
+            self.doing = ""
+            self.seen = process.written
+            error, words, data = answer
+            signal = self.signals.pop(0) if self.signals else 0
+            self.channel.answer(self.sim.now, words, data, error, signal)
+            look = None if process.changing else look_at(process.pid, self.tid, self.patience)
+            question = self.channel.question(look)
+        self.ended = True
+        self.channel.close()
+        self.process.left(self)
+
+    def patience(self) -> float:
+        """Real time without a question, in s, after which it is looked at."""
+        return self._patience_s
+
+    def has_spun(self) -> None:
+        """It has waited for memory by a loop, and may again: it is looked at soon."""
+        self._patience_s = SPINNING_S
+
+    def wait(self, until_ps: int = 0) -> Generator[Event, object, bool]:
+        """Wait until somebody wakes it, or until a time, if that is not 0; False if that came."""
+        self._wake = event = self.sim.event()
+        if until_ps:
+            self.sim.call_at(max(until_ps, self.sim.now), self._due, event)
+        woken = yield event
+        return bool(woken)
+
+    def wake(self) -> None:
+        """Have it go on, if it waits."""
+        event, self._wake = self._wake, None
+        if event is not None:
+            event.succeed(True)
+
+    def interrupt(self, signal: int) -> None:
+        """Give it a signal with its next answer, which comes soon, if it waits."""
+        self.signals.append(signal)
+        self.wake()
+
+    def resume(self) -> bool:
+        """Have it go round once more, if it rests, though nothing has happened."""
+        if not self._resting or not self._circle.resume():
+            return False
+        self.wake()
+        return True
+
+    def _rest(self) -> Generator[Event, object, None]:
+        """Leave out rounds that find nothing, until something has happened."""
+        circle, process = self._circle, self.process
+        if circle.began() != process.happened:
+            return
+        began_ps, longest_ps = self.sim.now, circle.longest_ps()
+        self._resting = True
+        process.waiting.append(self)
+        yield from self.wait(longest_ps and began_ps + longest_ps)
+        self._resting = False
+        left_ps = (began_ps - self.sim.now) % circle.round_ps()
+        if left_ps:
+            yield self.sim.timeout(left_ps)
+        circle.rested(self.sim.now - began_ps)
+
+    def _due(self, event: Event) -> None:
+        if self._wake is event:
+            self._wake = None
+            event.succeed(False)
+
+
+class Process:
+    """A process on a node, with one of the node's processors.
+
+    Attributes:
+        objects: what its handles stand for, by number.
+        at_end: what is to be done when it has ended.
+        waiting: threads that wait until something happens: a write of the adapter to its memory,
+            or what another thread does.
+        written: how often its memory has been written to.
+        timers: those that send it signals, by number.
+        changing: whether it is about to run another program.
+    """
+
+    def __init__(self, session: Session, pid: int, node: Node, context: Context, name: str) -> None:
+        self.session = session
+        self.pid = pid
+        self.node = node
+        self.context = context
+        self.name = name
+        self.memory = Memory(pid, self.wrote)
+        self.threads: list[Thread] = []
+        self.waiting: list[Thread] = []
+        self.written = 0
+        self.timers: dict[int, Timer] = {}
+        self.changing = False
+        self.objects: dict[int, Any] = {}
+        self.at_end: list[Callable[[], None]] = []
+        self._opened: dict[int, int] = {}
+        self._cookies: dict[int, int] = {}
+        self._places: dict[tuple[int, int], int] = {}
+        self._next = 1
+
+    def enter(self, made: object, cookie: int = 0) -> int:
+        """Give something a handle; events call it by its cookie."""
+        handle, self._next = self._next, self._next + 1
+        self.objects[handle] = made
+        self._cookies[id(made)] = cookie
+        return handle
+
+    def stand_for(self, place: int, length: int) -> int:
+        """The simulated address that stands for memory of the process from a place on."""
+        page, within = place - place % PAGE, place % PAGE
+        key = page, within + length
+        if key not in self._places:
+            self._places[key] = self.node.allocate(within + length)
+        return self._places[key] + within
+
+    def interrupt(self, signal: int) -> None:
+        """Give its first thread a signal."""
+        if self.threads:
+            self.threads[0].interrupt(signal)
+
+    def wrote(self) -> None:
+        """The adapter, or a thread, has written to its memory: others may wait for that."""
+        self.written += 1
+        if self.waiting:
+            waiting, self.waiting = self.waiting, []
+            for one in waiting:
+                one.wake()
+
+    @property
+    def happened(self) -> int:
+        """How much has happened that its threads may wait for."""
+        return self.written + self.session.touches
+
+    def pipe(self, descriptor: int) -> int:
+        """Open a pipe of the process for writing, by its number there."""
+        return os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
+
+    def tell(self, events: EventQueue[Any], descriptor: int) -> None:
+        """Write events into a pipe of the process, by its number there, as they come."""
+        pipe = self.pipe(descriptor)
+        self.context.sim.process(self._told(events, lambda: pipe))
+
+    def open(self, descriptor: int) -> int:
+        """Open the adapter; its asynchronous events go into the pipe of what was opened last."""
+        if not self._opened:
+            self.context.sim.process(self._told(self.context.events, self._last_opened))
+        handle = self.enter(self.context)
+        self._opened[handle] = self.pipe(descriptor)
+        return handle
+
+    def close(self, handle: int) -> None:
+        """Close the adapter that was opened as a handle."""
+        del self.objects[handle]
+        os.close(self._opened[handle])
+        self._opened[handle] = -1
+
+    def _last_opened(self) -> int:
+        return next((pipe for pipe in reversed(self._opened.values()) if pipe >= 0), -1)
+
+    def _told(
+        self, events: EventQueue[Any], pipe: Callable[[], int]
+    ) -> Generator[Event, object, None]:
+        while True:
+            event = yield from events.get()
+            kind, about = 0, event
+            if isinstance(event, AsyncEvent):
+                kind, about = event.event_type.value, event.element
+            known = about if isinstance(about, int) else self._cookies.get(id(about), 0)
+            with suppress(OSError):
+                os.write(pipe(), _EVENT.pack(kind, known))
+            self.session.touched()
+
+    def _give_up(self) -> None:
+        """Destroy what a process has left, as the system does."""
+        for one in self.objects.values():
+            if isinstance(one, QP):
+                one.destroy()
+            elif isinstance(one, MR):
+                self.session.forget(one)
+                one.dereg()
+        self.objects.clear()
+
+    def ended(self) -> None:
+        """Wait in real time until the system knows that it has ended."""
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        select([descriptor], [], [], _WAIT_S)
+        os.close(descriptor)
+        # Its parent has got its signal when the system has let go of its table of processes.
+        with suppress(ChildProcessError):
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
+    def left(self, thread: Thread) -> None:
+        """A thread has ended; what it leaves behind may be new to others."""
+        self.threads.remove(thread)
+        if self.changing:
+            for one in self.threads:
+                one.wake()
+        if not self.threads:
+            for end in list(self.at_end):
+                end()
+            self._give_up()
+            self.memory.close()
+            if not self.changing:
+                self.ended()
+        self.session.touched()
 
 
 class Session:
     """Programs that run on a cluster, one thread at a time."""
 
-    def __init__(self, sim: Simulator, cluster: Cluster) -> None:
+    def __init__(self, sim: Simulator, cluster: Cluster, explain: bool) -> None:
         self.sim = sim
         self.cluster = cluster
         self.threads: list[Thread] = []
@@ -61,36 +323,20 @@ class Session:
         self.keys = Keys()
         self.touches = 0
         self.ended_ps = 0
-        self.usage = Utilisation(sim)
         self.used: dict[str, Any] = {}
-        self._traffic = False
-        self._listener = Listener()
+        self._explain = explain
+        self._usage = Utilisation(sim)
+        self._measured_ps = -1
+        self.listener = Listener()
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._said: set[str] = set()
-
-    def start(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
-        """Start a program on a node; it runs when the simulator does."""
-        environment = dict(os.environ)
-        before = environment.get("LD_PRELOAD")
-        environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
-        environment["HCASIM_CHANNEL"] = self._listener.name
-        environment["HCASIM_PROGRAM"] = str(place)
-        environment["HCASIM_OUTSIDE"] = _outside()
-        try:
-            child = subprocess.Popen(command, env=environment, preexec_fn=_same_addresses)
-        except OSError as error:
-            raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
-        if not self.meet(child.pid):
-            fault = "it has not loaded the library; is it linked statically, or setuid?"
-            raise CatalogError([f"{command[0]}: {fault}"])
-        return child
 
     def meet(self, pid: int) -> bool:
         """Take the thread that connects next, of a process; False if none does."""
         channel = None
         since = monotonic()
-        while channel is None and monotonic() < since + _PATIENCE_S and _lives(pid):
-            channel = self._listener.accept(_LOOK_S)
+        while channel is None and monotonic() < since + _WAIT_S and _lives(pid):
+            channel = self.listener.accept(_LOOK_S)
         question = None if channel is None else channel.question()
         if channel is None or question is None:
             return False
@@ -132,15 +378,17 @@ class Session:
             self.touched()
 
     def posts(self) -> None:
-        """Traffic begins with the first request, from which on it is measured what is busy."""
-        if not self._traffic:
-            self._traffic = True
-            self.usage.mark()
+        """A request is posted; from the first one on it is measured what is busy."""
+        if self._measured_ps < 0:
+            self._measured_ps = self.sim.now
+            self._usage.mark()
 
-    def measure(self) -> None:
-        """Traffic is over when the first queue pair is destroyed, or with the programs."""
-        if self._traffic and not self.used:
-            self.used = self.usage.report()
+    def completes(self) -> None:
+        """A program has found a completion: look at what is busy, if time has gone on by 1 %."""
+        elapsed_ps = self._usage.elapsed_ps
+        if self._explain and self.sim.now - self._measured_ps >= elapsed_ps // 100:
+            self._measured_ps = self.sim.now
+            self.used = self._usage.report()
 
     def touched(self) -> None:
         """Wake all who wait for something that others do."""
@@ -155,25 +403,14 @@ class Session:
             sys.stderr.write(f"hcasim: {text}\n")
 
     def close(self) -> None:
-        self._listener.close()
-
-
-_NO_RANDOM_ADDRESSES: Final = 0x0040000
-
-
-def _same_addresses() -> None:
-    """Let a program have its memory at the same addresses in each run, where that is allowed."""
-    ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
-
-
-def _outside() -> str:
-    """What the programs' standard files are, which others than programs read and write."""
-    found = []
-    for descriptor in range(3):
-        with contextlib.suppress(OSError):
-            status = os.fstat(descriptor)
-            found.append(f"{status.st_dev}:{status.st_ino}")
-    return f",{','.join(found)},"
+        """End what still runs, and let go of all that is open."""
+        for process in {one.process: None for one in self.threads}:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, SIGKILL)
+            process.memory.close()
+        for one in self.threads:
+            one.channel.close()
+        self.listener.close()
 
 
 def _lives(pid: int) -> bool:
@@ -182,35 +419,3 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return state not in "ZX"
-
-
-def launch(
-    machine: Machine,
-    programs: Sequence[Sequence[str]],
-    listen: Callable[[Simulator], None] | None = None,
-) -> Launched:
-    """Run programs on the first nodes of a machine, in order, until all have ended."""
-    sim = Simulator(exact=True)
-    if listen is not None:
-        listen(sim)
-    cluster = Cluster(sim, machine, max(2, len(programs)))
-    session = Session(sim, cluster)
-    children: list[subprocess.Popen[bytes]] = []
-    try:
-        for place, command in enumerate(programs):
-            children.append(session.start(command, place))
-        sim.run()
-        while sum(one.resume() for one in session.threads):
-            sim.run()
-        if session.threads:
-            waiting = [f"{one.process.name} waits in {one.doing}" for one in session.threads]
-            session.say(f"nothing can go on: {'; '.join(waiting)}")
-    finally:
-        for child in children:
-            if session.threads:
-                child.kill()
-        codes = tuple(child.wait() for child in children)
-        session.close()
-    session.measure()
-    done = tuple(map(tuple, programs))
-    return Launched(machine, done, codes, session.ended_ps / 1e12, session.used)

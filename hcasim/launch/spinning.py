@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import DONE, Steps, Thread, call
+from hcasim.launch.session import DONE, Steps, Thread, call
 
 
 @call("SPIN")
@@ -11,7 +11,6 @@ def _spin(thread: Thread, question: Question) -> Steps:
     """Wait until something has happened to the thread's memory since it was last answered."""
     process = thread.process
     thread.has_spun()
-    thread.doing = "a loop that reads memory"
     while process.written == thread.seen and not thread.signals:
         process.waiting.append(thread)
         yield from thread.wait()

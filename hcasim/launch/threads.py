@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import DONE, Answer, Thread, call
+from hcasim.launch.session import DONE, Answer, Thread, call
 
 _FREQUENCY: Final = 2_000_000_000
 """Of a processor's clock where no source tells the host's, in Hz."""

@@ -4,48 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from hcasim.engine import Simulator
 from hcasim.launch.channel import Question
-from hcasim.launch.thread import Answer, Thread, call
-
-if TYPE_CHECKING:
-    from hcasim.launch.process import Process
+from hcasim.launch.session import Answer, Thread, call
+from hcasim.launch.timer import Timer
 
 _ASKED: Final = 2**64 - 1
-
-
-@dataclass(eq=False, slots=True)
-class Timer:
-    """A timer of a process.
-
-    Attributes:
-        due_ps: when it sends its signal; 0 if it is stopped.
-        every_ps: what lies between it and the next; 0 if there is none.
-        setting: how often it was set, so that what was due before is not.
-    """
-
-    process: Process
-    due_ps: int = 0
-    every_ps: int = 0
-    signal: int = 0
-    setting: int = 0
-
-    def set(self, sim: Simulator, due_ps: int, every_ps: int, signal: int) -> None:
-        self.due_ps, self.every_ps, self.signal = due_ps, every_ps, signal
-        self.setting += 1
-        if due_ps:
-            sim.call_at(max(due_ps, sim.now), self._come, sim, self.setting)
-
-    def _come(self, sim: Simulator, setting: int) -> None:
-        if setting != self.setting or not self.process.threads:
-            return
-        if self.signal:
-            self.process.threads[0].interrupt(self.signal)
-        next_ps = self.due_ps + self.every_ps if self.every_ps else 0
-        self.set(sim, next_ps, self.every_ps, self.signal)
 
 
 @call("TIMER")
@@ -53,11 +18,11 @@ def _set(thread: Thread, question: Question) -> Answer:
     number, due_ps, every_ps, sends = question.words[:4]
     timers = thread.process.timers
     if number not in timers:
-        timers[number] = Timer(thread.process)
+        timers[number] = Timer(thread.sim, thread.process.interrupt)
     timer = timers[number]
     left = max(0, timer.due_ps - thread.sim.now), timer.every_ps
     if due_ps != _ASKED:
-        timer.set(thread.sim, due_ps, every_ps, sends)
+        timer.set(due_ps, every_ps, sends)
     return 0, left, b""
 
 

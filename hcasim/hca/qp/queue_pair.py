@@ -9,6 +9,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
+from hcasim.hca.qp.datagram import DatagramRequester, DatagramResponder
 from hcasim.hca.qp.dynamic import DciRequester, DctResponder
 from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
 from hcasim.hca.qp.go_back import GoBack
@@ -17,8 +18,8 @@ from hcasim.hca.qp.pacing import paced
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.hca.qp.reliable_responder import ReliableResponder
-from hcasim.hca.qp.requester import DatagramRequester, Line, Requester
-from hcasim.hca.qp.responder import DatagramResponder, Responder
+from hcasim.hca.qp.requester import Line, Requester
+from hcasim.hca.qp.responder import Responder
 from hcasim.hca.qp.selective_repeat import (
     SelectiveRepeat,
     SelectiveRequester,

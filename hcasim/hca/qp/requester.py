@@ -9,10 +9,8 @@ from typing import ClassVar, Final
 from hcasim.engine import Action, Call, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
-    MULTICAST_QPN,
     PSN_MODULUS,
     AtomicEth,
-    Deth,
     Header,
     Ieth,
     Immediate,
@@ -27,7 +25,7 @@ from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.pacing import FOR_EVER, AddressRates, Pacing
+from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.translation import LOCAL_WRITE, NO_ACCESS, Region, Ring
 from hcasim.hca.wqe import PLAIN, SendWqe
@@ -473,47 +471,3 @@ class Requester(Half):
         self.unacknowledged.clear()
         self.outstanding_reads = 0
         return drained + self.queue.drain()
-
-
-_CONTROLLED: Final = 1 << 31
-"""Keys of datagrams from here on are the system's: that of the queue pair goes out (10.2.5)."""
-
-
-class DatagramRequester(Requester):
-    """The requester of unreliable datagrams, each of which says where it goes.
-
-    One to a multicast group comes back to the members at its own port when it has left.
-    """
-
-    def begin(self, wqe: SendWqe) -> bool:
-        if wqe.route is not None:
-            if wqe.route.slower is not None and self.pacing is None:
-                self.pacing = AddressRates(self.egress.transmitter)
-                self.pacing.begin()
-            return super().begin(wqe)
-        # Its address is of another protection domain.
-        self.unacknowledged.append(wqe)
-        self.fail(wqe, WCStatus.LOC_QP_OP_ERR)
-        return False
-
-    def send(self, wqe: SendWqe) -> Packet:
-        packet = super().send(wqe)
-        assert wqe.route is not None
-        end, qkey = self.end, wqe.remote_qkey
-        if qkey >= _CONTROLLED:
-            qkey = end.path.qkey
-        packet.headers = (Deth(end.qpn, self.egress.lid, qkey), *packet.headers)
-        packet.route, packet.qpn = wqe.route, wqe.remote_qpn
-        size = end.size_of(packet.opcode, packet.payload, packet.headers)
-        packet.size = size + wqe.route.extra
-        return packet
-
-    def sent(self, wqe: SendWqe, packet: Packet) -> None:
-        if wqe.remote_qpn == MULTICAST_QPN:
-            self.egress.requests.when_sent(packet, Call(self._left_to_group, (wqe, packet)))
-        else:
-            super().sent(wqe, packet)
-
-    def _left_to_group(self, wqe: SendWqe, packet: Packet) -> None:
-        self._parts.loop_back(packet, self.end.port)
-        self._left(wqe)

@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
-    GRH,
     PSN_MODULUS,
     AtomicEth,
     Deth,
@@ -18,8 +17,6 @@ from hcasim.fabric.packet import (
     Reth,
     Syndrome,
 )
-from hcasim.fabric.payload import Led
-from hcasim.fabric.route_header import filled
 from hcasim.hca.completion_queue import CompletionQueue, End, WCStatus
 from hcasim.hca.counters import count_receive
 from hcasim.hca.parts import Parts
@@ -27,7 +24,7 @@ from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.translation import LOCAL_WRITE, REMOTE_WRITE, Region
-from hcasim.hca.wqe import Piece, Pieces, ReceiveWqe, cut
+from hcasim.hca.wqe import Pieces, ReceiveWqe, cut
 
 # Bound once, because compiled code looks members of enumerations up each time.
 _WRITE: Final = Opcode.RDMA_WRITE
@@ -307,47 +304,3 @@ class Responder(Half):
 def takes_receive(write: Packet) -> bool:
     """Whether a write has immediate data, for which its receiver needs a receive request."""
     return bool(write.headers) and isinstance(write.headers[-1], Immediate)
-
-
-class DatagramResponder(Responder):
-    """The responder of unreliable datagrams, in front of whose data is room for a routing header.
-
-    A datagram that names another key than that of the queue pair is dropped without a word (volume
-    1, 10.2.5). The room is that of 11.4.1.2; over Ethernet its last half takes the IPv4 header.
-    """
-
-    front: ClassVar[int] = GRH
-
-    def accept(self, arrival: Arrival) -> Verdict:
-        origin = arrival.packet.header(Deth)
-        if origin is not None and origin.qkey != self.end.path.qkey:
-            self._parts.refuse_key(arrival.packet, self.end.port)
-            return _DROP
-        return super().accept(arrival)
-
-    def _receive(self, packet: Packet) -> Verdict:
-        wqe, verdict = self.receiving, super()._receive(packet)
-        if verdict is _PLACE and wqe is not None and packet.route.grh is not None:
-            self._lead(packet, wqe, packet.route.grh)
-        return verdict
-
-    def _lead(self, packet: Packet, wqe: ReceiveWqe, header: bytes) -> None:
-        """Have the header written in front of the data, where bytes of memory are known."""
-        tables, pd = self._parts.tables, self.end.pd
-        pieces = cut(wqe.pieces or [Piece(wqe.address, wqe.length, wqe.key)], 0, GRH)
-        places = []
-        for one in pieces:
-            region = tables.find(one.key, pd, one.address, one.length, LOCAL_WRITE)
-            if region is not None and region.contents is not None:
-                places.append((region.contents, one.address, one.length))
-        if places:
-            data = Led(packet.data, filled(header, packet), places)
-            if packet.payload:
-                packet.data = data
-            else:
-                data.lead()
-
-    def end_of(self, packet: Packet) -> End:
-        end, route = super().end_of(packet), packet.route
-        end.service_level, end.routed = route.service_level, route.grh is not None
-        return end

@@ -31,31 +31,26 @@
 
 #define READ_PS 20000
 
-/* A thread that does nothing but reading the clock waits for a time; it need not read it more often
- * than this part of its waiting, but at least each LONGEST_READ_PS. It tells what it has spent each
- * TOLD_PS, because others, such as a timer, may end its waiting. */
-#define PART 64
-#define LONGEST_READ_PS 5000000
-#define TOLD_PS 20000000
+/* A thread that does nothing but reading the clock, and memory, waits for something: so often, it has
+ * looked and found nothing. */
+#define IN_A_ROW 16
 
 static __thread struct {
-	uint64_t began_ps;
 	uint64_t last_ps;
+	int row;
 } reading __attribute__((tls_model("initial-exec")));
 
 /* What a read shows. */
 static uint64_t read_ps(void)
 {
-	uint64_t now = now_ps(), cost;
-
 	note(CLOCK);
-	if (now != reading.last_ps)
-		reading.began_ps = now;
-	cost = (now - reading.began_ps) / PART;
-	cost = cost < READ_PS ? READ_PS : cost > LONGEST_READ_PS ? LONGEST_READ_PS : cost;
-	spend(cost);
-	if (spent_ps() >= TOLD_PS && !asking())
-		settle();
+	if (now_ps() != reading.last_ps)
+		reading.row = 0;
+	spend(READ_PS);
+	if (++reading.row >= IN_A_ROW && !asking()) {
+		found_nothing(-1);
+		reading.row = 0;
+	}
 	reading.last_ps = now_ps();
 	return reading.last_ps;
 }

@@ -89,6 +89,7 @@ ssize_t rdmacm_write(int descriptor, const void *command, size_t size)
 	size_t in = size - sizeof(*header), came;
 	uint64_t place = 0;
 	char sent[1024], got[1024];
+	bool may_wait = waits(descriptor);
 	int error;
 
 	if (size < sizeof(*header) || header->in > in || in > sizeof(sent)) {
@@ -117,9 +118,13 @@ ssize_t rdmacm_write(int descriptor, const void *command, size_t size)
 		moved->from = handles[moved->from];
 	}
 	do {
-		words = (struct words){{handles[descriptor], header->command}};
+		if (!rdmacm_owns(descriptor)) { /* Another thread has closed it. */
+			errno = EBADF;
+			return -1;
+		}
+		words = (struct words){{handles[descriptor], header->command, may_wait}};
 		error = ask_with(CALL_CM_WRITE, &words, sent, in, got, sizeof(got), &came);
-	} while (error == EAGAIN && header->command == GET_EVENT && waits(descriptor) && park(0));
+	} while (error == EAGAIN && header->command == GET_EVENT && may_wait && park(0));
 	if (words.w[0]) {
 		/* The pipe has had a byte, and there is no event any more. */
 		char byte;

@@ -1,0 +1,144 @@
+"""A launch: programs on the nodes of a machine, in simulated time."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hcasim.catalog import Machine
+from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.ground.errors import CatalogError
+from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
+from hcasim.launch.library import library
+from hcasim.launch.session import Session
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What came of the programs.
+
+    Attributes:
+        codes: their exit codes, in order; of a signal its negative number.
+        seconds: simulated time until the last one ended.
+        usage: what was busy from the first request to the last completion, to 1 % of the time, as
+            shares, and what binds; empty unless it was asked for.
+        ended: whether they had to be ended, because nothing could go on or time was up.
+    """
+
+    machine: Machine
+    programs: tuple[tuple[str, ...], ...]
+    codes: tuple[int, ...]
+    seconds: float
+    usage: Mapping[str, Any]
+    ended: bool
+
+
+_NO_RANDOM_ADDRESSES: Final = 0x0040000
+
+
+def _same_addresses() -> None:
+    """Let a program have its memory at the same addresses in each run, where that is allowed."""
+    ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
+
+
+def _start(session: Session, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
+    """Start a program on a node; it runs when the simulator does."""
+    environment = dict(os.environ)
+    before = environment.get("LD_PRELOAD")
+    environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
+    environment["HCASIM_CHANNEL"] = session.listener.name
+    environment["HCASIM_PROGRAM"] = str(place)
+    environment["HCASIM_OUTSIDE"] = _outside()
+    try:
+        child = subprocess.Popen(command, env=environment, preexec_fn=_same_addresses)
+    except OSError as error:
+        raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
+    if not session.meet(child.pid):
+        child.kill()
+        child.wait()
+        fault = "it has not loaded the library; is it linked statically, or setuid?"
+        raise CatalogError([f"{command[0]}: {fault}"])
+    return child
+
+
+def _outside() -> str:
+    """What the programs' standard files are, which others than programs read and write."""
+    found = []
+    for descriptor in range(3):
+        with contextlib.suppress(OSError):
+            status = os.fstat(descriptor)
+            found.append(f"{status.st_dev}:{status.st_ino}")
+    return f",{','.join(found)},"
+
+
+def launch(
+    machine: Machine,
+    programs: Sequence[Sequence[str]],
+    listen: Callable[[Simulator], None] | None = None,
+    until_ps: int = 0,
+    explain: bool = False,
+) -> Launched:
+    """Run programs on the first nodes of a machine, in order, until all have ended.
+
+    Parameters:
+        programs: words of each, as a shell would give them.
+        listen: is given the simulator before anything happens.
+        until_ps: simulated time at which programs that go on are ended; 0 is never.
+        explain: also tell what was busy.
+
+    Raises:
+        CatalogError: a program cannot be started, or does not load the library.
+    """
+    sim = Simulator(exact=True)
+    if listen is not None:
+        listen(sim)
+    session = Session(sim, Cluster(sim, machine, max(2, len(programs))), explain)
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        for place, command in enumerate(programs):
+            children.append(_start(session, command, place))
+        fault = _run(session, until_ps)
+        if fault:
+            session.say(fault)
+    finally:
+        for child in children:
+            if session.threads:
+                child.kill()
+        session.close()
+        codes = tuple(child.wait() for child in children)
+    done = tuple(map(tuple, programs))
+    return Launched(machine, done, codes, session.ended_ps / 1e12, session.used, bool(fault))
+
+
+_WAITS: Final = {
+    "PARK": "waits for another program",
+    "POLL_CQ": "polls a completion queue",
+    "SLEEP": "sleeps",
+    "SPIN": "reads memory in a loop",
+    "NOTHING": "looks again and again, and finds nothing",
+    "": "computes",
+}
+"""What a thread does in a call."""
+
+
+def _run(session: Session, until_ps: int) -> str:
+    """Run until all programs have ended; return why they have not, or nothing."""
+    sim = session.sim
+    sim.run(until_ps or None)
+    while not sim.queue and sum(one.resume() for one in session.threads):
+        sim.run(max(until_ps, sim.now) if until_ps else None)
+    if not session.threads:
+        return ""
+    where = "; ".join(
+        f"{one.process.name} on node{one.process.node.index} {_WAITS.get(one.doing, one.doing)}"
+        for one in session.threads
+    )
+    if sim.queue:
+        return f"the programs have not ended at {until_ps / 1e12:g} s: {where}"
+    return f"nothing can go on: {where}"

@@ -1,0 +1,69 @@
+"""Real programs connect through the connection manager's device."""
+
+import re
+
+import pytest
+
+from hcasim import bench
+from hcasim.launch import launch
+from hcasim.runs.machine import find_machine
+from tests.programs import program
+
+RDMACM, PERFTEST = "rdmacm-utils", "perftest"
+
+
+def ended(testbed: str, *commands: str) -> tuple[int, ...]:
+    return launch(find_machine(testbed, {}, mpi=False), [one.split() for one in commands]).codes
+
+
+@pytest.mark.parametrize("testbed", ["liu2004", "pair-roce"])
+@pytest.mark.parametrize(
+    ("server", "client", "said"),
+    [
+        ("ucmatose -c 2 -C 3", "ucmatose -c 2 -C 3 -s server", "test complete"),
+        ("udaddy -C 3", "udaddy -C 3 -s server", "data transfers complete"),
+        ("rdma_server", "rdma_client -s server", "rdma_server: end 0"),
+        ("rping -s -C 2 -v", "rping -c -C 2 -a server", "server ping data: rdma-ping-1"),
+    ],
+)
+def test_programs_connect(
+    testbed: str, server: str, client: str, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program(server.split()[0], RDMACM)
+    program("cc", "gcc")
+    assert ended(testbed, server, client) == (0, 0)
+    assert said in capfd.readouterr().out
+
+
+def test_who_joins_a_group_gets_its_datagrams(capfd: pytest.CaptureFixture[str]) -> None:
+    program("mckey", RDMACM)
+    program("cc", "gcc")
+    common = "mckey -m 224.0.0.7 -C 3 -b"
+    assert ended("pair-roce", f"{common} node0", f"{common} node1 -s") == (0, 0)
+    assert "receiving data transfers\ndata transfers complete" in capfd.readouterr().out
+
+
+def test_nobody_listens(capfd: pytest.CaptureFixture[str]) -> None:
+    program("ucmatose", RDMACM)
+    program("cc", "gcc")
+    assert ended("liu2004", "true", "ucmatose -s server")[1] != 0
+    assert "RDMA_CM_EVENT_REJECTED, error: 8" in capfd.readouterr().out
+
+
+def test_perftest_measures_the_same_over_it(capfd: pytest.CaptureFixture[str]) -> None:
+    command = f"{program('ib_write_bw', PERFTEST)} -R -s 65536 -n 100"
+    program("cc", "gcc")
+    assert ended("liu2004", command, f"{command} server") == (0, 0)
+    table = re.search(r"65536\s+100\s+[\d.]+\s+([\d.]+)", capfd.readouterr().out)
+    assert table is not None
+    [row] = bench("write_bw", "liu2004", size="64K").rows
+    assert float(table[1]) * 2**20 / 1e6 == pytest.approx(row["bandwidth_MBps"], rel=0.01)
+
+
+def test_who_is_killed_disconnects(capfd: pytest.CaptureFixture[str]) -> None:
+    program("rping", RDMACM)
+    program("cc", "gcc")
+    killed = "rping -c -a server -C 100000 & sleep 0.003; kill -9 $!"
+    machine = find_machine("liu2004", {}, mpi=False)
+    assert launch(machine, [["rping", "-s"], ["sh", "-c", killed]]).codes == (0, 0)
+    assert "DISCONNECT EVENT" in capfd.readouterr().err
