@@ -121,6 +121,7 @@ def _alloc_pd(thread: Thread, question: Question) -> Answer:
 
 
 def access(flags: int) -> Access:
+    """Rights that flags of libibverbs name; a VerbsError for those that are not modelled."""
     flags &= ~_OPTIONAL
     if flags & ~(_REGION_FLAGS | ZERO_BASED):
         raise VerbsError("EOPNOTSUPP", f"access flags {flags:#x}; allowed: {_REGION_FLAGS:#x}")

@@ -30,7 +30,7 @@ _RECV: Final = Struct("=QII")
 _SGE: Final = Struct("=QII")
 _WC: Final = Struct("=Q8I2H2B2x")
 _Window = tuple[int, int, MW, MR, int | None]
-"""Which of several requests binds it; its new key; it; its region; where it begins, if that is 0."""
+"""Which of several requests binds a window, its new key, it, its region, and what 0 stands for."""
 _FENCE, _SIGNALED, _SOLICITED, _INLINE = 1, 2, 4, 8
 
 

@@ -22,7 +22,7 @@ from hcasim.launch.library import calls
 from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.launch.memory import Memory
 from hcasim.launch.timer import Timer
-from hcasim.verbs import QP, AsyncEvent, Context
+from hcasim.verbs import MR, QP, AsyncEvent, Context
 from hcasim.verbs.events import EventQueue
 from hcasim.workloads.explain import Utilisation
 
@@ -280,7 +280,7 @@ class Process:
             if isinstance(one, QP):
                 one.destroy()
             elif isinstance(one, MR):
-                self.session.forget(one)
+                self.session.keys.forget(one.lkey)
                 one.dereg()
         self.objects.clear()
 
