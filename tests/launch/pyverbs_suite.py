@@ -7,7 +7,9 @@ import json
 import random
 import socket
 import sys
+import traceback
 import unittest
+from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ class Outcomes(unittest.TestResult):
         self._keep(test, "skipped", reason)
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:
-        self._keep(test, "failed", self._exc_info_to_string(err, test))
+        self._keep(test, "failed", "".join(traceback.format_exception(*err)))
 
     addFailure = addError
 
@@ -46,9 +48,7 @@ def main() -> None:
     folder, device, path, *names = sys.argv[1:]
     sys.path.insert(0, folder)
     sys.argv[1:] = ["--dev", device]
-    from args_parser import parser
-
-    parser.parse_args()
+    import_module("args_parser").parser.parse_args()
     suite = SourceFileLoader("tests", f"{folder}/__init__.py").load_module()
     base: Any = sys.modules["tests.base"]
 
