@@ -21,7 +21,6 @@ from hcasim.cli.output import note
 from hcasim.cli.printing import print_breakdown, print_profile
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.ground.errors import CatalogError, refuse
-from hcasim.ground.units import UnitError, parse_time
 
 if TYPE_CHECKING:
     from hcasim.launch import Launched
@@ -118,6 +117,8 @@ def _code(found: Launched) -> int:
 
 def _until(until: str | None, faults: list[str]) -> int:
     """A simulated time in ps; 0 without one."""
+    from hcasim.ground.units import UnitError, parse_time
+
     if until is None:
         return 0
     try:

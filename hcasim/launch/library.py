@@ -6,6 +6,8 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -32,7 +34,6 @@ def library() -> Path:
         compiler = shutil.which(os.environ.get("CC", "cc"))
         if compiler is None:
             raise CatalogError(["launch: found no C compiler; needed: cc, such as gcc, or CC=..."])
-        kept.parent.mkdir(parents=True, exist_ok=True)
         made = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
             [compiler, *_FLAGS, "-o", made, *sources, "-ldl"], capture_output=True, text=True
@@ -44,8 +45,17 @@ def library() -> Path:
 
 
 def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home, "hcasim")
+    """The user's cache, or a folder of temporary files if that cannot be written."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hcasim")
+    with suppress(OSError):
+        home.mkdir(parents=True, exist_ok=True)
+    if os.access(home, os.W_OK):
+        return home
+    other = Path(tempfile.gettempdir(), f"hcasim-{os.getuid()}")
+    other.mkdir(mode=0o700, exist_ok=True)
+    if other.stat().st_uid != os.getuid():
+        raise CatalogError([f"launch: {other} is somebody else's; set XDG_CACHE_HOME"])
+    return other
 
 
 @cache

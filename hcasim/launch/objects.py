@@ -182,7 +182,7 @@ def _create_cq(thread: Thread, question: Question) -> Answer:
     """Words: entries, channel or 0, what events call it."""
     entries, channel, cookie = question.words[:3]
     cq = CQ(thread.context, entries, optional(thread, channel))
-    cq.on_entry = thread.process.wrote
+    cq.on_entry = thread.process.completes
     return 0, (thread.process.enter(cq, cookie), cq.cqe), b""
 
 

@@ -192,7 +192,7 @@ class Process:
         self.memory = Memory(pid, self.wrote)
         self.threads: list[Thread] = []
         self.waiting: list[Thread] = []
-        self.written = 0
+        self.written = self._completions = 0
         self.timers: dict[int, Timer] = {}
         self.changing = False
         self.objects: dict[int, Any] = {}
@@ -225,6 +225,14 @@ class Process:
     def wrote(self) -> None:
         """The adapter, or a thread, has written to its memory: others may wait for that."""
         self.written += 1
+        self._wake()
+
+    def completes(self) -> None:
+        """There is a completion: whoever polls finds it."""
+        self._completions += 1
+        self._wake()
+
+    def _wake(self) -> None:
         if self.waiting:
             waiting, self.waiting = self.waiting, []
             for one in waiting:
@@ -233,7 +241,7 @@ class Process:
     @property
     def happened(self) -> int:
         """How much has happened that its threads may wait for."""
-        return self.written + self.session.touches
+        return self.written + self._completions + self.session.touches
 
     def pipe(self, descriptor: int) -> int:
         """Open a pipe of the process for writing, by its number there."""

@@ -33,7 +33,7 @@
 
 /* A thread that does nothing but reading the clock, and memory, waits for something: so often, it has
  * looked and found nothing. */
-#define IN_A_ROW 16
+#define IN_A_ROW 32
 
 static __thread struct {
 	uint64_t last_ps;

@@ -28,6 +28,7 @@ static enum doing of_two_bytes(const unsigned char *at)
 
 	switch (at[0]) {
 	case 0x05: case 0x34:
+	case 0x01: case 0x31: /* rdtscp and rdtsc, which ask when they are repeated */
 		return CALLS;
 	case 0x0d: case 0x18: case 0x1e: case 0x1f:	    /* prefetch, endbr, nop */
 	case 0xa3: case 0xaf: case 0xbc: case 0xbd:	    /* bt, imul, bsf, bsr */

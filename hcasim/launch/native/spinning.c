@@ -12,7 +12,7 @@
 
 #include <ucontext.h>
 
-#define MOST_STEPS 600
+#define MOST_STEPS 300
 #define TRAP_FLAG 0x100
 #define ARITHMETIC_FLAGS 0xcd5
 
