@@ -225,6 +225,12 @@ class TranslationTables:
         """Put a region that was taken out back into the tables, as a work request does."""
         self._regions[region.key] = region
 
+    def rename(self, region: Region, key: int) -> None:
+        """Give a region another key, that of one that has been taken out."""
+        self.deregister(region)
+        region.key = key
+        self.enter(region)
+
     def invalidate(self, key: int, pd: int) -> bool:
         """Take out the region of a key; return whether there was one in the protection domain."""
         region = self._regions.get(key)

@@ -42,7 +42,7 @@ from hcasim.verbs import (
 PAGE: Final = 4096
 _Kind = TypeVar("_Kind", bound=Enum)
 _REGION_FLAGS: Final = sum(one.value for one in Access)
-_ZERO_BASED: Final = 1 << 5
+ZERO_BASED: Final = 1 << 5
 _OPTIONAL: Final = 0x3FF << 20
 _AH: Final = Struct("=16sI3BxH5Bx")
 _ATTR: Final = Struct("=14I32s32sHH11BxI4x")
@@ -92,7 +92,7 @@ def _destroy(thread: Thread, question: Question) -> Answer:
     found = held(thread, handle)
     if isinstance(found, MR):
         found.dereg()
-        thread.process.session.forget(found)
+        thread.process.session.keys.forget(found.lkey)
     elif isinstance(found, MW):
         found.dealloc()
     elif isinstance(found, QP):
@@ -120,9 +120,10 @@ def _alloc_pd(thread: Thread, question: Question) -> Answer:
     return 0, (thread.process.enter(PD(thread.context)),), b""
 
 
-def _access(flags: int) -> Access:
+def access(flags: int) -> Access:
+    """Rights that flags of libibverbs name; a VerbsError for those that are not modelled."""
     flags &= ~_OPTIONAL
-    if flags & ~(_REGION_FLAGS | _ZERO_BASED):
+    if flags & ~(_REGION_FLAGS | ZERO_BASED):
         raise VerbsError("EOPNOTSUPP", f"access flags {flags:#x}; allowed: {_REGION_FLAGS:#x}")
     return Access(flags & _REGION_FLAGS)
 
@@ -134,35 +135,34 @@ def _reg_mr(thread: Thread, question: Question) -> Answer:
     pd: PD = held(thread, handle)
     process = thread.process
     address = process.stand_for(place, length)
-    mr = pd.reg_mr(length, _access(flags), address=address)
+    mr = pd.reg_mr(length, access(flags), address=address)
     mr.region.contents = ProcessMemory(address, place, process.memory)
-    process.session.know(mr, named)
+    process.session.keys.know(mr, named)
     return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
 
 
 @call("REREG_MR")
 def _rereg_mr(thread: Thread, question: Question) -> Answer:
     """Words: region, flags, domain, address, length, access flags."""
-    handle, flags, domain, place, length, access = question.words[:6]
+    handle, flags, domain, place, length, rights = question.words[:6]
     mr: MR = held(thread, handle)
     process = thread.process
-    session = process.session
-    named = session.named(mr)
+    keys = process.session.keys
+    named = keys.named(mr)
     what, address = Rereg(flags), None
     if Rereg.CHANGE_TRANSLATION in what:
         address, named = process.stand_for(place, length), place
-    session.forget(mr)
-    mr.rereg(what, optional(thread, domain), address, length, _access(access))
+    mr.rereg(what, optional(thread, domain), address, length, access(rights))
     if address is not None:
         mr.region.contents = ProcessMemory(address, place, process.memory)
-    session.know(mr, named)
+    keys.know(mr, named)
     return 0, (mr.lkey, mr.rkey), b""
 
 
 @call("ALLOC_MW")
 def _alloc_mw(thread: Thread, question: Question) -> Answer:
     mw = MW(held(thread, question.words[0]), one_of(MWType, question.words[1], "type"))
-    return 0, (thread.process.enter(mw), mw.rkey), b""
+    return 0, (thread.process.enter(mw), thread.process.session.keys.first()), b""
 
 
 # Completion queues.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any, Final
 
-from hcasim.hca import Access, Completion, WCStatus
+from hcasim.hca import Completion, WCStatus
 from hcasim.hca.completion_queue import WCOpcode
 from hcasim.launch.channel import LARGEST, Question
 from hcasim.launch.circles import Nothing
-from hcasim.launch.objects import call, held, one_of, optional, refused
-from hcasim.launch.session import Process, Steps, Thread
+from hcasim.launch.objects import ZERO_BASED, access, call, held, one_of, optional, refused
+from hcasim.launch.session import DONE, Answer, Process, Steps, Thread
 from hcasim.verbs import (
     CQ,
     MR,
@@ -28,6 +29,8 @@ _SEND: Final = Struct("=QIIIIQIIQQIIIIQQII")
 _RECV: Final = Struct("=QII")
 _SGE: Final = Struct("=QII")
 _WC: Final = Struct("=Q8I2H2B2x")
+_Window = tuple[int, int, MW, MR, int | None]
+"""Which of several requests binds a window, its new key, it, its region, and what 0 stands for."""
 _FENCE, _SIGNALED, _SOLICITED, _INLINE = 1, 2, 4, 8
 
 
@@ -41,12 +44,13 @@ def _pieces(process: Process, data: bytes, at: int, count: int) -> tuple[list[SG
     for _ in range(count):
         address, length, key = _SGE.unpack_from(data, at)
         at += _SGE.size
-        found.append(SGE(process.session.address(key, address), length, key))
+        found.append(SGE(process.session.keys.address(key, address), length, key))
     return found, at
 
 
-def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
-    process, found, at = thread.process, list[SendWR](), 0
+def _send_requests(thread: Thread, data: bytes) -> tuple[list[SendWR], list[_Window]]:
+    process, found, windows, at = thread.process, list[SendWR](), list[_Window](), 0
+    keys = process.session.keys
     while at < len(data):
         (
             wr_id,
@@ -79,29 +83,28 @@ def _send_requests(thread: Thread, data: bytes) -> list[SendWR]:
         else:
             wr.sg_list, at = _pieces(process, data, at, count)
         # Immediate data are in the order of the network, keys are not.
-        wr.invalidate_rkey, wr.imm_data = extra, swapped(extra)
-        wr.remote_addr, wr.rkey = process.session.address(rkey, remote), rkey
+        wr.invalidate_rkey, wr.imm_data = keys.simulated(extra), swapped(extra)
+        wr.remote_addr, wr.rkey = keys.address(rkey, remote), keys.simulated(rkey)
         wr.compare_add, wr.swap = compare_add, swap
         wr.ah, wr.remote_qpn, wr.remote_qkey = optional(thread, ah), remote_qpn, remote_qkey
         if window:
             region: MR = held(thread, bound_mr)
-            place = process.session.address(region.lkey, bound)
+            zero_based = bound_access & ZERO_BASED
+            place = keys.address(region.lkey, bound)
             wr.mw = held(thread, window)
-            wr.bind_info = BindInfo(region, place, bound_length, Access(bound_access))
+            wr.bind_info = BindInfo(region, place, bound_length, access(bound_access))
+            windows.append((len(found), rkey, wr.mw, region, place if zero_based else None))
         found.append(wr)
-    return found
+    return found, windows
 
 
 @call("POST_SEND")
 def _post_send(thread: Thread, question: Question) -> Steps:
-    """Words: queue pair, whether all or none are posted.
-
-    Answer: which request was not posted, and the key of the last window.
-    """
+    """Words: queue pair, whether all or none are posted. They tell which one was not."""
     qp: QP = held(thread, question.words[0])
     thread.process.session.posts()
-    wrs, whole = _send_requests(thread, question.data), bool(question.words[1])
-    return _posted(thread, qp.post_send_list(wrs, whole=whole), wrs[-1].mw)
+    wrs, windows = _send_requests(thread, question.data)
+    return _posted(thread, qp.post_send_list(wrs, whole=bool(question.words[1])), windows)
 
 
 @call("POST_RECV")
@@ -116,18 +119,23 @@ def _post_recv(thread: Thread, question: Question) -> Steps:
     return _posted(thread, queue.post_recv_list(wrs))
 
 
-def _posted(thread: Thread, steps: Any, window: MW | None = None) -> Steps:
+def _posted(thread: Thread, steps: Any, windows: Sequence[_Window] = ()) -> Steps:
+    answer: Answer = DONE
     try:
         yield from steps
     except VerbsError as error:
         code, _, data = refused(thread, error)
-        return code, (error.bad_wr,), data
-    return 0, (0, 0 if window is None else window.rkey), b""
+        answer = code, (error.bad_wr,), data
+    for place, key, mw, mr, start in windows:
+        if not answer[0] or place < answer[1][0]:
+            thread.process.session.keys.bound(key, mw, mr, start)
+    return answer
 
 
 def _entry(process: Process, wc: Completion) -> bytes:
     opcode = wc.opcode if wc.status is WCStatus.SUCCESS or wc.is_receive else WCOpcode.SEND
-    immediate = wc.invalidated_rkey or swapped(wc.imm_data)
+    invalidated = process.session.keys.of_program(wc.invalidated_rkey)
+    immediate = invalidated or swapped(wc.imm_data)
     told = wc.pkey_index, wc.slid, wc.sl, wc.dlid_path_bits
     number = wc.qp_num
     return _WC.pack(

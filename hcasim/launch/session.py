@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
-from hcasim.host.memory import SOCKET_BITS
 from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question, Words
 from hcasim.launch.circles import Circle, Nothing
+from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
 from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.launch.memory import Memory
@@ -27,7 +27,6 @@ from hcasim.verbs.events import EventQueue
 from hcasim.workloads.explain import Utilisation
 
 PAGE: Final = 4096
-ADDRESSES: Final = 1 << SOCKET_BITS
 _FIRST_PORT: Final = 32768
 _LOOK_S: Final = 0.05
 _WAIT_S: Final = 10.0
@@ -289,7 +288,7 @@ class Process:
             if isinstance(one, QP):
                 one.destroy()
             elif isinstance(one, MR):
-                self.session.forget(one)
+                self.session.keys.forget(one.lkey)
                 one.dereg()
         self.objects.clear()
 
@@ -329,6 +328,7 @@ class Session:
         self.cluster = cluster
         self.threads: list[Thread] = []
         self.network = int.from_bytes(os.urandom(7), "little")
+        self.keys = Keys()
         self.touches = 0
         self.ended_ps = 0
         self.used: dict[str, Any] = {}
@@ -337,7 +337,6 @@ class Session:
         self._measured_ps = -1
         self.listener = Listener()
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
-        self._shifts: dict[int, int] = {}
         self._said: set[str] = set()
 
     def meet(self, pid: int) -> bool:
@@ -410,22 +409,6 @@ class Session:
         if text not in self._said:
             self._said.add(text)
             sys.stderr.write(f"hcasim: {text}\n")
-
-    # Addresses of programs, which others name by keys, and those that are simulated.
-
-    def know(self, mr: MR, named: int) -> None:
-        """Note which address requests name by the keys of a region."""
-        self._shifts[mr.lkey] = mr.addr - named
-
-    def forget(self, mr: MR) -> None:
-        self._shifts.pop(mr.lkey, None)
-
-    def named(self, mr: MR) -> int:
-        return mr.addr - self._shifts[mr.lkey]
-
-    def address(self, key: int, named: int) -> int:
-        """The simulated address that a request names by a key; of an unknown key it is none."""
-        return (named + self._shifts.get(key, 0)) % ADDRESSES
 
     def close(self) -> None:
         """End what still runs, and let go of all that is open."""

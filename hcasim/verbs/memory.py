@@ -185,7 +185,9 @@ class MR:
         *,
         data: Buffer | None = None,
     ) -> None:
-        """Register again with what the flags name changed, under new keys, in no time.
+        """Register again with what the flags name changed, under the same keys, in no time.
+
+        Source: Linux, mlx5 mr.c (mlx5_ib_rereg_user_mr), mlx4 mr.c (mlx4_ib_rereg_user_mr).
 
         Args:
             pd, address, length, access, data: as of `PD.reg_mr`; only those count that are changed.
@@ -216,7 +218,7 @@ class MR:
         self.dereg()
         self.pd, self.region, self._registered = home, fresh.region, True
         self.addr, self.length = fresh.addr, fresh.length
-        self.lkey = self.rkey = fresh.lkey
+        self.pd.context.adapter.tables.rename(fresh.region, self.lkey)
 
     def invalidate(self) -> None:
         """Let the keys be invalid until a request REG_MR, as a send with invalidate does."""

@@ -323,6 +323,9 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 		.create_qp_ex = hca_create_qp_ex,
 		.create_srq_ex = hca_create_srq_ex,
 		.modify_cq = hca_modify_cq,
+		.alloc_parent_domain = hca_alloc_parent_domain,
+		.alloc_td = hca_alloc_td,
+		.dealloc_td = hca_dealloc_td,
 		.sz = sizeof(struct verbs_context),
 		.context = {
 			.device = device,
@@ -336,7 +339,7 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 				.post_send = hca_post_send,
 				.post_recv = hca_post_recv,
 			},
-			.cmd_fd = -1,
+			.cmd_fd = pipe[1], /* Programs may copy it. */
 			.async_fd = pipe[0],
 			.num_comp_vectors = ((struct device *)device)->vectors,
 			.abi_compat = IBV_EXTENDED,

@@ -34,6 +34,10 @@ int hca_bind_mw(struct ibv_qp *qp, struct ibv_mw *window, struct ibv_mw_bind *bi
 /* objects.c */
 struct ibv_mw *hca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int hca_dealloc_mw(struct ibv_mw *window);
+struct ibv_td *hca_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int hca_dealloc_td(struct ibv_td *domain);
+struct ibv_pd *hca_alloc_parent_domain(struct ibv_context *context,
+				       struct ibv_parent_domain_init_attr *attr);
 struct ibv_cq_ex *hca_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 int hca_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);

@@ -42,21 +42,74 @@ static void *made(size_t size, enum call what, struct words *words)
 
 /* Protection domains, regions and windows. */
 
+struct domain {
+	struct ibv_pd pd;
+	struct domain *within; /* The one that a parent domain extends. */
+	int extended;	       /* by how many */
+};
+
 EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct words words = {{0}};
-	struct ibv_pd *pd = made(sizeof(*pd), CALL_ALLOC_PD, &words);
+	struct domain *domain = made(sizeof(*domain), CALL_ALLOC_PD, &words);
 
-	if (pd) {
-		pd->context = context;
-		pd->handle = words.w[0];
+	if (!domain)
+		return NULL;
+	domain->pd.context = context;
+	domain->pd.handle = words.w[0];
+	return &domain->pd;
+}
+
+/* Queues take none of a program's memory, so that its allocators are not called, and no lock. */
+struct ibv_pd *hca_alloc_parent_domain(struct ibv_context *context,
+				       struct ibv_parent_domain_init_attr *attr)
+{
+	const uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	struct domain *domain;
+
+	if (!attr->pd || attr->comp_mask & ~known) {
+		errno = attr->pd ? EOPNOTSUPP : EINVAL;
+		return NULL;
 	}
-	return pd;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return NULL;
+	domain->pd.context = context;
+	domain->pd.handle = attr->pd->handle;
+	domain->within = (struct domain *)attr->pd;
+	domain->within->extended++;
+	return &domain->pd;
 }
 
 EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	return destroy(pd->handle, pd);
+	struct domain *domain = (struct domain *)pd;
+
+	if (domain->extended)
+		return done(EBUSY);
+	if (!domain->within)
+		return destroy(pd->handle, domain);
+	domain->within->extended--;
+	free(domain);
+	return 0;
+}
+
+struct ibv_td *hca_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+	struct ibv_td *domain = attr->comp_mask ? NULL : calloc(1, sizeof(*domain));
+
+	if (domain)
+		domain->context = context;
+	else if (attr->comp_mask)
+		errno = EOPNOTSUPP;
+	return domain;
+}
+
+int hca_dealloc_td(struct ibv_td *domain)
+{
+	free(domain);
+	return 0;
 }
 
 static struct ibv_mr *registered(struct ibv_pd *pd, void *addr, size_t length, uint64_t named,
@@ -99,9 +152,11 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 			int access)
 {
-	struct words words = {{mr->handle, flags, pd ? pd->handle : 0, (uintptr_t)addr, length, access}};
+	bool moves = flags & IBV_REREG_MR_CHANGE_PD; /* If not, pd may be anything. */
+	struct words words = {{mr->handle, flags, moves ? pd->handle : 0, (uintptr_t)addr, length,
+			       access}};
 
-	if (ask(CALL_REREG_MR, &words))
+	if (done(ask(CALL_REREG_MR, &words)))
 		return -1; /* Not even tried: the region is as it was. */
 	mr->lkey = words.w[0];
 	mr->rkey = words.w[1];
@@ -303,7 +358,7 @@ READS(uint8_t, sl, sl)
 READS(uint8_t, dlid_path_bits, dlid_path_bits)
 
 static struct queue *create_queue(struct ibv_context *context, int cqe, void *cq_context,
-				  struct ibv_comp_channel *channel)
+				  struct ibv_comp_channel *channel, int vector)
 {
 	struct words words = {{cqe, channel ? ((struct channel *)channel)->handle : 0}};
 	struct queue *queue = calloc(1, sizeof(*queue));
@@ -313,7 +368,10 @@ static struct queue *create_queue(struct ibv_context *context, int cqe, void *cq
 	if (!queue)
 		return NULL;
 	words.w[2] = (uintptr_t)queue;
-	error = cqe < 1 ? EINVAL : ask(CALL_CREATE_CQ, &words);
+	if (cqe < 1 || vector < 0 || vector >= context->num_comp_vectors)
+		error = EINVAL;
+	else
+		error = ask(CALL_CREATE_CQ, &words);
 	if (error) {
 		free(queue);
 		errno = error;
@@ -347,11 +405,7 @@ static struct queue *create_queue(struct ibv_context *context, int cqe, void *cq
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {
-	if (comp_vector < 0 || comp_vector >= context->num_comp_vectors) {
-		errno = EINVAL;
-		return NULL;
-	}
-	return (struct ibv_cq *)create_queue(context, cqe, cq_context, channel);
+	return (struct ibv_cq *)create_queue(context, cqe, cq_context, channel, comp_vector);
 }
 
 struct ibv_cq_ex *hca_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
@@ -360,7 +414,8 @@ struct ibv_cq_ex *hca_create_cq_ex(struct ibv_context *context, struct ibv_cq_in
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return (struct ibv_cq_ex *)create_queue(context, attr->cqe, attr->cq_context, attr->channel);
+	return (struct ibv_cq_ex *)create_queue(context, attr->cqe, attr->cq_context, attr->channel,
+						attr->comp_vector);
 }
 
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)

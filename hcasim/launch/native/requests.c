@@ -34,9 +34,10 @@ static bool addressed(const struct ibv_qp *qp)
 	return qp->qp_type == IBV_QPT_UD;
 }
 
-static void bind(struct request *request, const struct ibv_mw *window,
+static void bind(struct request *request, const struct ibv_mw *window, uint32_t key,
 		 const struct ibv_mw_bind_info *info)
 {
+	request->rkey = key;
 	request->window = window->handle;
 	request->bound = info->addr;
 	request->bound_length = info->length;
@@ -68,7 +69,7 @@ static size_t append(char *message, size_t size, const struct ibv_qp *qp,
 	if (size + sizeof(request) + data > MOST)
 		return 0;
 	if (wr->opcode == IBV_WR_BIND_MW) {
-		bind(&request, wr->bind_mw.mw, &wr->bind_mw.bind_info);
+		bind(&request, wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
 	} else if (addressed(qp)) {
 		request.ah = wr->wr.ud.ah ? wr->wr.ud.ah->handle : 0;
 		request.remote_qpn = wr->wr.ud.remote_qpn;
@@ -180,14 +181,15 @@ int hca_bind_mw(struct ibv_qp *qp, struct ibv_mw *window, struct ibv_mw_bind *ho
 		.flags = how->send_flags,
 	};
 	struct words words = {{qp->handle}};
+	uint32_t key = (window->rkey & ~255U) | ((window->rkey + 1) & 255);
 	int error;
 
-	bind(&request, window, &how->bind_info);
+	bind(&request, window, key, &how->bind_info);
 	error = ask_with(CALL_POST_SEND, &words, &request, sizeof(request), NULL, 0, NULL);
 	if (error)
 		errno = error;
 	else
-		window->rkey = words.w[1];
+		window->rkey = key;
 	return error;
 }
 
@@ -297,9 +299,8 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *window, uint32_t rke
 {
 	struct request *request = begun(qp, IBV_WR_BIND_MW);
 
-	(void)rkey;
 	if (request)
-		bind(request, window, info);
+		bind(request, window, rkey, info);
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)

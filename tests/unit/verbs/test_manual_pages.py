@@ -326,7 +326,7 @@ def test_a_region_is_registered_again_with_what_is_changed(rig: Rig) -> None:
     before = b.mr.rkey, b.mr.addr, b.mr.length
     b.mr.set_word(b.mr.addr, 7)
     b.mr.rereg(Rereg.CHANGE_ACCESS, access=Access.LOCAL_WRITE | Access.REMOTE_READ)
-    assert (b.mr.addr, b.mr.length) == before[1:]
+    assert (b.mr.rkey, b.mr.addr, b.mr.length) == before
     assert b.mr.word(b.mr.addr) == 7
     assert statuses(rig.exchange(qp, a, a.request(READ, b))) == ["SUCCESS"]
     assert statuses(rig.exchange(qp, a, a.request(WRITE, b))) == ["REM_ACCESS_ERR"]
