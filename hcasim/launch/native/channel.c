@@ -175,6 +175,13 @@ static void say_hello(void)
 
 void take_part(void)
 {
+	static bool begun;
+
+	if (!begun) { /* From here on the simulator may send signals. */
+		begun = true;
+		catch_signals();
+		trap_clock(true);
+	}
 	if (own.descriptor < 0 || own.process != getpid())
 		say_hello();
 }
@@ -286,12 +293,10 @@ void say_once(const char *name, const char *line)
 		fprintf(stderr, "hcasim: %s\n", line);
 }
 
-/* The first turn of a program comes before its main function. */
+/* The first turn of a program comes before its main function, and may come in the constructor of
+ * another library. */
 __attribute__((constructor)) static void begin(void)
 {
-	if (!taking_part())
-		return;
-	catch_signals();
-	trap_clock(true);
-	take_part();
+	if (taking_part())
+		take_part();
 }

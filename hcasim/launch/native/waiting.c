@@ -37,6 +37,12 @@ static struct wait begin_wait(const struct timespec *timeout, const sigset_t *ma
 	return wait;
 }
 
+/* Whether a signal that the program does not know of has ended the look. */
+static bool of_ours(const struct wait *wait, int found)
+{
+	return found < 0 && errno == EINTR && !interrupted(wait->before, true);
+}
+
 /* What the last look found; whether to look again. */
 static bool again(struct wait *wait, int found)
 {
@@ -75,7 +81,9 @@ static int end_wait(struct wait *wait, int found, bool ended)
 		int found;                                                                         \
 		bool ended;                                                                        \
 		do {                                                                               \
-			found = (look);                                                            \
+			do                                                                         \
+				found = (look);                                                    \
+			while (of_ours(&(wait), found));                                           \
 			ended = !found && interrupted((wait).before, true);                        \
 		} while (!ended && again(&(wait), found));                                         \
 		end_wait(&(wait), found, ended);                                                   \
