@@ -56,14 +56,23 @@ def call(name: str) -> Callable[[Handler], Handler]:
         @wraps(handler)
         def answer(thread: Thread, question: Question) -> Answer | Steps:
             try:
-                return handler(thread, question)
+                made = handler(thread, question)
             except VerbsError as error:
                 return refused(thread, error)
+            return made if isinstance(made, tuple) else _done(thread, made)
 
         HANDLERS[name] = answer
         return handler
 
     return enter
+
+
+def _done(thread: Thread, steps: Steps) -> Steps:
+    """The answer to a call that takes time; errors of verbs are its errnos, too."""
+    try:
+        return (yield from steps)
+    except VerbsError as error:
+        return refused(thread, error)
 
 
 def refused(thread: Thread, error: VerbsError) -> Answer:
@@ -87,13 +96,12 @@ def optional(thread: Thread, handle: int) -> Any:
 
 
 @call("DESTROY")
-def _destroy(thread: Thread, question: Question) -> Answer:
+def _destroy(thread: Thread, question: Question) -> Answer | Steps:
     handle = question.words[0]
     found = held(thread, handle)
     if isinstance(found, MR):
-        found.dereg()
-        thread.process.session.keys.forget(found.lkey)
-    elif isinstance(found, MW):
+        return _dereg_mr(thread, handle, found)
+    if isinstance(found, MW):
         found.dealloc()
     elif isinstance(found, QP):
         found.destroy()
@@ -129,16 +137,24 @@ def access(flags: int) -> Access:
 
 
 @call("REG_MR")
-def _reg_mr(thread: Thread, question: Question) -> Answer:
+def _reg_mr(thread: Thread, question: Question) -> Steps:
     """Words: domain, address, length, address that requests name, access flags."""
     handle, place, length, named, flags = question.words[:5]
     pd: PD = held(thread, handle)
     process = thread.process
     address = process.stand_for(place, length)
-    mr = pd.reg_mr(length, access(flags), address=address)
+    mr = yield from pd.timed_reg_mr(length, access(flags), address=address)
     mr.region.contents = ProcessMemory(address, place, process.memory)
     process.session.keys.know(mr, named)
     return 0, (process.enter(mr), mr.lkey, mr.rkey), b""
+
+
+def _dereg_mr(thread: Thread, handle: int, mr: MR) -> Steps:
+    work = next(mr.timed_dereg())  # From here on it is deregistered, whatever time that takes.
+    thread.process.session.keys.forget(mr.lkey)
+    del thread.process.objects[handle]
+    yield work
+    return DONE
 
 
 @call("REREG_MR")
