@@ -1,7 +1,4 @@
-"""The probes, run on a simulated adapter, measure what the model says of the same plan.
-
-Not of `write_lat` and its like: they count how often they look at memory, which takes no time.
-"""
+"""The probes, run on a simulated adapter, measure what the model says of the same plan."""
 
 from pathlib import Path
 
@@ -12,11 +9,14 @@ from hcasim.launch import launch
 from hcasim.runs.machine import find_machine
 
 SHORT = """
+write_lat  size=8,4K  iters=10 warmup=2
 read_lat   size=8,4K  iters=10 warmup=2
 send_lat   size=8     iters=10 warmup=2
 window_bw  size=64K   iters=4  warmup=1 window=16
 """
 LONG = """
+write_lat   size=8,4K iters=20 warmup=5
+qp_lat      size=8 qps=4 iters=20 warmup=5
 send_lat    size=8,1K iters=20 warmup=5
 read_lat    size=8,4K iters=20 warmup=5
 atomic_lat  op=fetch_add,cmp_swap iters=20 warmup=5
@@ -24,7 +24,10 @@ scatter     size=64  qps=1,4 iters=20 warmup=5
 window_bw   size=64K window=16 verb=write,send,read iters=10 warmup=2
 window_bibw size=64K window=16 iters=10 warmup=2
 """
-ALONE = "reg_mr size=4K,64K,1M iters=10 warmup=2"
+ALONE = """
+reg_mr       size=4K,64K,1M iters=10 warmup=2
+loopback_lat size=8,4K iters=10 warmup=2
+"""
 NEAR = {"us": 0.02, "MB/s": 0.01}
 SERVE_S = "1"
 
@@ -49,7 +52,7 @@ def test_closure(probes: Path, tmp_path: Path, way: str) -> None:
     assert_closed(probes, tmp_path, "liu2004", SHORT, "--server", "server", "--connect", way)
 
 
-def test_registration_takes_as_long_as_the_stack_says(probes: Path, tmp_path: Path) -> None:
+def test_closure_of_what_needs_no_other_end(probes: Path, tmp_path: Path) -> None:
     assert_closed(probes, tmp_path, "liu2004", ALONE, "--device", "mthca0:1")
 
 
