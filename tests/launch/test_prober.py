@@ -28,7 +28,8 @@ ALONE = """
 reg_mr       size=4K,64K,1M iters=10 warmup=2
 loopback_lat size=8,4K iters=10 warmup=2
 """
-NEAR = {"us": 0.02, "MB/s": 0.01}
+NEAR = {"us": 0.02, "MB/s": 0.015}
+"""One way, bandwidths are within 0.3 %; both ways, within 1.1 %."""
 SERVE_S = "1"
 
 
