@@ -316,6 +316,8 @@ class Process:
             self._give_up()
             self.memory.close()
             if not self.changing:
+                for timer in self.timers.values():
+                    timer.set(0, 0, 0)
                 self.ended()
         self.session.touched()
 

@@ -162,6 +162,7 @@ static int serve_clients(const struct options *options)
     bool good = open_ports(options, ports, &count, &failure);
     if (good) {
         int64_t allowed_ns = (int64_t)(options->deadline * 1e9);
+        looks_begin();
         struct server server = {options->listen, options->service, allowed_ns, ports, count};
         good = serve(&server, &failure);
     }
@@ -210,6 +211,7 @@ static int measure(const struct options *options, const struct plan *plan, FILE 
 {
     const char *reason = "", *name = options->output ? options->output : "standard output";
     size_t measured = 0, failed = 0, silent = 0;
+    looks_begin();
     trace_header(out, about);
     bool whole = is_written(out, name, failure);
     for (size_t i = 0; i < plan->count && whole && !reason[0]; i++) {

@@ -62,8 +62,7 @@ struct session {
     int control;      /* socket to the peer, or -1 */
     char inbox[4096]; /* what has come from the peer and is not read yet */
     size_t inbox_used;
-    int64_t deadline_ns, allowed_ns, next_look_ns;
-    unsigned spins;
+    int64_t deadline_ns, allowed_ns;
     struct port *ports;
     int port_count;
     struct ibv_pd *pd[MAX_PORTS];
@@ -83,14 +82,19 @@ struct session {
 extern volatile sig_atomic_t stopped_by; /* a signal, or 0 */
 const char *signal_name(int number);
 
-/* False once a signal, the deadline or the peer ends the point. Looks at the clock, and every ten
- * milliseconds at the peer. */
+extern volatile sig_atomic_t look_due; /* ten milliseconds have passed since the last look */
+
+/* Has looks be due from now on. */
+void looks_begin(void);
+
+/* False once a signal, the deadline or the peer ends the point. Looks at the clock, and at the peer
+ * if that is due. */
 bool session_goes_on(struct session *s);
 
-/* The same for polling: on average it costs less than a hundredth of what it interrupts. */
+/* The same for polling, which reads nothing but memory until a look is due. */
 static inline bool spin(struct session *s)
 {
-    return (++s->spins & 0x3fff) != 0 || session_goes_on(s);
+    return !look_due || session_goes_on(s);
 }
 
 static inline int64_t get(const struct session *s, enum key key)
