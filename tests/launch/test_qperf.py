@@ -1,4 +1,4 @@
-"""qperf, unmodified, measures on simulated adapters for a second; its server forks for each test."""
+"""qperf, unmodified, measures for a second of simulated time; its server forks for each test."""
 
 import re
 

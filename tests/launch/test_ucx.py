@@ -66,12 +66,21 @@ int main(int count, char **words)
 
 
 @pytest.mark.check
-def test_mpich_starts_ranks_on_nodes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("library", "package", "words"),
+    [("mpich", "mpich", ""), ("openmpi", "openmpi-bin", "--allow-run-as-root --mca pml ucx")],
+)
+def test_mpi_starts_ranks_on_nodes(
+    library: str, package: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     source, made = tmp_path / "pingpong.c", tmp_path / "pingpong"
     source.write_text(PINGPONG)
-    subprocess.run([program("mpicc.mpich", "libmpich-dev"), "-o", made, source], check=True)
-    run = program("mpirun.mpich", "mpich")
-    assert launched("ucx-hdr", f"{run} -hosts node0,node1 -n 2 {made}").codes == (0,)
+    subprocess.run(
+        [program(f"mpicc.{library}", f"lib{library}-dev"), "-o", made, source], check=True
+    )
+    run = program(f"mpirun.{library}", package)
+    command = f"{run} {words} --host node0,node1 -n 2 {made}"
+    assert launched("ucx-hdr", command).codes == (0,)
     found = sorted(re.findall(r"rank (\d) on (\w+): ([\d.]+) us", capfd.readouterr().out))
     assert [one[:2] for one in found] == [("0", "node0"), ("1", "node1")]
     [row] = bench("send_lat", "ucx-hdr", size=8).rows
