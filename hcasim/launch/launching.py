@@ -15,7 +15,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.ground.errors import CatalogError
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
-from hcasim.launch.library import library
+from hcasim.launch.library import commands, library
 from hcasim.launch.session import Session
 
 
@@ -52,6 +52,7 @@ def _start(session: Session, command: Sequence[str], place: int) -> subprocess.P
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
+    environment["PATH"] = f"{commands()}:{environment.get('PATH', os.defpath)}"
     environment["HCASIM_CHANNEL"] = session.listener.name
     environment["HCASIM_PROGRAM"] = str(place)
     environment["HCASIM_OUTSIDE"] = _outside()

@@ -44,6 +44,40 @@ def library() -> Path:
     return kept
 
 
+_SSH: Final = """\
+#!/bin/sh
+# Runs a command on another node of a simulation, as ssh does on another machine.
+while :; do
+	case $1 in
+	-[bcDEeFIiJLlmOopQRSWw]) shift 2 ;;
+	-*) shift ;;
+	*) break ;;
+	esac
+done
+case $1 in
+server) HCASIM_NODE=0 ;;
+node[0-9]*) HCASIM_NODE=${1#node} ;;
+*) echo "hcasim: ssh: $1 is no node; allowed: server, node0, node1, ..." >&2; exit 255 ;;
+esac
+export HCASIM_NODE
+shift
+exec sh -c "$*"
+"""
+
+
+def commands() -> Path:
+    """The folder of the commands that stand in for the system's: ssh."""
+    folder = _cache() / f"commands-{hashlib.sha256(_SSH.encode()).hexdigest()[:16]}"
+    kept = folder / "ssh"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        made = kept.with_suffix(f".{os.getpid()}")
+        made.write_text(_SSH)
+        made.chmod(0o755)
+        made.replace(kept)
+    return folder
+
+
 def _cache() -> Path:
     """The user's cache, or a folder of temporary files if that cannot be written."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hcasim")

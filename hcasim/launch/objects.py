@@ -45,6 +45,7 @@ _REGION_FLAGS: Final = sum(one.value for one in Access)
 ZERO_BASED: Final = 1 << 5
 _OPTIONAL: Final = 0x3FF << 20
 _AH: Final = Struct("=16sI3BxH5Bx")
+_LABEL: Final = (1 << 20) - 1
 _ATTR: Final = Struct("=14I32s32sHH11BxI4x")
 _CAP: Final = Struct("=5I")
 
@@ -259,7 +260,8 @@ def _create_qp(thread: Thread, question: Question) -> Answer:
 def ah_attr(data: bytes) -> AHAttr:
     """The address of a port that a structure of libibverbs says."""
     dgid, label, sgid, hops, traffic, dlid, sl, bits, rate, is_global, port = _AH.unpack(data)
-    grh = GlobalRoute(IPv6Address(dgid), label, sgid, hops, traffic)
+    # Adapters take 20 bits of the label; UCX gives all 32 over Ethernet.
+    grh = GlobalRoute(IPv6Address(dgid), label & _LABEL, sgid, hops, traffic)
     return AHAttr(grh, dlid, sl, bits, rate, is_global, port)
 
 

@@ -313,6 +313,8 @@ class Process:
         if not self.threads:
             for end in list(self.at_end):
                 end()
+            for timer in self.timers.values():
+                timer.set(0, 0, 0)
             self._give_up()
             self.memory.close()
             if not self.changing:
