@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.programs import give_up, program
 
 NATIVE = Path(__file__).parents[2] / "hcasim" / "launch" / "native"
@@ -20,6 +22,7 @@ int main(void)
 """
 
 
+@pytest.mark.pure
 def test_layouts_and_numbers_are_those_of_the_header(tmp_path: Path) -> None:
     program("cc", "gcc")
     line = b"#include <infiniband/verbs.h>"
