@@ -42,10 +42,10 @@ class Circle:
         self._began_ps = 0
         self._clock = False
 
-    def end(self) -> None:
-        """The thread has found something, or has done something else."""
-        if self._keys:
-            self.__init__()  # type: ignore[misc]
+    @property
+    def begun(self) -> bool:
+        """Whether the last question found nothing."""
+        return bool(self._keys)
 
     def add(self, key: tuple[object, ...], now_ps: int, stamp: int, clock: bool) -> bool:
         """Note a question that was answered.

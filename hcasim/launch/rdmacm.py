@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 from struct import Struct
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
@@ -459,14 +458,12 @@ def _read_sockaddr(data: bytes) -> tuple[int, int]:
     return 0, port
 
 
-_MANAGERS: Final[WeakKeyDictionary[Session, _Manager]] = WeakKeyDictionary()
-
-
 def _manager(thread: Thread) -> _Manager:
     session = thread.process.session
-    if session not in _MANAGERS:
-        _MANAGERS[session] = _Manager(session)
-    return _MANAGERS[session]
+    found = session.kept.get(__name__)
+    if not isinstance(found, _Manager):
+        found = session.kept[__name__] = _Manager(session)
+    return found
 
 
 _Told = tuple[int, bytes]

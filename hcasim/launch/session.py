@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
-from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question, Words
+from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
@@ -33,8 +33,8 @@ _WAIT_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there, or to end."""
 _EVENT: Final = Struct("=QQ")
 
-Answer = tuple[int, Words, bytes]
-"""An errno or 0, words and bytes."""
+Answer = tuple[Any, ...]
+"""An errno or 0, words and bytes: compiled, a tuple of three would be no `Nothing` any more."""
 Steps = Generator[Event, object, Answer]
 Handler = Callable[["Thread", Question], "Answer | Steps"]
 
@@ -101,7 +101,8 @@ class Thread:
                 if self._circle.add(key, self.sim.now, stamp, clock):
                     yield from self._rest()
             elif name != _TELLING:
-                self._circle.end()
+                if self._circle.begun:
+                    self._circle = Circle()
                 if process.waiting:
                     process.wrote()
             self.doing = ""
@@ -325,7 +326,14 @@ class Process:
 
 
 class Session:
-    """Programs that run on a cluster, one thread at a time."""
+    """Programs that run on a cluster, one thread at a time.
+
+    Attributes:
+        network: what names of sockets have in common, so that two launches do not meet.
+        touches: how often a program has done something that others may find.
+        used: what was busy up to the last completion, if it was asked for.
+        kept: what all programs share, by the module whose it is.
+    """
 
     def __init__(self, sim: Simulator, cluster: Cluster, explain: bool) -> None:
         self.sim = sim
@@ -336,6 +344,7 @@ class Session:
         self.touches = 0
         self.ended_ps = 0
         self.used: dict[str, Any] = {}
+        self.kept: dict[str, object] = {}
         self._explain = explain
         self._usage = Utilisation(sim)
         self._measured_ps = -1

@@ -521,26 +521,6 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	return destroy(srq->handle, srq);
 }
 
-int hca_get_srq_num(struct ibv_srq *srq, uint32_t *number)
-{
-	(void)srq, (void)number;
-	return done(EOPNOTSUPP);
-}
-
-struct ibv_xrcd *hca_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
-{
-	(void)context, (void)attr;
-	say_once("xrc", "XRC is not modelled; allowed: RC with SRQ");
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
-int hca_close_xrcd(struct ibv_xrcd *domain)
-{
-	(void)domain;
-	return done(EOPNOTSUPP);
-}
-
 /* Queue pairs. */
 
 static struct ibv_qp *create_pair(struct ibv_pd *pd, struct ibv_qp_init_attr_ex *attr,
@@ -615,13 +595,6 @@ struct ibv_qp *hca_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 	if (qp && calls)
 		hca_extend((struct pair *)qp);
 	return qp;
-}
-
-struct ibv_qp *hca_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
-{
-	(void)context, (void)attr;
-	errno = EOPNOTSUPP;
-	return NULL;
 }
 
 EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
