@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,6 +45,18 @@ _NO_RANDOM_ADDRESSES: Final = 0x0040000
 def _same_addresses() -> None:
     """Let a program have its memory at the same addresses in each run, where that is allowed."""
     ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
+
+
+@contextlib.contextmanager
+def _one_processor() -> Iterator[None]:
+    """Stay on one processor with all that is started: one of them runs at a time, so that handing
+    over does not have to wake another processor."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {ctypes.CDLL(None).sched_getcpu()} & before or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _start(session: Session, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
@@ -102,9 +114,10 @@ def launch(
     session = Session(sim, Cluster(sim, machine, max(2, len(programs))), explain)
     children: list[subprocess.Popen[bytes]] = []
     try:
-        for place, command in enumerate(programs):
-            children.append(_start(session, command, place))
-        fault = _run(session, until_ps)
+        with _one_processor():
+            for place, command in enumerate(programs):
+                children.append(_start(session, command, place))
+            fault = _run(session, until_ps)
         if fault:
             session.say(fault)
     finally:
