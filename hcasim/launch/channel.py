@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-import select
 import socket
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 WORDS: Final = 8
-_MOST: Final = 1024
-"""Descriptors that ``select`` knows."""
 LARGEST: Final = 64 << 10
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
 
 Words = tuple[int, ...]
 
+_NO_WORDS: Final[Words] = (0,) * WORDS
+
 TOUCHED: Final = 1
 FOUND: Final = 2
 CLOCK: Final = 4
 
 
-@dataclass(slots=True)
 class Question:
     """What a thread asks: which call, its eight words and bytes.
 
@@ -35,11 +31,14 @@ class Question:
         spent_ps: time that the thread has taken since the last answer.
     """
 
-    what: int
-    notes: int
-    spent_ps: int
-    words: Words
-    data: bytes
+    __slots__ = ("data", "notes", "spent_ps", "what", "words")
+
+    def __init__(self, what: int, notes: int, spent_ps: int, words: Words, data: bytes) -> None:
+        self.what = what
+        self.notes = notes
+        self.spent_ps = spent_ps
+        self.words = words
+        self.data = data
 
 
 class Channel:
@@ -47,36 +46,24 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._room = bytearray(_QUESTION.size + LARGEST)
 
-    def question(self, look: Callable[[], float] | None = None) -> Question | None:
-        """Wait for the next; None if the thread has ended.
-
-        Args:
-            look: called in real time as long as nothing comes, and says when again, in s.
-        """
+    def question(self) -> Question | None:
+        """Wait for the next; None if the thread has ended."""
+        room = self._room
         try:
-            while look is not None and not self._comes(look()):
-                pass
-            message = self._connection.recv(_QUESTION.size + LARGEST)
+            length = self._connection.recv_into(room)
         except ConnectionError:
             return None
-        if not message:
+        if not length:
             return None
-        what, notes, spent, *words = _QUESTION.unpack_from(message)
-        return Question(what, notes, spent, tuple(words), message[_QUESTION.size :])
-
-    def _comes(self, seconds: float) -> bool:
-        descriptor = self._connection.fileno()
-        if descriptor < _MOST:
-            return bool(select.select([descriptor], [], [], seconds)[0])
-        many = select.poll()
-        many.register(descriptor, select.POLLIN)
-        return bool(many.poll(max(1, seconds * 1000)))
+        what, notes, spent, *words = _QUESTION.unpack_from(room)
+        return Question(what, notes, spent, tuple(words), bytes(room[_QUESTION.size : length]))
 
     def answer(
         self, now_ps: int, words: Words = (), data: bytes = b"", error: int = 0, signal: int = 0
     ) -> None:
-        padded = (*words, *(0,) * (WORDS - len(words)))
+        padded = words + _NO_WORDS[len(words) :]
         message = _ANSWER.pack(error, signal, now_ps, *padded) + data
         with suppress(ConnectionError):  # If it has been killed, the next question is None.
             self._connection.send(message)

@@ -19,7 +19,6 @@ from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
-from hcasim.launch.looks import PATIENCE_S, SPINNING_S, look_at
 from hcasim.launch.memory import Memory
 from hcasim.launch.timer import Timer
 from hcasim.verbs import MR, QP, AsyncEvent, Context
@@ -73,7 +72,6 @@ class Thread:
         self.signals: list[int] = []
         self.seen = self.touches = 0
         self.ended = False
-        self._patience_s = PATIENCE_S
         self._circle = Circle()
         self._resting = False
         self.channel = channel
@@ -110,19 +108,10 @@ class Thread:
             error, words, data = answer
             signal = self.signals.pop(0) if self.signals else 0
             self.channel.answer(self.sim.now, words, data, error, signal)
-            look = None if process.changing else look_at(process.pid, self.tid, self.patience)
-            question = self.channel.question(look)
+            question = self.channel.question()
         self.ended = True
         self.channel.close()
         self.process.left(self)
-
-    def patience(self) -> float:
-        """Real time without a question, in s, after which it is looked at."""
-        return self._patience_s
-
-    def has_spun(self) -> None:
-        """It has waited for memory by a loop, and may again: it is looked at soon."""
-        self._patience_s = SPINNING_S
 
     def wait(self, until_ps: int = 0) -> Generator[Event, object, bool]:
         """Wait until somebody wakes it, or until a time, if that is not 0; False if that came."""

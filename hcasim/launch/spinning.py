@@ -10,7 +10,6 @@ from hcasim.launch.session import DONE, Steps, Thread, call
 def _spin(thread: Thread, question: Question) -> Steps:
     """Wait until something has happened to the thread's memory since it was last answered."""
     process = thread.process
-    thread.has_spun()
     while process.written == thread.seen and not thread.signals:
         process.waiting.append(thread)
         yield from thread.wait()

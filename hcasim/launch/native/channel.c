@@ -143,6 +143,7 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 	if (came)
 		*came = length - sizeof(answer);
 	own.asking = false;
+	watch_again();
 	deliver(answer.signal);
 	return answer.error;
 }
@@ -168,6 +169,7 @@ static void say_hello(void)
 		_exit(GONE);
 	}
 	connections[own.descriptor % 1024] = own.descriptor;
+	watch_thread();
 	exchange(CALL_HELLO, &words, program_invocation_short_name,
 		 strlen(program_invocation_short_name), NULL, 0, NULL);
 	known = (struct host){words.w[0], words.w[1], words.w[2], words.w[3]};
@@ -191,6 +193,7 @@ void leave(void)
 {
 	if (own.descriptor < 0 || own.process != getpid())
 		return;
+	watch_no_more();
 	connections[own.descriptor % 1024] = 0;
 	syscall(SYS_close, own.descriptor);
 	own.descriptor = -1;

@@ -35,7 +35,10 @@ void catch_signals(void);
 void trap_clock(bool trap);
 bool read_trapped_clock(void *context);
 
-/* spinning.c */
+/* spinning.c: have this thread looked at if it asks nothing for long, from each answer on. */
+void watch_thread(void);
+void watch_again(void);
+void watch_no_more(void);
 void look(int signal, siginfo_t *info, void *context);
 void step(int signal, siginfo_t *info, void *context);
 
