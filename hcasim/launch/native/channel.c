@@ -37,7 +37,6 @@ struct answer {
 
 struct thread {
 	int descriptor;
-	pid_t process;
 	uint64_t now_ps;
 	uint64_t spent_ps;
 	uint64_t idle_ps;
@@ -154,16 +153,7 @@ static void say_hello(void)
 	const char *place = moved ? moved : getenv("HCASIM_PROGRAM");
 	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), place ? atoi(place) : 0}};
 
-	if (own.process != getpid()) {
-		for (int i = 0; own.process && i < 1024; i++)
-			if (connections[i]) {
-				syscall(SYS_close, connections[i]);
-				connections[i] = 0;
-			}
-		busy_ps = 0;
-	}
-	own = (struct thread){.process = getpid()};
-	own.descriptor = connected();
+	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {
 		fprintf(stderr, "hcasim: no connection to the simulator: %s\n", strerror(errno));
 		_exit(GONE);
@@ -176,6 +166,18 @@ static void say_hello(void)
 	own.began_ps = own.now_ps;
 }
 
+/* A child has connections of its own. */
+static void give_up(void)
+{
+	for (int i = 0; i < 1024; i++)
+		if (connections[i]) {
+			syscall(SYS_close, connections[i]);
+			connections[i] = 0;
+		}
+	busy_ps = 0;
+	own.descriptor = -1;
+}
+
 void take_part(void)
 {
 	static bool begun;
@@ -184,14 +186,15 @@ void take_part(void)
 		begun = true;
 		catch_signals();
 		trap_clock(true);
+		pthread_atfork(NULL, NULL, give_up);
 	}
-	if (own.descriptor < 0 || own.process != getpid())
+	if (own.descriptor < 0)
 		say_hello();
 }
 
 void leave(void)
 {
-	if (own.descriptor < 0 || own.process != getpid())
+	if (own.descriptor < 0)
 		return;
 	watch_no_more();
 	connections[own.descriptor % 1024] = 0;
