@@ -19,7 +19,7 @@ from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
-from hcasim.launch.memory import Memory
+from hcasim.launch.memory import Bank, Memory
 from hcasim.launch.timer import Timer
 from hcasim.verbs import MR, QP, AsyncEvent, Context
 from hcasim.verbs.events import EventQueue
@@ -107,6 +107,7 @@ class Thread:
             self.seen = process.written
             error, words, data = answer
             signal = self.signals.pop(0) if self.signals else 0
+            process.session.settle()
             self.channel.answer(self.sim.now, words, data, error, signal)
             question = self.channel.question()
         self.ended = True
@@ -179,7 +180,7 @@ class Process:
         self.node = node
         self.context = context
         self.name = name
-        self.memory = Memory(pid, self.wrote)
+        self.memory = Memory(pid, session.banks[node.index], self.wrote)
         self.threads: list[Thread] = []
         self.waiting: list[Thread] = []
         self.written = self._completions = 0
@@ -338,6 +339,8 @@ class Session:
         self._usage = Utilisation(sim)
         self._measured_ps = -1
         self.listener = Listener()
+        self._unsettled: list[Bank] = []
+        self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._said: set[str] = set()
 
@@ -399,6 +402,12 @@ class Session:
         if self._explain and self.sim.now - self._measured_ps >= elapsed_ps // 100:
             self._measured_ps = self.sim.now
             self.used = self._usage.report()
+
+    def settle(self) -> None:
+        """Before a program goes on, its memory is as the adapters have left it."""
+        for bank in self._unsettled:
+            bank.settle()
+        self._unsettled.clear()
 
     def touched(self) -> None:
         """Wake all who wait for something that others do."""
