@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import os
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hcasim.launch.memory import Bank, Memory
@@ -16,7 +16,7 @@ PLACES = st.sampled_from([0, 63, 4096, 65537])
 LENGTHS = st.sampled_from([1, 64, 65536])
 
 
-@settings(max_examples=1000)
+@settings(max_examples=200)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from("rwnnp"), st.integers(0, 1), PLACES, LENGTHS),
@@ -24,6 +24,7 @@ LENGTHS = st.sampled_from([1, 64, 65536])
         max_size=40,
     )
 )
+@example(steps=[("w", 0, 4096, 64), ("r", 0, 0, 64), ("n", 0, 0, 1), ("r", 0, 4096, 64)])
 def test_adapters_and_programs_see_what_was_written_last(
     steps: list[tuple[str, int, int, int]],
 ) -> None:
