@@ -302,6 +302,7 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         data: what its data is, if that is known.
         gathered: whether its data is in the adapter that sends it.
+        marked: whether a switch on its way was congested (ECN, RFC 3168).
         ready_at: when its first byte may go over the link it waits for, in ps.
         staged_at: when it was handed over to be gathered, in ps; of responses, if somebody listens.
         holder: what holds its room until then.
@@ -321,6 +322,7 @@ class Packet:
         "headers",
         "holder",
         "last",
+        "marked",
         "opcode",
         "operation",
         "payload",
@@ -368,7 +370,7 @@ class Packet:
         self.size = size_of(opcode, payload, headers)
         self.data: Payload | None = None
         self.solicited = False
-        self.gathered = False
+        self.gathered = self.marked = False
         self.staged_at = 0
         self.sender = sender
 
@@ -389,7 +391,7 @@ class Packet:
             sender=self.sender,
         )
         copy.size, copy.data, copy.solicited = self.size, self.data, self.solicited
-        copy.gathered, copy.staged_at = self.gathered, self.staged_at
+        copy.gathered, copy.staged_at, copy.marked = self.gathered, self.staged_at, self.marked
         return copy
 
     def header(self, kind: type[_Kind]) -> _Kind | None:
