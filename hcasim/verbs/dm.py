@@ -109,7 +109,8 @@ class DM:
             load = _Load(self.contents, address, found, here)
             bus.mmio_read(WORD, context.adapter.memory, address, load.taken, load.arrived)
             yield here
-            yield context.core.work(2 * away)
+            if away:
+                yield context.core.work(2 * away)
         return bytes(found)
 
     def check(self, dm_offset: int, length: int) -> None:

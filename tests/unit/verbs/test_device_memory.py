@@ -123,10 +123,15 @@ def test_each_word_that_is_read_crosses_the_bus_and_comes_back() -> None:
     context = rig.peers[0].context
     bus = context.node.bus
     assert isinstance(bus, PcieBus)
-    rig.run(DM(context, 64).copy_from_dm(0, 8))
+    dm = DM(context, 64)
+    rig.run(dm.copy_from_dm(0, 8))
     # A request and a completion, the chipset twice, and 4 B of the memory.
     wire = bus.downstream.rate.time(20) + bus.upstream.rate.time(24)
-    assert rig.sim.now == 2 * (wire + 2 * PROPAGATION_PS + 2 * 100_000 + 500_000 + 2_000)
+    word = wire + 2 * PROPAGATION_PS + 2 * 100_000 + 500_000 + 2_000
+    assert rig.sim.now == 2 * word
+    context.costs.away = 5_000
+    rig.run(dm.copy_from_dm(0, 4))
+    assert rig.sim.now == 3 * word + 2 * 5_000
 
 
 def test_stores_leave_by_lines_and_are_there_before_a_doorbell_behind_them() -> None:
