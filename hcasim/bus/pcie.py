@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from hcasim.bus.base import Bus, pieces, split
+from hcasim.bus.base import Bus, Storage, pieces, split
 from hcasim.bus.pcie_link import (
     COMPLETION_HEADER,
     DATA_CREDIT,
@@ -127,6 +127,41 @@ class _Write(Transfer):
         bus = self.bus
         bus.posted_headers.release_at(at_ps + PROPAGATION_PS, self.tlps)
         bus.posted_data.release_at(at_ps + PROPAGATION_PS, self.units)
+
+
+class _Load:
+    """A read by the processor: a request down, a completion up."""
+
+    def __init__(
+        self,
+        bus: PcieBus,
+        size: int,
+        device: Storage,
+        address: int,
+        taken: Callable[[], None],
+        then: Callable[[], None],
+    ) -> None:
+        self._bus = bus
+        self._size = size
+        self._device = device
+        self._address = address
+        self._taken = taken
+        self._then = then
+
+    def leave(self) -> None:
+        self._bus.sim.call_at(self._bus.ask_device(), self._arrived)
+
+    def _arrived(self) -> None:
+        self._bus.upstream.answer(1, 1)
+        self._device.read(self._address, self._size, self._read)
+
+    def _read(self) -> None:
+        self._taken()
+        self._bus.sim.call_at(self._bus.answer_processor(self._size), self._completed)
+
+    def _completed(self) -> None:
+        self._bus.downstream.answer(1, 0)
+        self._bus.behind.mmio(self._size, self._then)
 
 
 class PcieBus(Bus):
@@ -347,6 +382,31 @@ class PcieBus(Bus):
     def _mmio_arrived(self, on_arrival: Callable[[*Args], None], args: tuple[*Args]) -> None:
         self.upstream.answer(1, 1)
         on_arrival(*args)
+
+    def mmio_read(
+        self,
+        size: int,
+        device: Storage,
+        address: int,
+        taken: Callable[[], None],
+        then: Callable[[], None],
+    ) -> None:
+        """Have the processor read from memory of the device.
+
+        Args:
+            taken: called when the device has read it, before its completion leaves.
+            then: called when the data are at the processor.
+        """
+        self.behind.mmio(0, _Load(self, size, device, address, taken, then).leave)
+
+    def ask_device(self) -> int:
+        """Send a read request of the processor; when it arrives, in ps."""
+        return self.downstream.send(1, self.downstream.rate.time(self._header))
+
+    def answer_processor(self, size: int) -> int:
+        """Send a completion of the device; when it arrives, in ps."""
+        duration = self.upstream.rate.time(size + COMPLETION_HEADER + TLP_LINK_OVERHEAD)
+        return self.upstream.send(1, duration + self._gap) - self._gap
 
     def counters(self) -> dict[str, int]:
         own = {

@@ -26,7 +26,10 @@ from hcasim.ground.units import SIZE, Bytes, Picoseconds
 
 
 class LocalMemory(Section):
-    """The adapter's own DIMM, for tables and for buffers that applications place there."""
+    """The adapter's own memory, for tables and for buffers that applications place there.
+
+    It is a DIMM, or the part of the memory on the chip that programs may have (device memory).
+    """
 
     size: Bytes = key("capacity", 0, 2**40)
     latency: Latency = key("access begun to first data at the engines")

@@ -32,8 +32,7 @@ class Contents:
 
     def copy(self, address: int, source: Contents, place: int, length: int) -> None:
         """Write what is in other memory from ``place`` on."""
-        first, there = address - self.address, place - source.address
-        self._memory[first : first + length] = source._memory[there : there + length]
+        self.write(address, source.read(place, length))
 
 
 class Transfer:

@@ -1,4 +1,4 @@
-"""The adapter's own memory."""
+"""The adapter's own memory: a DIMM, or memory on the chip."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hcasim.engine.changes import Changes
 
 
 class LocalMemory(Storage):
-    """A DIMM behind a controller that moves one burst at a time and lets reads go first.
+    """Memory behind a controller that moves one burst at a time and lets reads go first.
 
     When a read is done is known as soon as it is asked for, because nothing goes before it. Writes
     take the gaps, and cost no event unless somebody waits for their end.
@@ -28,7 +28,7 @@ class LocalMemory(Storage):
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
         self._latency = description.latency
         self._size = size
-        self._used = 0
+        self._taken: dict[int, int] = {}
         self._rate = Rate.from_bandwidth(description.bandwidth)
         self._free_at = self._busy_ps = 0
         self._buffered: deque[tuple[int, int, Action | None]] = deque()
@@ -95,14 +95,19 @@ class LocalMemory(Storage):
             self._arm()
 
     def allocate(self, length: int, page_size: int) -> int:
-        """Address of fresh bytes from a page on; a MemoryError if they do not fit."""
-        address = -(-self._used // page_size) * page_size
-        if address + length > self._size:
-            raise MemoryError(
-                f"{length} bytes of the adapter's memory; {max(0, self._size - address)} are free"
-            )
-        self._used = address + length
-        return address
+        """Address of free bytes from a page on; a MemoryError if they do not fit."""
+        address = longest = 0
+        for first, end in (*sorted(self._taken.items()), (self._size, self._size)):
+            if address + length <= first:
+                self._taken[address] = address + length
+                return address
+            longest = max(longest, first - address)
+            address = -(-end // page_size) * page_size
+        raise MemoryError(f"{length} bytes in a row of the adapter's memory; {longest} are free")
+
+    def release(self, address: int) -> None:
+        """Let go of what has been allocated from an address on."""
+        del self._taken[address]
 
     def counters(self) -> dict[str, int]:
         return {

@@ -79,9 +79,11 @@ def _close_device(thread: Thread, question: Question) -> Answer:
 
 @call("QUERY_DEVICE")
 def _query_device(thread: Thread, question: Question) -> Answer:
+    """The word of the answer is max_dm_size."""
     attr = thread.context.query_device()
     guids = (attr.node_guid.to_bytes(8), attr.sys_image_guid.to_bytes(8))
-    return 0, (), _DEVICE.pack(attr.fw_ver.encode(), *guids, *_numbers(attr, _DEVICE_NAMES))
+    numbers = _numbers(attr, _DEVICE_NAMES)
+    return 0, (attr.max_dm_size,), _DEVICE.pack(attr.fw_ver.encode(), *guids, *numbers)
 
 
 @call("QUERY_PORT")

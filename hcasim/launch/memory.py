@@ -139,6 +139,3 @@ class ProcessMemory(Contents):
     def write(self, address: int, data: bytes) -> None:
         if data:
             self._all.write(address + self._shift, data)
-
-    def copy(self, address: int, source: Contents, place: int, length: int) -> None:
-        self.write(address, source.read(place, length))

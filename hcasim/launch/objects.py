@@ -21,6 +21,7 @@ from hcasim.launch.session import DONE, HANDLERS, Answer, Handler, Steps, Thread
 from hcasim.verbs import (
     AH,
     CQ,
+    DM,
     MR,
     MW,
     PD,
@@ -104,6 +105,8 @@ def _destroy(thread: Thread, question: Question) -> Answer | Steps:
         return _dereg_mr(thread, handle, found)
     if isinstance(found, MW):
         found.dealloc()
+    elif isinstance(found, DM):
+        found.free()
     elif isinstance(found, QP):
         found.destroy()
     elif isinstance(found, CQ) and found.retire:
@@ -182,6 +185,38 @@ def _alloc_mw(thread: Thread, question: Question) -> Answer:
     return 0, (thread.process.enter(mw), thread.process.session.keys.first()), b""
 
 
+@call("ALLOC_DM")
+def _alloc_dm(thread: Thread, question: Question) -> Answer:
+    dm = DM(thread.context, question.words[0], question.words[1])
+    return 0, (thread.process.enter(dm),), b""
+
+
+@call("COPY_DM")
+def _copy_dm(thread: Thread, question: Question) -> Steps:
+    """Words: device memory, offset, address in the process, length, whether it is written to."""
+    handle, offset, place, length, stores = question.words[:5]
+    dm: DM = held(thread, handle)
+    memory = thread.process.memory
+    if stores:
+        dm.check(offset, length)
+        yield from dm.copy_to_dm(offset, memory.read(place, length))
+    else:
+        memory.write(place, (yield from dm.copy_from_dm(offset, length)))
+    return DONE
+
+
+@call("REG_DM_MR")
+def _reg_dm_mr(thread: Thread, question: Question) -> Steps:
+    """Words: domain, device memory, offset, length, access flags."""
+    domain, memory, offset, length, flags = question.words[:5]
+    pd, dm = held(thread, domain), held(thread, memory)
+    if not flags & ZERO_BASED:
+        raise VerbsError("EINVAL", f"access flags {flags:#x}; needed: {ZERO_BASED:#x}, zero-based")
+    mr = yield from pd.timed_reg_dm_mr(dm, offset, length, access(flags))
+    thread.process.session.keys.know(mr, 0)
+    return 0, (thread.process.enter(mr), mr.lkey, mr.rkey), b""
+
+
 # Completion queues.
 
 
@@ -204,9 +239,9 @@ def _create_cq(thread: Thread, question: Question) -> Answer:
 
 
 @call("RESIZE_CQ")
-def _resize_cq(thread: Thread, question: Question) -> Answer:
+def _resize_cq(thread: Thread, question: Question) -> Steps:
     cq: CQ = held(thread, question.words[0])
-    cq.resize(question.words[1])
+    yield from cq.timed_resize(question.words[1])
     return 0, (cq.cqe,), b""
 
 

@@ -21,7 +21,7 @@ from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
 from hcasim.launch.memory import Bank, Memory
 from hcasim.launch.timer import Timer
-from hcasim.verbs import MR, QP, AsyncEvent, Context
+from hcasim.verbs import DM, MR, QP, AsyncEvent, Context
 from hcasim.verbs.events import EventQueue
 from hcasim.workloads.explain import Utilisation
 
@@ -275,12 +275,14 @@ class Process:
 
     def _give_up(self) -> None:
         """Destroy what a process has left, as the system does."""
-        for one in self.objects.values():
+        for one in reversed(self.objects.values()):
             if isinstance(one, QP):
                 one.destroy()
             elif isinstance(one, MR):
                 self.session.keys.forget(one.lkey)
                 one.dereg()
+            elif isinstance(one, DM):
+                one.free()
         self.objects.clear()
 
     def ended(self) -> None:

@@ -14,6 +14,7 @@ from hcasim.verbs.context import Context, VerbsError
 from hcasim.verbs.cq import CQ, CompChannel
 from hcasim.verbs.dc import DCI, DCT
 from hcasim.verbs.device import AtomicCap, DeviceAttr, DeviceCap, LinkLayer, PortAttr, PortState
+from hcasim.verbs.dm import DM
 from hcasim.verbs.events import AsyncEvent
 from hcasim.verbs.memory import MR, PD, Rereg
 from hcasim.verbs.qp import QP, QPCreateFlags
@@ -29,6 +30,7 @@ __all__ = [
     "CQ",
     "DCI",
     "DCT",
+    "DM",
     "GID",
     "GRH_SIZE",
     "MR",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 
+from hcasim.cluster import PAGE
 from hcasim.engine import Event
 from hcasim.hca import Completion, WCStatus
 from hcasim.hca.events import EventType
@@ -84,6 +85,22 @@ class CQ:
         if cqe < found:
             raise VerbsError("EINVAL", f"cqe is {cqe}, but the queue holds {found} entries")
         self.context.adapter.resize_cq(self.queue, cqe, self._room(cqe))
+
+    def timed_resize(self, cqe: int) -> Generator[Event, object, None]:
+        """Resize as `resize` does, in the time that the call takes the processor.
+
+        That is to register the new buffer and to command the adapter, which counts the entries
+        when it gets there (Linux, mlx5 cq.c, mlx5_ib_resize_cq; cmd.c, BAD_SIZE_OUTS_CQES_ERR).
+        """
+        return self.context.made(self._timed_resize(cqe), "cq.timed_resize")
+
+    def _timed_resize(self, cqe: int) -> Generator[Event, object, None]:
+        self.context.sim.unrun.run()
+        self._check(cqe)
+        cost = self.context.stack.registration
+        pages = -(-cqe * self.context.adapter.description.cqe.size // PAGE)
+        yield self.context.core.work(cost.call + pages * (cost.pin_page + cost.table_entry))
+        self.resize(cqe)
 
     def modify(self, cq_count: int, cq_period_us: int) -> None:
         """Interrupt after so many entries only, or so many us after the first (ibv_modify_cq)."""

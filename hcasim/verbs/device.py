@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from hcasim.bus.pcie import PcieBus
 from hcasim.catalog import EthernetLink, IwarpProtocol
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
@@ -83,7 +84,7 @@ class DeviceCap(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttr:
-    """What an adapter tells of itself (ibv_device_attr).
+    """What an adapter tells of itself (ibv_device_attr, and max_dm_size of ibv_device_attr_ex).
 
     Limits are those of its description; what nothing limits here is 2 ** 24, and what is not
     modelled 0.
@@ -129,6 +130,7 @@ class DeviceAttr:
     max_srq_wr: int = 0
     max_srq_sge: int = 0
     local_ca_ack_delay: int = 0
+    max_dm_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,18 @@ def device_of(node: Node) -> DeviceAttr:
         max_srq=0 if iwarp else _MANY,
         max_srq_wr=0 if iwarp else limits.max_wr,
         max_srq_sge=0 if iwarp else limits.max_sge,
+        max_dm_size=max_dm_size(node),
     )
+
+
+def max_dm_size(node: Node) -> int:
+    """Bytes of the adapter's memory that its driver lets programs have (device memory).
+
+    Of the drivers of these adapters mlx5 does so, whose adapters are on PCI Express.
+    """
+    description = node.adapter.description
+    maps = device(description.id).driver == "mlx5" and isinstance(node.bus, PcieBus)
+    return description.local_memory_size if maps else 0
 
 
 def port_of(node: Node, port_num: int) -> PortAttr:

@@ -13,6 +13,7 @@ from hcasim.hca import Access, Region
 from hcasim.hca.translation import WORD
 from hcasim.hca.units import ENTRY
 from hcasim.verbs.context import Context, VerbsError
+from hcasim.verbs.dm import DM
 
 MAX_PAGE: Final = 2**30
 
@@ -26,6 +27,11 @@ class Rereg(IntFlag):
 
 
 Buffer = bytearray | memoryview
+
+
+def _check_rights(access: Access) -> None:
+    if access & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC) and not access & Access.LOCAL_WRITE:
+        raise VerbsError("EINVAL", "remote write or atomic access needs local write access")
 
 
 class PD:
@@ -51,7 +57,7 @@ class PD:
             address: the first of them, in host memory; fresh memory without it.
             page_size: bytes of a page, which takes one entry of the translation table: a power of
                 two from 4 KiB to 1 GiB.
-            memory: where the bytes are; ``adapter`` is the DIMM on the adapter.
+            memory: where the bytes are; ``adapter`` is the adapter's own (see `DM`, too).
             data: what holds the bytes, ``length`` of them: a bytearray, or anything else that can
                 be written. Without it only sizes are simulated.
 
@@ -61,10 +67,7 @@ class PD:
         """
         if length < 1:
             raise VerbsError("EINVAL", f"a memory region needs at least 1 byte, not {length}")
-        if access & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC) and not (
-            access & Access.LOCAL_WRITE
-        ):
-            raise VerbsError("EINVAL", "remote write or atomic access needs local write access")
+        _check_rights(access)
         if not PAGE <= page_size <= MAX_PAGE or page_size & (page_size - 1):
             raise VerbsError(
                 "EINVAL",
@@ -102,6 +105,55 @@ class PD:
             contents=contents,
         )
         return MR(self, region)
+
+    def reg_dm_mr(self, dm: DM, dm_offset: int, length: int, access: Access) -> MR:
+        """Register device memory (ibv_reg_dm_mr) from an offset on, in no time.
+
+        It takes one translation entry, whatever its length. Requests name it by addresses from
+        `MR.addr` on.
+
+        Raises:
+            VerbsError: ``EINVAL`` beyond its end, or for rights that it cannot give.
+        """
+        if length < 0 or dm_offset < 0 or dm_offset + length > dm.length:
+            found = f"{length} bytes from {dm_offset} on of device memory"
+            raise VerbsError("EINVAL", f"{found}; it has {dm.length}")
+        if access & Access.MW_BIND:
+            raise VerbsError("EINVAL", "MW_BIND on device memory; allowed: the other rights")
+        _check_rights(access)
+        if dm.context.adapter is not self.context.adapter:
+            raise VerbsError("EINVAL", "device memory of another adapter than the domain's")
+        if dm.freed:
+            raise VerbsError("EINVAL", "the device memory has been freed before")
+        region = self.context.adapter.tables.register(
+            self.handle,
+            dm.address + dm_offset,
+            length,
+            access,
+            MAX_PAGE,
+            on_adapter=True,
+            contents=dm.contents,
+        )
+        dm.regions += 1
+        mr = MR(self, region)
+        mr.dm = dm
+        return mr
+
+    def timed_reg_dm_mr(
+        self, dm: DM, dm_offset: int, length: int, access: Access
+    ) -> Generator[Event, object, MR]:
+        """Register device memory as `reg_dm_mr` does, in the time that the call takes."""
+        steps = self._timed_reg_dm_mr(dm, dm_offset, length, access)
+        return self.context.made(steps, "pd.timed_reg_dm_mr")
+
+    def _timed_reg_dm_mr(
+        self, dm: DM, dm_offset: int, length: int, access: Access
+    ) -> Generator[Event, object, MR]:
+        self.context.sim.unrun.run()
+        mr = self.reg_dm_mr(dm, dm_offset, length, access)
+        cost = self.context.stack.registration
+        yield self.context.core.work(cost.call + mr.pages * cost.table_entry)
+        return mr
 
     def alloc_mr(
         self, length: int, access: Access = Access.LOCAL_WRITE, *, page_size: int = PAGE
@@ -155,12 +207,14 @@ class MR:
     Attributes:
         page_list: address of its list of pages, if it has one.
         windows: how many memory windows are bound to it.
+        dm: the device memory that it is of, if it is.
     """
 
     def __init__(self, pd: PD, region: Region) -> None:
         self.pd = pd
         self.region = region
         self.page_list = 0
+        self.dm: DM | None = None
         self._registered = True
         self.windows = 0
         self.addr = region.address
@@ -173,7 +227,12 @@ class MR:
         if self.windows:
             raise VerbsError("EBUSY", f"{self.windows} memory windows are bound to the region")
         self._registered = False
-        self.pd.context.adapter.tables.deregister(self.region)
+        adapter, region = self.pd.context.adapter, self.region
+        adapter.tables.deregister(region)
+        if self.dm is not None:
+            self.dm.regions -= 1
+        elif region.on_adapter:
+            adapter.memory.release(region.address)
 
     def rereg(
         self,

@@ -11,7 +11,6 @@ _BUFFERS: Final = "buffers that a provider allocates are not modelled; allowed: 
 _CLOCK: Final = "an adapter's clock is not modelled; allowed: context.sim.now, in ps"
 _COUNTED: Final = "counters of completions are not modelled; allowed: CQ.poll"
 _COUNTERS: Final = "counters of flows are not modelled"
-_DEVICE: Final = "memory of a device is not modelled; allowed: reg_mr(memory='adapter')"
 _DOMAIN: Final = "domains of threads are not modelled: each process has its own processor"
 _ECE: Final = "options that drivers negotiate are not modelled"
 _FLOW: Final = "rules that steer packets to queue pairs are not modelled"
@@ -23,7 +22,6 @@ _XRC: Final = "XRC is not modelled; allowed: RC with SRQ"
 UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_advise_mr": "pages on demand are not modelled: all of a region are in memory",
     "ibv_alloc_buf": _BUFFERS,
-    "ibv_alloc_dm": _DEVICE,
     "ibv_alloc_dmah": _HINTS,
     "ibv_alloc_null_mr": "regions that nothing is written to are not modelled",
     "ibv_alloc_parent_domain": _DOMAIN,
@@ -44,10 +42,9 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_destroy_flow_action": _FLOW,
     "ibv_destroy_rwq_ind_table": _QUEUES,
     "ibv_destroy_wq": _QUEUES,
-    "ibv_dm_export_dmabuf_fd": _DEVICE,
+    "ibv_dm_export_dmabuf_fd": "dma-buf is not modelled; allowed: PD.reg_dm_mr",
     "ibv_export_buf_dmabuf_fd": _BUFFERS,
     "ibv_free_buf": _BUFFERS,
-    "ibv_free_dm": _DEVICE,
     "ibv_get_srq_num": _XRC,
     "ibv_import_device": _IMPORT,
     "ibv_import_dm": _IMPORT,
@@ -55,8 +52,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_import_pd": _IMPORT,
     "ibv_inc_comp_cntr": _COUNTED,
     "ibv_inc_err_comp_cntr": _COUNTED,
-    "ibv_memcpy_from_dm": _DEVICE,
-    "ibv_memcpy_to_dm": _DEVICE,
     "ibv_modify_flow_action": _FLOW,
     "ibv_modify_qp_rate_limit": "rates cannot be changed; allowed: connect(static_rate=...)",
     "ibv_modify_wq": _QUEUES,
@@ -71,7 +66,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
     "ibv_read_counters": _COUNTERS,
     "ibv_read_err_comp_cntr": _COUNTED,
     "ibv_reg_buf_mr": _BUFFERS,
-    "ibv_reg_dm_mr": _DEVICE,
     "ibv_reg_dmabuf_mr": "dma-buf is not modelled; allowed: reg_mr(memory='gpu')",
     "ibv_reg_mr_iova": "addresses of a region's own are not modelled; allowed: reg_mr(address=...)",
     "ibv_set_comp_cntr": _COUNTED,
@@ -89,8 +83,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
 
 PYVERBS: Final[Mapping[str, str]] = {
     "Counters": "ibv_create_counters",
-    "DM": "ibv_alloc_dm",
-    "DMMR": "ibv_reg_dm_mr",
     "DmaBufMR": "ibv_reg_dmabuf_mr",
     "Flow": "ibv_create_flow",
     "ParentDomain": "ibv_alloc_parent_domain",

@@ -284,10 +284,9 @@ def _lacking(
             f"allowed: --stack with {one_of(mpi_stacks())}"
         )
     if settings.memory == "adapter" and not adapter.local_memory_size:
-        yield (
-            f"memory: found 'adapter', but {adapter.id} has none in use "
-            f"in firmware mode {adapter.firmware_mode}; allowed: host"
-        )
+        mode = adapter.firmware_mode
+        unused = f" in use in firmware mode {mode}" if mode else ""
+        yield f"memory: found 'adapter', but {adapter.id} has none{unused}; allowed: host"
     if group.stack.cycles is None:
         for name in ("work", "locks", "counter"):
             if getattr(settings, name) != getattr(workload.defaults, name):

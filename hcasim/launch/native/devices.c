@@ -130,13 +130,19 @@ EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct ibv_
 	return query_port(context, port, attr, offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
+static int query_device(struct ibv_context *context, struct ibv_device_attr *attr,
+			struct words *words)
+{
+	words->w[0] = hca_of(context);
+	return ask_with(CALL_QUERY_DEVICE, words, NULL, 0, attr, sizeof(*attr), NULL);
+}
+
 EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	struct words words;
 
 	OVERRIDE(ibv_query_device, context, attr);
-	words.w[0] = hca_of(context);
-	return ask_with(CALL_QUERY_DEVICE, &words, NULL, 0, attr, sizeof(*attr), NULL);
+	return query_device(context, attr, &words);
 }
 
 static int query_device_ex(struct ibv_context *context,
@@ -144,15 +150,17 @@ static int query_device_ex(struct ibv_context *context,
 			   struct ibv_device_attr_ex *attr, size_t size)
 {
 	struct ibv_device_attr_ex found = {.comp_mask = 0};
+	struct words words;
 	int error;
 
 	if ((input && input->comp_mask) || size < sizeof(found.orig_attr))
 		return EINVAL;
-	error = ibv_query_device(context, &found.orig_attr);
+	error = query_device(context, &found.orig_attr, &words);
 	if (error)
 		return error;
 	found.device_cap_flags_ex = found.orig_attr.device_cap_flags;
 	found.cq_mod_caps = (struct ibv_cq_moderation_caps){UINT16_MAX, UINT16_MAX};
+	found.max_dm_size = words.w[0];
 	found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
 	memset(attr, 0, size);
 	memcpy(attr, &found, size < sizeof(found) ? size : sizeof(found));
@@ -324,6 +332,9 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 		.create_srq_ex = hca_create_srq_ex,
 		.modify_cq = hca_modify_cq,
 		.alloc_parent_domain = hca_alloc_parent_domain,
+		.alloc_dm = hca_alloc_dm,
+		.free_dm = hca_free_dm,
+		.reg_dm_mr = hca_reg_dm_mr,
 		.alloc_td = hca_alloc_td,
 		.dealloc_td = hca_dealloc_td,
 		.sz = sizeof(struct verbs_context),

@@ -34,6 +34,10 @@ int hca_bind_mw(struct ibv_qp *qp, struct ibv_mw *window, struct ibv_mw_bind *bi
 /* objects.c */
 struct ibv_mw *hca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int hca_dealloc_mw(struct ibv_mw *window);
+struct ibv_dm *hca_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int hca_free_dm(struct ibv_dm *memory);
+struct ibv_mr *hca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *memory, uint64_t offset,
+			     size_t length, unsigned int access);
 struct ibv_td *hca_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
 int hca_dealloc_td(struct ibv_td *domain);
 struct ibv_pd *hca_alloc_parent_domain(struct ibv_context *context,

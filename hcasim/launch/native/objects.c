@@ -112,11 +112,10 @@ int hca_dealloc_td(struct ibv_td *domain)
 	return 0;
 }
 
-static struct ibv_mr *registered(struct ibv_pd *pd, void *addr, size_t length, uint64_t named,
-				 unsigned int access)
+static struct ibv_mr *made_mr(struct ibv_pd *pd, void *addr, size_t length, enum call what,
+			      struct words words)
 {
-	struct words words = {{pd->handle, (uintptr_t)addr, length, named, access}};
-	struct ibv_mr *mr = made(sizeof(*mr), CALL_REG_MR, &words);
+	struct ibv_mr *mr = made(sizeof(*mr), what, &words);
 
 	if (mr) {
 		mr->context = pd->context;
@@ -128,6 +127,14 @@ static struct ibv_mr *registered(struct ibv_pd *pd, void *addr, size_t length, u
 		mr->rkey = words.w[2];
 	}
 	return mr;
+}
+
+static struct ibv_mr *registered(struct ibv_pd *pd, void *addr, size_t length, uint64_t named,
+				 unsigned int access)
+{
+	struct words words = {{pd->handle, (uintptr_t)addr, length, named, access}};
+
+	return made_mr(pd, addr, length, CALL_REG_MR, words);
 }
 
 EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
@@ -174,6 +181,55 @@ EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *a
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	return destroy(mr->handle, mr);
+}
+
+/* Device memory. */
+
+static int memcpy_to_dm(struct ibv_dm *memory, uint64_t offset, const void *from, size_t length)
+{
+	struct words words = {{memory->handle, offset, (uintptr_t)from, length, true}};
+
+	return ask(CALL_COPY_DM, &words);
+}
+
+static int memcpy_from_dm(void *to, struct ibv_dm *memory, uint64_t offset, size_t length)
+{
+	struct words words = {{memory->handle, offset, (uintptr_t)to, length, false}};
+
+	return ask(CALL_COPY_DM, &words);
+}
+
+struct ibv_dm *hca_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
+{
+	struct words words = {{attr->length, attr->log_align_req}};
+	struct ibv_dm *memory;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+	memory = made(sizeof(*memory), CALL_ALLOC_DM, &words);
+	if (memory)
+		*memory = (struct ibv_dm){.context = context,
+					  .memcpy_to_dm = memcpy_to_dm,
+					  .memcpy_from_dm = memcpy_from_dm,
+					  .comp_mask = IBV_DM_MASK_HANDLE,
+					  .handle = words.w[0]};
+	return memory;
+}
+
+int hca_free_dm(struct ibv_dm *memory)
+{
+	return destroy(memory->handle, memory);
+}
+
+/* Requests name its first byte 0. */
+struct ibv_mr *hca_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *memory, uint64_t offset,
+			     size_t length, unsigned int access)
+{
+	struct words words = {{pd->handle, memory->handle, offset, length, access}};
+
+	return made_mr(pd, NULL, length, CALL_REG_DM_MR, words);
 }
 
 struct ibv_mw *hca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)

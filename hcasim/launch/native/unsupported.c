@@ -62,9 +62,6 @@ ANSWER(ibv_query_ece, EOPNOTSUPP)
 	PLACE(attach_counters_point_flow, EOPNOTSUPP)                                              \
 	PLACE(create_counters, 0)                                                                  \
 	PLACE(destroy_counters, EOPNOTSUPP)                                                        \
-	PLACE(reg_dm_mr, 0)                                                                        \
-	PLACE(alloc_dm, 0)                                                                         \
-	PLACE(free_dm, EOPNOTSUPP)                                                                 \
 	PLACE(modify_flow_action_esp, EOPNOTSUPP)                                                  \
 	PLACE(destroy_flow_action, EOPNOTSUPP)                                                     \
 	PLACE(create_flow_action_esp, 0)                                                           \

@@ -246,6 +246,20 @@ struct ibv_mr {
 	uint32_t handle, lkey, rkey;
 };
 
+struct ibv_alloc_dm_attr {
+	size_t length;
+	uint32_t log_align_req, comp_mask;
+};
+
+enum ibv_dm_mask { IBV_DM_MASK_HANDLE = 1 << 0 };
+
+struct ibv_dm {
+	struct ibv_context *context;
+	int (*memcpy_to_dm)(struct ibv_dm *, uint64_t, const void *, size_t);
+	int (*memcpy_from_dm)(void *, struct ibv_dm *, uint64_t, size_t);
+	uint32_t comp_mask, handle;
+};
+
 struct ibv_mw_bind_info {
 	struct ibv_mr *mr;
 	uint64_t addr, length;
@@ -867,9 +881,10 @@ struct verbs_context {
 	ibv_none attach_counters_point_flow;
 	ibv_none create_counters;
 	ibv_none destroy_counters;
-	ibv_none reg_dm_mr;
-	ibv_none alloc_dm;
-	ibv_none free_dm;
+	struct ibv_mr *(*reg_dm_mr)(struct ibv_pd *, struct ibv_dm *, uint64_t, size_t,
+				    unsigned int);
+	struct ibv_dm *(*alloc_dm)(struct ibv_context *, struct ibv_alloc_dm_attr *);
+	int (*free_dm)(struct ibv_dm *);
 	ibv_none modify_flow_action_esp;
 	ibv_none destroy_flow_action;
 	ibv_none create_flow_action_esp;

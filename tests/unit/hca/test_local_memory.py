@@ -73,6 +73,19 @@ def test_buffers_begin_with_a_page_and_do_not_overlap() -> None:
     assert (first, second, third) == (0, 8192, 1 << 16)
 
 
+def test_what_is_released_is_given_out_again() -> None:
+    _, dimm = memory(1 << 16)
+    first, second, _ = (dimm.allocate(16384, 4096) for _ in range(3))
+    dimm.release(first)
+    with pytest.raises(MemoryError, match="16384 are free"):
+        dimm.allocate(16385, 4096)
+    assert dimm.allocate(8192, 4096) == first
+    dimm.release(second)
+    with pytest.raises(MemoryError, match="24576 are free"):
+        dimm.allocate(24577, 4096)
+    assert dimm.allocate(16384, 16384) == second
+
+
 @pytest.mark.parametrize(
     ("used", "asked", "free"), [(0, 8193, 8192), (4097, 1, 0), (1, 4097, 4096)]
 )

@@ -184,6 +184,30 @@ def test_a_resized_queue_holds_what_was_in_it(rig: Rig) -> None:
     assert len(cq.queue.entries) == 6
 
 
+def test_a_queue_is_resized_with_what_is_in_it_when_the_command_is_there(rig: Rig) -> None:
+    _, cq, near, _ = armed(rig)
+    a, b = rig.peers
+    cost = b.context.stack.registration
+    registering = cost.call + cost.pin_page + cost.table_entry
+
+    def resize(cqe: int, after: int = 0, found: int = 4) -> Program:
+        yield rig.sim.timeout(after)
+        assert len(cq.queue.entries) == found
+        began = rig.sim.now
+        try:
+            yield from cq.timed_resize(cqe)
+        except VerbsError as error:
+            return error.errno, rig.sim.now - began
+        return cq.cqe, rig.sim.now - began
+
+    sends = a.post(near, *[a.request(SEND, b)] * 4)
+    assert rig.run(sends, resize(3, 5 * US, 0))[1] == ("EINVAL", registering)
+    # A page holds 128 entries of 32 B.
+    assert rig.run(resize(128)) == [(128, registering)]
+    assert rig.run(resize(129)) == [(129, registering + cost.pin_page + cost.table_entry)]
+    assert rig.run(resize(0)) == [("EINVAL", 0)]
+
+
 def test_an_overrun_gives_up_the_queue_pairs(rig: Rig) -> None:
     _, cq, near, far = armed(rig)
     a, b = rig.peers

@@ -40,6 +40,7 @@ wr_set_sge_list wr_set_ud_addr
 """
 """Of requests that are built call by call."""
 CALLS = {
+    "ibv_alloc_dm": "DM",
     "ibv_alloc_mw": "MW",
     "ibv_alloc_pd": "PD",
     "ibv_attach_mcast": "QP.attach_mcast",
@@ -51,8 +52,11 @@ CALLS = {
     "ibv_dealloc_mw": "MW.dealloc",
     "ibv_dereg_mr": "MR.dereg",
     "ibv_detach_mcast": "QP.detach_mcast",
+    "ibv_free_dm": "DM.free",
     "ibv_get_async_event": "Context.get_async_event",
     "ibv_get_cq_event": "CompChannel.get_cq_event",
+    "ibv_memcpy_from_dm": "DM.copy_from_dm",
+    "ibv_memcpy_to_dm": "DM.copy_to_dm",
     "ibv_modify_cq": "CQ.modify",
     "ibv_modify_srq": "SRQ.modify",
     "ibv_open_device": "Context",
@@ -73,6 +77,7 @@ CALLS = {
     "ibv_query_gid_table": "Context.query_gid_table",
     "ibv_query_pkey": "Context.query_pkey",
     "ibv_get_pkey_index": "Context.get_pkey_index",
+    "ibv_reg_dm_mr": "PD.reg_dm_mr",
     "ibv_reg_mr": "PD.reg_mr",
     "ibv_req_notify_cq": "CQ.req_notify",
     "ibv_rereg_mr": "MR.rereg",
@@ -110,7 +115,7 @@ OTHERWISE = {
     "ibv_is_fork_initialized": _FORK,
     "ibv_node_type_str": _WORDS,
     "ibv_port_state_str": _WORDS,
-    "ibv_query_device_ex": ("Context.query_device", "what it adds is not modelled"),
+    "ibv_query_device_ex": ("Context.query_device", "of what it adds, max_dm_size is there"),
     "ibv_query_port_speed": ("Context", "the speed of a link is in its description"),
     "ibv_query_srq": ("SRQ.srq_limit", "max_wr, max_sge and srq_limit are attributes"),
     "ibv_rate_to_mbps": _NUMBER,
@@ -121,7 +126,7 @@ OTHERWISE = {
     "mult_to_ibv_rate": _NUMBER,
 }
 """What there is in place of a call, and why."""
-OBJECTS = (verbs.Context, PD, MR, MW, CQ, CompChannel, QP, SRQ, verbs.QPEx)
+OBJECTS = (verbs.Context, PD, MR, MW, verbs.DM, CQ, CompChannel, QP, SRQ, verbs.QPEx)
 
 
 def test_each_call_is_one_of_three_kinds() -> None:

@@ -55,6 +55,13 @@ def test_the_memory_of_an_adapter_is_as_large_as_it_is_and_its_own() -> None:
         assert peer.pd.reg_mr(1, ALL).length == 1
 
 
+def test_the_memory_of_a_region_on_an_adapter_is_free_once_it_is_deregistered() -> None:
+    peer = rig().peers[0]
+    mr = on_adapter(peer, DIMM)
+    mr.dereg()
+    assert on_adapter(peer, DIMM).addr == mr.addr
+
+
 def test_an_adapter_without_memory_in_use_holds_no_buffer() -> None:
     for made in (
         rig("memfree"),
