@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, mtu_fault
+from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, Seed, Share, mtu_fault
 from hcasim.catalog.section import (
     PLAIN,
     Description,
@@ -19,23 +19,82 @@ from hcasim.catalog.section import (
     optional,
 )
 from hcasim.ground.errors import FaultError, nearest, one_of
-from hcasim.ground.units import Bytes, format_size
+from hcasim.ground.units import SHARE, Bytes, format_size
 
 SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
+Forwarding = Literal["cut_through", "store_and_forward"]
 Shape = tuple[tuple[int, int, int], ...]
 """Children, parents and cables to each parent, level by level."""
 
 
+Alpha = Annotated[int, SHARE, Field(ge=10**6, le=128 * 10**9)]
+
+
+class Marking(Section):
+    """ECN marks by the length of an output queue (RED, RFC 3168)."""
+
+    kmin: Size = key("queue up to which no packet is marked")
+    kmax: Size = key("queue beyond which every packet is")
+    pmax: Share = key("packets that are marked where the queue is that long")
+    seed: Seed = key("of the random numbers", default=1)
+
+    @model_validator(mode="after")
+    def _is_a_ramp(self) -> Marking:
+        if self.kmin > self.kmax:
+            found, most = format_size(self.kmin), format_size(self.kmax)
+            raise FaultError(self, f"at most kmax, {most}", text=f"kmin {found}")
+        return self
+
+
+class PacketMemory(Section):
+    """Memory for packets that all ports of an Ethernet switch share.
+
+    A packet takes room of the input that it came by, first from what is reserved for it. With
+    pauses, an input that has more than its part pauses its sender, and what still comes goes to
+    the headroom; without, a packet is dropped whose output queue has more than its part. The part
+    is ``alpha`` times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
+    """
+
+    size: Size = key("all of it")
+    pause: bool = key("senders are paused by priority (IEEE 802.1Qbb), or packets are dropped")
+    alpha: Alpha = key("most that one input or output queue takes, as a share of what is free")
+    reserve: Bytes = key("of each priority of a port, for itself", 0, 2**24)
+    headroom: Bytes = key("of each port, for what comes after a pause", 0, 2**24)
+    resume: Bytes = key("below its part by so much, an input lets its sender go on", 0, 2**24)
+    reaction: Latency = key("frame that pauses has come to no more packets beginning to leave")
+    marking: Marking | None = optional("marks of congestion")
+
+    @model_validator(mode="after")
+    def _can_pause(self) -> PacketMemory:
+        if self.pause and not self.headroom:
+            raise FaultError(self, "more than 0 B of headroom with pauses", text="headroom 0 B")
+        return self
+
+
 class Switch(Description):
-    """A cut-through switch."""
+    """A switch that cuts through, or stores packets and forwards them."""
 
     ports: int = key("external ports", 2, 4096)
     latency: Latency = key("first byte in to first byte out, without contention")
     buffer: Size = key("receive buffer of each port")
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
+    forwarding: Forwarding = key("when a packet may leave", default="cut_through")
+    memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
     port: Port | None = optional("links that its ports take, if not all")
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Switch:
+        memory = self.memory
+        if memory is not None:
+            own = self.ports * (memory.headroom + memory.reserve)
+            if own >= memory.size:
+                found = f"{self.ports} ports with {format_size(memory.headroom)} of headroom and "
+                found += f"{format_size(memory.reserve)} reserved"
+                allowed = f"less than memory.size, {format_size(memory.size)}"
+                raise FaultError(self, allowed, text=found)
+        return self
 
 
 class BackToBack(Section):

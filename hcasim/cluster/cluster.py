@@ -37,7 +37,14 @@ class Node:
         self.cores = self.host.cores
         self.bus = connect(self.host, group.hca.bus, f"{self.name}.bus", group.host.adapter_socket)
         self.adapter = HostChannelAdapter(
-            sim, f"{self.name}.hca", group.hca, self.bus, group.link, machine.mtu, lid
+            sim,
+            f"{self.name}.hca",
+            group.hca,
+            self.bus,
+            group.link,
+            machine.mtu,
+            lid,
+            pausable=any(one.memory is not None for one in machine.switches.values()),
         )
         self._next_address = {0: PAGE}
 
@@ -116,7 +123,8 @@ class Cluster:
         """The counters of all adapters and buses, added up by name.
 
         Where links lose packets, what they have lost and corrupted is among them, and how often the
-        timers of requests have expired, whatever drivers call that.
+        timers of requests have expired, whatever drivers call that. Of switches with a shared
+        memory it is what they have discarded and marked, and how often they have paused a sender.
         """
         total = Counter[str]()
         for node in self.nodes:
@@ -125,4 +133,8 @@ class Cluster:
             total["lost_packets"] = sum([way.dropped for way in lossy])
             total["corrupted_packets"] = sum([way.corrupted for way in lossy])
             total["timeouts"] = sum([node.adapter.overdue.timeouts for node in self.nodes])
+        if memories := [one.memory for one in self.fabric.switches if one.memory is not None]:
+            total["switch_discards"] = sum([one.dropped for one in memories])
+            total["switch_marks"] = sum([one.marked for one in memories])
+            total["pause_frames"] = sum([one.pauses for one in memories])
         return dict(total)

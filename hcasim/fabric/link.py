@@ -17,7 +17,7 @@ PACKET: Final = "packet"
 
 _FEW: Final = 8
 """Flow control packets that may become due before the next packet is sent."""
-_NEVER: Final = 1 << 60
+NEVER: Final = 1 << 60
 """A time in ps that does not come."""
 
 
@@ -88,7 +88,7 @@ class Transmitter(Action):
         self._queues: list[list[Packet]] = []
         self._arbitration = arbitration or RoundRobin()
         self._free_at = 0
-        self._wake_at = _NEVER
+        self._wake_at = NEVER
         # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
         self._blocked = self._blocked_source = 0
         self._passing = False
@@ -150,7 +150,11 @@ class Transmitter(Action):
     def carries(self, credits: CreditPool, packet_bytes: int) -> None:
         """Carry the flow control packets that give these credits of the other end back."""
         self._announced = credits
-        self._fcp_time = self._rate.time(packet_bytes)
+        self.control_frames(packet_bytes)
+
+    def control_frames(self, frame_bytes: int) -> None:
+        """Send packets of flow control of so many bytes on the wire."""
+        self._fcp_time = self._rate.time(frame_bytes)
         self._notice = self._propagation + self._fcp_time
 
     def announce(self, packets: int, at_ps: int) -> int:
@@ -169,7 +173,7 @@ class Transmitter(Action):
         woken_at = self.sim.now
         if woken_at != self._wake_at:
             return
-        self._wake_at = _NEVER
+        self._wake_at = NEVER
         if self._blocked:
             self._pass(woken_at)
             return

@@ -1,4 +1,4 @@
-"""A cut-through switch with a buffer at each input and an arbiter at each output."""
+"""A switch with a buffer at each input, or one for all, and an arbiter at each output."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.arbitration import ARBITRATIONS
 from hcasim.fabric.link import Receiver, Transmitter
+from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import Holder, Packet, SharedRoom
+from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
+from hcasim.fabric.priorities import PriorityTransmitter, priority
 
+_ENDLESS: Final = 1 << 60
+"""Bytes of a receive buffer that never fills: there is room in the memory behind it, or none."""
 _FIRST_GROUP: Final = MULTICAST_LIDS.start
 
 
@@ -57,17 +61,23 @@ class SwitchInput(Receiver):
     def _forward(
         self, output: Transmitter, packet: Packet, head_at: int, tail_at: int, room: Holder
     ) -> None:
+        output.send(self._port, packet, self._leaves(output, packet, head_at, tail_at), room)
+
+    def _leaves(self, output: Transmitter, packet: Packet, head_at: int, tail_at: int) -> int:
+        """When the first byte of a packet may leave by an output, in ps."""
         switch = self._switch
-        # The output may not run dry when it is faster than the input.
-        start = tail_at - output.serialisation(packet)
-        if head_at > start:
-            start = head_at
+        start = tail_at
+        if not switch.stores:
+            # The output may not run dry when it is faster than the input.
+            start -= output.serialisation(packet)
+            if head_at > start:
+                start = head_at
         start += switch.latency_ps
         probe = switch.probe
         if probe.listeners:
             probe.event("link", packet.operation, packet, head_at)
             probe.event("switch", packet.operation, packet, start, start - switch.latency_ps)
-        output.send(self._port, packet, start, room)
+        return start
 
     def _drop(self, packet: Packet, at_ps: int) -> None:
         """Lose a packet to a LID that no port has, or to a group without members."""
@@ -76,10 +86,49 @@ class SwitchInput(Receiver):
             packet.sender.lost(packet)
 
 
+class MemoryInput(SwitchInput):
+    """An input whose packets take room of the memory that all ports share."""
+
+    def __init__(self, switch: Switch, port: int, memory: Memory) -> None:
+        super().__init__(switch, port)
+        self._memory = memory
+        self._sender: PriorityTransmitter | None = None
+        self._shares: dict[int, InputShare] = {}
+        self._lanes: dict[tuple[Transmitter, int], Lane] = {}
+
+    def comes_from(self, sender: PriorityTransmitter) -> None:
+        """Learn who sends what comes in here, to be paused: its packets wait for no credits."""
+        self._sender = sender
+        self.buffer = NOBODY
+
+    def _forward(
+        self, output: Transmitter, packet: Packet, head_at: int, tail_at: int, room: Holder
+    ) -> None:
+        one = priority(packet)
+        lane = self._lanes.get((output, one)) or self._add_lane(output, one)
+        ready_at = self._leaves(output, packet, head_at, tail_at)
+        arrives_at = max(self._switch.sim.now, ready_at - self._switch.latency_ps)
+        self._switch.sim.schedule(arrives_at, Arriving(lane, packet, ready_at))
+
+    def _add_lane(self, output: Transmitter, one: int) -> Lane:
+        switch, back = self._switch, self._switch.outputs[self._port]
+        assert isinstance(back, PriorityTransmitter)
+        assert self._sender is not None
+        share = self._shares.get(one)
+        if share is None:
+            share = self._shares[one] = InputShare(self._sender, back, one)
+        queue = switch.queues.setdefault((output, one), OutputQueue())
+        lane = Lane(self._memory, share, queue, self._port, output)
+        self._lanes[output, one] = lane
+        return lane
+
+
 class Switch:
     """Forwards packets by destination LID; at each output the inputs compete.
 
     Attributes:
+        memory: what its ports share, if they do.
+        queues: in that memory, by output and priority.
         outputs: by port; None where nothing is connected.
         routes: outputs by LID, which the network tells when they are first needed.
     """
@@ -97,15 +146,31 @@ class Switch:
         self.probe = Probe(sim, name)
         self.number = number
         self.latency_ps = description.latency
-        self.buffer_bytes = description.buffer
+        self.buffer_bytes = description.buffer if description.memory is None else _ENDLESS
+        self.stores = description.forwarding == "store_and_forward"
         self.outputs: list[Transmitter | None] = [None] * description.ports
-        self.inputs = [SwitchInput(self, port) for port in range(description.ports)]
+        self.queues: dict[tuple[Transmitter, int], OutputQueue] = {}
+        self.memory: Memory | None = None
+        self.inputs: list[SwitchInput]
+        ports = range(description.ports)
+        if description.memory is None:
+            self.inputs = [SwitchInput(self, port) for port in ports]
+        else:
+            self.memory = memory = Memory(sim, description.memory, name, len(ports))
+            self.inputs = [MemoryInput(self, port, memory) for port in ports]
+            # What is random, or depends on how full a memory is, does not repeat itself.
+            sim.forward = None
         self.routes: dict[int, Transmitter] = {}
         self._network = network
         self._arbitration = ARBITRATIONS[description.arbitration]
 
     def add_port(self, port: int, link: Link) -> Transmitter:
-        output = Transmitter(self.sim, f"{self.name}.port{port + 1}", link, self._arbitration())
+        name = f"{self.name}.port{port + 1}"
+        output = (
+            Transmitter(self.sim, name, link, self._arbitration())
+            if self.memory is None
+            else PriorityTransmitter(self.sim, name, link)
+        )
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)
         return output

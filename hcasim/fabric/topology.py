@@ -8,7 +8,8 @@ from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.loss import LossyWay, RandomLosses, lose
 from hcasim.fabric.multicast import Groups
-from hcasim.fabric.switch import Switch
+from hcasim.fabric.priorities import PriorityTransmitter
+from hcasim.fabric.switch import MemoryInput, Switch
 
 
 class EndPort(Receiver):
@@ -65,7 +66,10 @@ class Fabric:
     ) -> None:
         """Make a link of two transmitters, as `connect_ports` does, that loses what it is to."""
         connect_ports(a, a_end, a_room, b, b_end, b_room)
-        for way in (a, b):
+        for way, end in ((a, b_end), (b, a_end)):
+            if isinstance(end, MemoryInput):
+                assert isinstance(way, PriorityTransmitter), f"{way.name} cannot pause"
+                end.comes_from(way)
             kind = way.medium
             if kind.loss or kind.corruption:
                 drops, corrupts = kind.loss / 10**9, kind.corruption / 10**9

@@ -11,6 +11,7 @@ from hcasim.engine.changes import Changes
 from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import NOBODY, Holder, Packet
+from hcasim.fabric.priorities import PriorityTransmitter
 from hcasim.hca.pipeline import InOrder, name_of
 
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
@@ -166,12 +167,17 @@ class Egress:
         link: Link,
         payload: int,
         pipeline: InOrder,
+        pausable: bool,
     ) -> None:
         self.sim = sim
         self.name = name
         self.lid = lid
         between = adapter.send.flow_control if isinstance(link, InfinibandLink) else 0
-        self.transmitter = Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
+        self.transmitter = (
+            PriorityTransmitter(sim, f"{name}.link", link, urgent=1)
+            if pausable
+            else Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
+        )
         no_cable = {"cable_length": 0, "credit_update": 0, "fec": None, "loss": 0, "corruption": 0}
         inside = link.model_copy(update=no_cable)
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))

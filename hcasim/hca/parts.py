@@ -57,6 +57,7 @@ class Parts(Dispatcher):
         link: Link,
         mtu: int,
         first_lid: int,
+        pausable: bool = False,
     ) -> None:
         self.sim = sim
         self.name = name
@@ -67,7 +68,7 @@ class Parts(Dispatcher):
         self.wire = wire_format(adapter.protocol)
         pipeline, dma = _PIPELINES[adapter.order]
         self.pipeline = pipeline()
-        common = adapter, link, self.wire.payload(mtu), self.pipeline
+        common = adapter, link, self.wire.payload(mtu), self.pipeline, pausable
         self.egresses = [
             Egress(sim, f"{name}.port{index + 1}", first_lid + index, *common)
             for index in range(adapter.ports)
