@@ -91,6 +91,17 @@ class Memory:
         """What one input or output queue may take of what is shared, in bytes."""
         return (self._size - self.shared) * self._alpha // _SHARE
 
+    def takes_room(self, head_at: int, tail_at: int) -> int:
+        """When a packet takes its room, in ps, whose first and last byte come at these times.
+
+        Where packets are dropped, it is some time between: which of several inputs finds the room
+        that a packet has left depends on phases of their clocks, which are never the same for long.
+        With equal times, the first input would get all of it.
+        """
+        if self._pauses:
+            return tail_at
+        return head_at + int(self._random.random() * (tail_at - head_at))
+
     def admit(self, share: InputShare, queue: OutputQueue, size: int) -> bool:
         """Take room for a packet; return whether there is any."""
         part = self._part()
@@ -111,10 +122,8 @@ class Memory:
         self.most_shared = max(self.most_shared, self.shared)
         queue.length += size
         queue.longest = max(queue.longest, queue.length)
-        if self._pauses and not share.paused:
-            beyond = max(0, share.held - self._reserve)
-            if share.headroom or (beyond and beyond >= self._part()):
-                self._tell(share, True)
+        if share.headroom and not share.paused:
+            self._tell(share, True)
         return True
 
     def leave(self, share: InputShare, queue: OutputQueue, packet: Packet) -> None:
@@ -188,7 +197,8 @@ class Arriving(Action):
     def act(self) -> None:
         lane, packet = self._lane, self._packet
         if lane.memory.admit(lane.share, lane.queue, packet.size):
-            lane.output.send(lane.source, packet, self._ready_at, lane)
+            ready_at = max(self._ready_at, lane.memory.sim.now)
+            lane.output.send(lane.source, packet, ready_at, lane)
             return
         lane.memory.dropped += 1
         if packet.sender is not None:

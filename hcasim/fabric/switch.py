@@ -107,8 +107,8 @@ class MemoryInput(SwitchInput):
         one = priority(packet)
         lane = self._lanes.get((output, one)) or self._add_lane(output, one)
         ready_at = self._leaves(output, packet, head_at, tail_at)
-        arrives_at = max(self._switch.sim.now, ready_at - self._switch.latency_ps)
-        self._switch.sim.schedule(arrives_at, Arriving(lane, packet, ready_at))
+        takes_room_at = self._memory.takes_room(head_at, tail_at)
+        self._switch.sim.schedule(takes_room_at, Arriving(lane, packet, ready_at))
 
     def _add_lane(self, output: Transmitter, one: int) -> Lane:
         switch, back = self._switch, self._switch.outputs[self._port]
