@@ -215,8 +215,6 @@ def _named(location: tuple[int | str, ...], table: Any) -> Iterator[str]:
             yield str(name)
 
 
-NOT_MODELLED = frozenset({"pfc", "ecn", "dcqcn", "cnp"})
-"""Words of paths about how Ethernet controls congestion."""
 PREFIXES = ("adapter", "host", "switch", "link", "stack")
 
 
@@ -230,9 +228,6 @@ def as_texts(overrides: Mapping[str, Any] | None) -> dict[str, str]:
 
 def override(parts: Mapping[str, Part], path: str, text: str, switch: bool) -> str:
     """Apply one setting, to every group of nodes unless it names one; return the fault if any."""
-    if NOT_MODELLED.intersection(path.lower().replace("_", ".").split(".")):
-        why = "PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
-        return Fault(f"--set {path}", text, "", said=why)
     prefix = path.partition(".")[0]
     if prefix == "switch" and not switch:
         why = "there is no switch between two hosts back to back"

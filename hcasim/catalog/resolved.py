@@ -129,9 +129,14 @@ class Machine(Section):
 
     @property
     def loses(self) -> bool:
-        """Whether any of its links may lose or corrupt packets."""
+        """Whether its links may lose or corrupt packets, or its switches drop, mark or pause."""
         links = (*(group.link for group in self.groups), *self.trunks.values())
-        return any(link.loss or link.corruption for link in links)
+        return self.shares_memory or any(link.loss or link.corruption for link in links)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether the ports of its switches share a memory for packets."""
+        return any(one.memory is not None for one in self.switches.values())
 
     def bare(self) -> Machine:
         """Return it without where values come from, which is most of what it holds."""

@@ -44,7 +44,7 @@ class Node:
             group.link,
             machine.mtu,
             lid,
-            pausable=any(one.memory is not None for one in machine.switches.values()),
+            pausable=machine.shares_memory,
         )
         self._next_address = {0: PAGE}
 
@@ -124,7 +124,8 @@ class Cluster:
 
         Where links lose packets, what they have lost and corrupted is among them, and how often the
         timers of requests have expired, whatever drivers call that. Of switches with a shared
-        memory it is what they have discarded and marked, and how often they have paused a sender.
+        memory it is what they and adapters have discarded and they have marked, and how often they
+        have paused a sender.
         """
         total = Counter[str]()
         for node in self.nodes:
@@ -137,4 +138,5 @@ class Cluster:
             total["switch_discards"] = sum([one.dropped for one in memories])
             total["switch_marks"] = sum([one.marked for one in memories])
             total["pause_frames"] = sum([one.pauses for one in memories])
+            total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.unannounced])
         return dict(total)

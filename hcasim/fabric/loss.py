@@ -156,10 +156,7 @@ class LossyWay(Receiver):
 
     def _lost(self, packet: Packet) -> None:
         self._end.buffer.free(packet, self._sim.now)
-        if packet.sender is not None:
-            # Who waits for an answer behind it will get none.
-            packet.ack_request = True
-            packet.sender.lost(packet)
+        packet.tell_lost()
 
 
 def lose(way: Transmitter, losses: Losses) -> LossyWay:

@@ -74,7 +74,7 @@ class Memory:
 
     def __init__(self, sim: Simulator, description: PacketMemory, name: str, ports: int) -> None:
         self.sim = sim
-        self._pauses = description.pause
+        self.pauses_senders = description.pause
         self._alpha = description.alpha
         self._reserve = description.reserve
         self._headroom = description.headroom if description.pause else 0
@@ -98,7 +98,7 @@ class Memory:
         that a packet has left depends on phases of their clocks, which are never the same for long.
         With equal times, the first input would get all of it.
         """
-        if self._pauses:
+        if self.pauses_senders:
             return tail_at
         return head_at + int(self._random.random() * (tail_at - head_at))
 
@@ -106,7 +106,7 @@ class Memory:
         """Take room for a packet; return whether there is any."""
         part = self._part()
         beyond = max(0, share.held + size - self._reserve)
-        if self._pauses:
+        if self.pauses_senders:
             if beyond > part:
                 if share.headroom + size > self._headroom:
                     return False
@@ -201,7 +201,4 @@ class Arriving(Action):
             lane.output.send(lane.source, packet, ready_at, lane)
             return
         lane.memory.dropped += 1
-        if packet.sender is not None:
-            # Who waits for an answer behind it will get none.
-            packet.ack_request = True
-            packet.sender.lost(packet)
+        packet.tell_lost()

@@ -394,6 +394,12 @@ class Packet:
         copy.gathered, copy.staged_at, copy.marked = self.gathered, self.staged_at, self.marked
         return copy
 
+    def tell_lost(self) -> None:
+        """Tell who sent it that it does not arrive; who waits for an answer to it gets none."""
+        if self.sender is not None:
+            self.ack_request = True
+            self.sender.lost(self)
+
     def header(self, kind: type[_Kind]) -> _Kind | None:
         for header in self.headers:
             if isinstance(header, kind):

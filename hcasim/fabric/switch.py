@@ -8,14 +8,13 @@ from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.arbitration import ARBITRATIONS
+from hcasim.fabric.flow_control import ENDLESS
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
 from hcasim.fabric.priorities import PriorityTransmitter, priority
 
-_ENDLESS: Final = 1 << 60
-"""Bytes of a receive buffer that never fills: there is room in the memory behind it, or none."""
 _FIRST_GROUP: Final = MULTICAST_LIDS.start
 
 
@@ -146,7 +145,7 @@ class Switch:
         self.probe = Probe(sim, name)
         self.number = number
         self.latency_ps = description.latency
-        self.buffer_bytes = description.buffer if description.memory is None else _ENDLESS
+        self.buffer_bytes = description.buffer if description.memory is None else ENDLESS
         self.stores = description.forwarding == "store_and_forward"
         self.outputs: list[Transmitter | None] = [None] * description.ports
         self.queues: dict[tuple[Transmitter, int], OutputQueue] = {}

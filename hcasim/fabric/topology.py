@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcasim.catalog import Link, Way, Wiring
 from hcasim.engine import Simulator
-from hcasim.fabric.flow_control import connect_ports
+from hcasim.fabric.flow_control import UnannouncedBuffer, connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.loss import LossyWay, RandomLosses, lose
 from hcasim.fabric.multicast import Groups
@@ -29,6 +29,7 @@ class Fabric:
 
     Attributes:
         lossy: the directions of links that lose or corrupt packets.
+        unannounced: receive buffers of adapters that discard what finds no room.
     """
 
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
@@ -36,6 +37,7 @@ class Fabric:
         self.wiring = wiring
         self.groups = Groups(wiring)
         self.lossy: list[LossyWay] = []
+        self.unannounced: list[UnannouncedBuffer] = []
         self._switches: dict[int, Switch] = {}
 
     @property
@@ -48,6 +50,8 @@ class Fabric:
         output = switch.add_port(port, link)
         far, room = switch.inputs[port], switch.buffer_bytes
         self._link(end.transmitter, end, end.buffer_bytes, output, far, room)
+        if switch.memory is not None and not switch.memory.pauses_senders:
+            self.unannounced.append(UnannouncedBuffer(output, end, end.buffer_bytes))
         self._enter(end)
 
     def join(self, a: EndPort, b: EndPort) -> None:

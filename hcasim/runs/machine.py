@@ -17,9 +17,16 @@ CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 PLAIN = ("adapter", "host")
 """Of these, what a machine has at least that is looked at for more faults."""
 NO_CONGESTION_CONTROL = (
-    "Ethernet links neither drop, pause nor mark here: PFC, ECN and DCQCN are not modelled. Where "
-    "flows meet, times, their tail and fairness are those of an ideal lossless fabric."
+    "Ethernet links neither drop, pause nor mark here: the switch is described without its memory "
+    "for packets. Where flows meet, times, their tail and fairness are those of an ideal lossless "
+    "fabric."
 )
+_AT_SWITCHES = {
+    "switch_discards": "switches discarded {} packets",
+    "rx_discards_phy": "adapters discarded {} packets",
+    "switch_marks": "switches marked {} packets",
+    "pause_frames": "senders were paused {} times",
+}
 T = TypeVar("T")
 _KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known", default=None)
 
@@ -68,7 +75,7 @@ def find_machine(
 
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result of so many nodes; two have a link to themselves."""
-    meet = nodes > 2 and isinstance(machine.link, EthernetLink)
+    meet = nodes > 2 and isinstance(machine.link, EthernetLink) and not machine.shares_memory
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
@@ -81,10 +88,14 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
         again: whether messages are sent again.
     """
     lost, corrupted = (counters.get(f"{how}_packets", 0) for how in ("lost", "corrupted"))
-    if not lost and not corrupted:
+    said = [f"links lost {lost} packets and corrupted {corrupted}"] if lost or corrupted else []
+    for name, words in _AT_SWITCHES.items():
+        if count := counters.get(name, 0):
+            said.append(words.format(count))
+    if not said:
         return ()
-    how = f"{title}: links lost {lost} packets and corrupted {corrupted}"
-    if not again:
+    how = f"{title}: {', '.join(said)}"
+    if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:2]))):
         return (f"{how}; nothing is sent again, and what is lost counts as sent",)
     sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
     return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)

@@ -79,6 +79,7 @@ dma.writes: adapter.dma.write_interval
 *.registrations: adapter.umr.service
 *.retry_timer: link.loss,corruption
 *.link.credits: adapter.receive.buffer
+*.paused: switch.memory.alpha,size
 *.requests.window: adapter.send.window host.memory.read_latency
 *.responses.window: adapter.send.window host.memory.read_latency
 *.requests.prefetch: adapter.send.prefetch

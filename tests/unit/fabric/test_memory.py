@@ -190,6 +190,18 @@ def test_a_sender_goes_on_when_there_is_room_for_long() -> None:
     assert pauses[0] > 3 * pauses[1] > 0
 
 
+def test_an_end_that_cannot_pause_its_sender_discards_what_it_has_no_room_for() -> None:
+    lost = []
+    for pause_ps in (0, 2 * SIZE * PS_PER_BYTE):
+        fabric, ends = network(2, dropping(), pause_ps)
+        send(ends[1], ends[0], 1000)
+        fabric.sim.run()
+        lost.append(fabric.unannounced[0].discarded)
+    # It takes half of what comes, once its buffer is full.
+    assert lost[0] == 0
+    assert lost[1] == pytest.approx((1000 - 2 * 64 * PAYLOAD / SIZE) / 2, rel=0.05)
+
+
 def test_another_priority_goes_on_while_one_is_paused() -> None:
     fabric, ends = network(3, pausing(NEEDED), pause_ps=10**8)
     send(ends[1], ends[0], 2000)
@@ -238,8 +250,9 @@ def test_packets_arrive_or_are_told_to_be_lost(
     fabric.sim.run()
     found = fabric.switches[0].memory
     assert found is not None
-    assert len(ends[0].arrivals) + found.dropped == senders * packets
-    assert told.count == found.dropped
+    lost = found.dropped + sum(one.discarded for one in fabric.unannounced)
+    assert len(ends[0].arrivals) + lost == senders * packets
+    assert told.count == lost
     assert found.shared == 0
     assert found.most_shared <= memory.size - (senders + 1) * (memory.reserve + memory.headroom)
     if not loses:

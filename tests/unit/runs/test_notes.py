@@ -42,15 +42,6 @@ def test_every_result_bears_its_notes() -> None:
     assert "notes" not in hc.bench("write_lat", **ROCE).to_dict()
 
 
-@pytest.mark.parametrize("path", ["link.pfc", "adapter.dcqcn.alpha", "link.ecn_threshold"])
-def test_a_setting_of_congestion_control_says_that_there_is_none(path: str) -> None:
-    with pytest.raises(hc.CatalogError) as refused:
-        Experiment.of("write_lat", **ROCE, overrides={path: "true"}).benchmark()
-    assert refused.value.faults == [
-        f"--set {path}: PFC, ECN and DCQCN are not modelled: links neither drop, pause nor mark"
-    ]
-
-
 @pytest.mark.parametrize(("depth", "lost"), [(1, True), (512, False)])
 def test_datagrams_that_find_no_receive_are_noted(depth: int, lost: bool) -> None:
     how: dict[str, Any] = {"connection": "UD", "size": 64, "jobs": 1, "cache": False}
