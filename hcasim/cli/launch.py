@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from signal import SIGKILL
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -104,15 +105,13 @@ def command(
 
 def _code(found: Launched) -> int:
     """The exit code of the first program that failed; 124 of programs that had to be ended."""
-    if found.ended:
-        return TIMED_OUT
     failed = 0
     for one, code in zip(found.programs, found.codes, strict=True):
-        if code:
+        if code and not (found.ended and code == -SIGKILL):
             ended = f"signal {-code}" if code < 0 else f"exit code {code}"
             note(f"{one[0]} ended with {ended}")
             failed = failed or (code if code > 0 else 128 - code)
-    return failed
+    return TIMED_OUT if found.ended else failed
 
 
 def _until(until: str | None, faults: list[str]) -> int:

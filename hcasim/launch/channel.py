@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from struct import Struct
 from typing import Final
 
 WORDS: Final = 8
 LARGEST: Final = 64 << 10
+PATIENCE_S: Final = 10.0
+"""Real time without a question after which it is told that none comes."""
+_TIME: Final = Struct("@ll")
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
 
@@ -48,13 +52,22 @@ class Channel:
         self._connection = connection
         self._room = bytearray(_QUESTION.size + LARGEST)
 
-    def question(self) -> Question | None:
-        """Wait for the next; None if the thread has ended."""
-        room = self._room
-        try:
-            length = self._connection.recv_into(room)
-        except ConnectionError:
-            return None
+    def question(self, late: Callable[[float], None] | None = None) -> Question | None:
+        """Wait for the next; None if the thread has ended.
+
+        Args:
+            late: told for how long nothing has come, in s of real time, again and again.
+        """
+        room, length, waited_s = self._room, -1, 0.0
+        while length < 0:
+            try:
+                length = self._connection.recv_into(room)
+            except ConnectionError:
+                return None
+            except BlockingIOError:
+                waited_s += PATIENCE_S
+                if late is not None:
+                    late(waited_s)
         if not length:
             return None
         what, notes, spent, *words = _QUESTION.unpack_from(room)
@@ -89,6 +102,8 @@ class Listener:
         except TimeoutError:
             return None
         connection.settimeout(None)
+        patience = _TIME.pack(*divmod(int(PATIENCE_S * 1e6), 10**6))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
         return Channel(connection)
 
     def close(self) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from signal import SIGKILL
 from typing import Any, Final
 
 from hcasim.catalog import Machine
@@ -15,8 +17,8 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.ground.errors import CatalogError
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
-from hcasim.launch.library import commands, library
-from hcasim.launch.session import Session
+from hcasim.launch.library import commands, library, unfit
+from hcasim.launch.session import Session, Thread
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,14 @@ class Launched:
 
 
 _NO_RANDOM_ADDRESSES: Final = 0x0040000
+_DEATH_SIGNAL: Final = 1
 
 
-def _same_addresses() -> None:
-    """Let a program have its memory at the same addresses in each run, where that is allowed."""
-    ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
+def _as_child() -> None:
+    """Let a program have its memory at the same addresses in each run, and end with us."""
+    system = ctypes.CDLL(None)
+    system.personality(_NO_RANDOM_ADDRESSES)
+    system.prctl(_DEATH_SIGNAL, SIGKILL)
 
 
 @contextlib.contextmanager
@@ -61,6 +66,8 @@ def _one_processor() -> Iterator[None]:
 
 def _start(session: Session, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
     """Start a program on a node; it runs when the simulator does."""
+    if fault := unfit(command[0]):
+        raise CatalogError([f"{command[0]}: {fault}; needed: one that loads libraries"])
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
@@ -69,14 +76,13 @@ def _start(session: Session, command: Sequence[str], place: int) -> subprocess.P
     environment["HCASIM_PROGRAM"] = str(place)
     environment["HCASIM_OUTSIDE"] = _outside()
     try:
-        child = subprocess.Popen(command, env=environment, preexec_fn=_same_addresses)
+        child = subprocess.Popen(command, env=environment, preexec_fn=_as_child)
     except OSError as error:
         raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
     if not session.meet(child.pid):
         child.kill()
         child.wait()
-        fault = "it has not loaded the library; is it linked statically, or setuid?"
-        raise CatalogError([f"{command[0]}: {fault}"])
+        raise CatalogError([f"{command[0]}: it has not loaded the library"])
     return child
 
 
@@ -111,13 +117,13 @@ def launch(
     sim = Simulator(exact=True)
     if listen is not None:
         listen(sim)
-    session = Session(sim, Cluster(sim, machine, max(2, len(programs))), explain)
+    session = Session(sim, Cluster(sim, machine, max(2, len(programs))), explain, until_ps)
     children: list[subprocess.Popen[bytes]] = []
     try:
         with _one_processor():
             for place, command in enumerate(programs):
                 children.append(_start(session, command, place))
-            fault = _run(session, until_ps)
+            fault = _run(session)
         if fault:
             session.say(fault)
     finally:
@@ -131,7 +137,6 @@ def launch(
 
 
 _WAITS: Final = {
-    "PARK": "waits for another program",
     "POLL_CQ": "polls a completion queue",
     "SLEEP": "sleeps",
     "SPIN": "reads memory in a loop",
@@ -141,18 +146,24 @@ _WAITS: Final = {
 """What a thread does in a call."""
 
 
-def _run(session: Session, until_ps: int) -> str:
+def _doing(thread: Thread) -> str:
+    """What a thread does, and what it waits for."""
+    if thread.doing != "PARK":
+        return f"{thread} {_WAITS.get(thread.doing, thread.doing)}"
+    number, waits = thread.process.number, thread.waits.decode(errors="replace")
+    waits = re.sub(r"(?<=thread )\d+", lambda found: str(number(int(found[0]))), waits)
+    return f"{thread} waits {waits}".rstrip()
+
+
+def _run(session: Session) -> str:
     """Run until all programs have ended; return why they have not, or nothing."""
-    sim = session.sim
+    sim, until_ps = session.sim, session.until_ps
     sim.run(until_ps or None)
     while not sim.queue and sum(one.resume() for one in session.threads):
         sim.run(max(until_ps, sim.now) if until_ps else None)
-    if not session.threads:
-        return ""
-    where = "; ".join(
-        f"{one.process.name} on node{one.process.node.index} {_WAITS.get(one.doing, one.doing)}"
-        for one in session.threads
-    )
+    if session.fault or not session.threads:
+        return session.fault
+    where = "; ".join(map(_doing, session.threads))
     if sim.queue:
         return f"the programs have not ended at {until_ps / 1e12:g} s: {where}"
     return f"nothing can go on: {where}"

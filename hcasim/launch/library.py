@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from struct import Struct
 from typing import Final
 
 from hcasim.ground.errors import CatalogError
@@ -42,6 +44,34 @@ def library() -> Path:
             raise CatalogError([f"launch: {compiler} failed:\n{done.stderr.rstrip()}"])
         made.replace(kept)
     return kept
+
+
+_PROGRAM: Final = Struct("<4sB27xQ14xHH")
+"""Of the header of a program: what all begin with, how wide addresses are, and where entries about
+its segments begin, how long each is, and how many there are. Source: manual page elf."""
+_ELF, _64_BITS, _INTERPRETER = b"\x7fELF", 2, 3
+
+
+def unfit(name: str) -> str:
+    """Why the library cannot be loaded into a program; "" if nothing speaks against it."""
+    found = shutil.which(name)
+    if found is None or not os.access(found, os.R_OK):
+        return ""
+    with Path(found).open("rb") as file:
+        status = os.fstat(file.fileno())
+        user = status.st_mode & stat.S_ISUID and status.st_uid != os.geteuid()
+        if user or (status.st_mode & stat.S_ISGID and status.st_gid != os.getegid()):
+            return "it is setuid or setgid"
+        begins, wide, first, size, count = _PROGRAM.unpack(
+            file.read(_PROGRAM.size).ljust(_PROGRAM.size)
+        )
+        if begins != _ELF:
+            return ""
+        if wide != _64_BITS:
+            return "it is a program of 32 bits"
+        file.seek(first)
+        kinds = [int.from_bytes(file.read(size)[:4], "little") for _ in range(count)]
+    return "" if _INTERPRETER in kinds else "it is linked statically"
 
 
 _SSH: Final = """\

@@ -24,7 +24,8 @@ from hcasim.fabric.packet import FULL_MEMBER
 from hcasim.launch.channel import Question
 from hcasim.launch.circles import Nothing
 from hcasim.launch.session import Answer, Steps, Thread, call
-from hcasim.verbs.address import GID, gids, on_ethernet
+from hcasim.verbs import QP, QPAttr, QPAttrMask, State
+from hcasim.verbs.address import GID, GIDType, gid_type, gids, on_ethernet
 from hcasim.verbs.device import device_of, port_of
 
 if TYPE_CHECKING:
@@ -255,12 +256,22 @@ class _ID:
         peer = self.peer
         if self.connected and peer is not None:
             peer.after(_MESSAGE_PS, peer.left)
+            self._close()
         self.connected = False
 
     def left(self) -> None:
         if not self.gone:
             self.gone = True
+            self._close()
             self.event(_DISCONNECTED)
+
+    def _close(self) -> None:
+        """Over iWARP the kernel closes a queue pair with its connection, else the program does."""
+        if gid_type(self.node) is GIDType.ROCE_V2 or not on_ethernet(self.node):
+            return
+        for one in self.channel.process.objects.values():
+            if isinstance(one, QP) and one.qp_num == self.own.qp_num:
+                one.modify_qp(QPAttr(State.ERR), QPAttrMask.STATE)
 
     def destroy(self) -> None:
         for one in [one for one in self.channel.ids.values() if one.listener is self]:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 from select import select
-from signal import SIGKILL
+from signal import SIGKILL, pidfd_send_signal
 from struct import Struct
 from time import monotonic
 from typing import Any, Final
 
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
-from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question
+from hcasim.launch.channel import CLOCK, PATIENCE_S, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
@@ -58,6 +58,7 @@ class Thread:
 
     Attributes:
         doing: the call that it waits in, for those who ask why nothing goes on; "" if it runs.
+        waits: what for, if it waits for others.
         signals: of the system, that it is to get with the next answers.
         touches: how often others had done something when it asked.
         seen: how often memory had been written to when it was last answered.
@@ -69,6 +70,7 @@ class Thread:
         self.sim = context.sim
         self.tid = tid
         self.doing = ""
+        self.waits = b""
         self.signals: list[int] = []
         self.seen = self.touches = 0
         self.ended = False
@@ -109,10 +111,26 @@ class Thread:
             signal = self.signals.pop(0) if self.signals else 0
             process.session.settle()
             self.channel.answer(self.sim.now, words, data, error, signal)
-            question = self.channel.question()
+            question = self.channel.question(self._late)
         self.ended = True
         self.channel.close()
         self.process.left(self)
+
+    def __str__(self) -> str:
+        process = self.process
+        which = f", thread {process.number(self.tid)}" if len(process.threads) > 1 else ""
+        return f"{process.name} on node{process.node.index}{which}"
+
+    def _late(self, seconds: float) -> None:
+        """It has made no call for so long, in real time, in which simulated time stands still."""
+        session = self.process.session
+        computes = _state(self.process.pid, self.tid) == "R"
+        does = "computes" if computes else "waits for something outside of the simulation"
+        if seconds == PATIENCE_S:
+            session.say(f"{self} makes no call for {seconds:g} s of real time: it {does}")
+        if session.until_ps and seconds >= session.until_ps / 1e12:
+            session.fault = f"{self} {does}, and is ended after {seconds:g} s of real time"
+            os.kill(self.process.pid, SIGKILL)
 
     def wait(self, until_ps: int = 0) -> Generator[Event, object, bool]:
         """Wait until somebody wakes it, or until a time, if that is not 0; False if that came."""
@@ -229,6 +247,10 @@ class Process:
             for one in waiting:
                 one.wake()
 
+    def number(self, tid: int) -> int:
+        """Which of its threads one is, from 1 on; 0 if it is none of them."""
+        return next((place for place, one in enumerate(self.threads, 1) if one.tid == tid), 0)
+
     @property
     def happened(self) -> int:
         """How much has happened that its threads may wait for."""
@@ -325,10 +347,15 @@ class Session:
         touches: how often a program has done something that others may find.
         used: what was busy up to the last completion, if it was asked for.
         kept: what all programs share, by the module whose it is.
+        until_ps: when programs that go on are ended; 0 is never. A thread that makes no call may do
+            so for as long, in real time.
+        fault: why a program has been ended before; "" if none has.
     """
 
-    def __init__(self, sim: Simulator, cluster: Cluster, explain: bool) -> None:
+    def __init__(self, sim: Simulator, cluster: Cluster, explain: bool, until_ps: int = 0) -> None:
         self.sim = sim
+        self.until_ps = until_ps
+        self.fault = ""
         self.cluster = cluster
         self.threads: list[Thread] = []
         self.network = int.from_bytes(os.urandom(7), "little")
@@ -345,15 +372,17 @@ class Session:
         self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._said: set[str] = set()
+        self._strangers: list[int] = []
 
     def meet(self, pid: int) -> bool:
         """Take the thread that connects next, of a process; False if none does."""
         channel = None
         since = monotonic()
-        while channel is None and monotonic() < since + _WAIT_S and _lives(pid):
+        while channel is None and monotonic() < since + _WAIT_S and _state(pid, pid) not in "ZX":
             channel = self.listener.accept(_LOOK_S)
         question = None if channel is None else channel.question()
         if channel is None or question is None:
+            self._leave_alone(pid)
             return False
         pid, tid, place = question.words[:3]
         process = next((one.process for one in self.threads if one.process.pid == pid), None)
@@ -366,6 +395,11 @@ class Session:
         self.threads.append(thread)
         self.sim.process(self._run(thread, question))
         return True
+
+    def _leave_alone(self, pid: int) -> None:
+        """A process has not loaded the library: it takes part in nothing, and ends with us."""
+        with suppress(ProcessLookupError):
+            self._strangers.append(os.pidfd_open(pid))
 
     def _free_core(self, place: int) -> int:
         """The first processor of a node that no process has; of more processes some share one."""
@@ -431,12 +465,16 @@ class Session:
             process.memory.close()
         for one in self.threads:
             one.channel.close()
+        for stranger in self._strangers:
+            with suppress(ProcessLookupError):
+                pidfd_send_signal(stranger, SIGKILL)
+            os.close(stranger)
         self.listener.close()
 
 
-def _lives(pid: int) -> bool:
+def _state(pid: int, tid: int) -> str:
+    """The letter that the system has for what a thread does; Z or X if it has ended."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
-    return state not in "ZX"
+        return "X"

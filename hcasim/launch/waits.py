@@ -15,6 +15,7 @@ def _spend(thread: Thread, question: Question) -> Answer:
 @call("PARK")
 def _park(thread: Thread, question: Question) -> Steps:
     """Wait until others have done something since the question was asked, or until a time."""
+    thread.waits = question.data
     woken = bool(thread.signals) or thread.process.session.touches != thread.touches
     if not woken:
         woken = yield from thread.wait(question.words[0])

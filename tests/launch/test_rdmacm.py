@@ -10,6 +10,7 @@ from hcasim.runs.machine import find_machine
 from tests.programs import program
 
 RDMACM, PERFTEST = "rdmacm-utils", "perftest"
+RPING, PONG = ("rping -s -C 2 -v", "rping -c -C 2 -a server"), "server ping data: rdma-ping-1"
 
 
 def ended(testbed: str, *commands: str) -> tuple[int, ...]:
@@ -23,7 +24,7 @@ def ended(testbed: str, *commands: str) -> tuple[int, ...]:
         ("ucmatose -c 2 -C 3", "ucmatose -c 2 -C 3 -s server", "test complete"),
         ("udaddy -C 3", "udaddy -C 3 -s server", "data transfers complete"),
         ("rdma_server", "rdma_client -s server", "rdma_server: end 0"),
-        ("rping -s -C 2 -v", "rping -c -C 2 -a server", "server ping data: rdma-ping-1"),
+        (*RPING, PONG),
     ],
 )
 def test_programs_connect(
@@ -33,6 +34,28 @@ def test_programs_connect(
     program("cc", "gcc")
     assert ended(testbed, server, client) == (0, 0)
     assert said in capfd.readouterr().out
+
+
+def test_a_queue_pair_of_iwarp_ends_with_its_connection(capfd: pytest.CaptureFixture[str]) -> None:
+    program("rping", RDMACM)
+    program("cc", "gcc")
+    assert ended("rashti2007", *RPING) == (0, 0)
+    assert PONG in capfd.readouterr().out
+
+
+def test_datagrams_of_sockets_are_waited_for_by_a_long_loop(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Without -b its server hears the loop only; it goes on until it is ended."""
+    server, client = "udpong -b node0 -C 10 -S 64", "udpong -s server -C 10 -S 64"
+    program("udpong", RDMACM)
+    program("cc", "gcc")
+    machine = find_machine("liu2004", {}, mpi=False)
+    found = launch(machine, [server.split(), client.split()], until_ps=10**10)
+    assert found.codes[1] == 0
+    took = re.search(r"custom +64 +10 .* ([\d.]+)$", capfd.readouterr().out, re.MULTILINE)
+    assert took is not None
+    assert 2 < float(took[1]) < 5
 
 
 def test_who_joins_a_group_gets_its_datagrams(capfd: pytest.CaptureFixture[str]) -> None:

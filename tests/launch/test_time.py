@@ -15,6 +15,7 @@ START = r"""
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -42,14 +43,18 @@ static double us(void)
 """
 
 
-def run(tmp_path: Path, source: str, *more: str) -> Launched:
-    """Run a program of one file, and the same with arguments, on nodes of their own."""
+def compiled(tmp_path: Path, source: str, *more: str) -> str:
+    """Compile a program of one file, with more options."""
     compiler = program("cc", "gcc")
     (tmp_path / "a.c").write_text(START + dedent(source))
-    made = str(tmp_path / "a")
-    subprocess.run(
-        [compiler, "-w", "-O1", "-pthread", "-o", made, str(tmp_path / "a.c")], check=True
-    )
+    command = [compiler, "-w", "-O1", "-pthread", "-o", tmp_path / "a", tmp_path / "a.c", *more]
+    subprocess.run(command, check=True)
+    return str(tmp_path / "a")
+
+
+def run(tmp_path: Path, source: str, *more: str) -> Launched:
+    """Run a program of one file, and the same with arguments, on nodes of their own."""
+    made = compiled(tmp_path, source)
     machine = find_machine("liu2004", {}, mpi=False)
     return launch(machine, [[made], *([made, one] for one in more)])
 
@@ -58,11 +63,18 @@ def test_clocks_timers_and_signals_are_in_simulated_time(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     source = """
+        static int code, value;
+        static void learn(int signal, siginfo_t *info, void *context)
+        {
+            code = info->si_code;
+            value = info->si_value.sival_int;
+        }
         static void fault(int signal) { printf("own fault\\n"); fflush(stdout); _exit(3); }
         int main(void)
         {
             struct itimerval each = {{0, 1000}, {0, 1000}};
             struct itimerspec once = {{0, 0}, {0, 500000}};
+            timer_t tells;
             int timer = timerfd_create(CLOCK_MONOTONIC, 0);
             struct pollfd ready = {timer, POLLIN, 0};
             unsigned long long ticks = __rdtsc();
@@ -80,13 +92,20 @@ def test_clocks_timers_and_signals_are_in_simulated_time(
             timerfd_settime(timer, 0, &once, NULL);
             printf("%d\\n", poll(&ready, 1, -1));
             printf("%.0f us\\n", us());
+            struct sigevent told = {.sigev_signo = SIGUSR1, .sigev_value.sival_int = 42};
+            struct sigaction tell = {.sa_sigaction = learn, .sa_flags = SA_SIGINFO};
+            sigaction(SIGUSR1, &tell, NULL);
+            timer_create(CLOCK_MONOTONIC, &told, &tells);
+            timer_settime(tells, 0, &once, NULL);
+            pause();
+            printf("%d of a timer: %d\\n", code == SI_TIMER, value);
             signal(SIGSEGV, fault);
             *(volatile int *)0 = 1;
         }
         """
     assert run(tmp_path, source).codes == (3,)
-    told = ["3400 ticks", "1704067200", "left 3", "2011000 us", "1", "2011500 us", "own fault"]
-    assert capfd.readouterr().out.splitlines() == told
+    told = ["3400 ticks", "1704067200", "left 3", "2011000 us", "1", "2011500 us"]
+    assert capfd.readouterr().out.splitlines() == [*told, "1 of a timer: 42", "own fault"]
 
 
 def test_sockets_of_nodes_wait_for_each_other(
@@ -102,6 +121,13 @@ def test_sockets_of_nodes_wait_for_each_other(
             int end, one;
             gethostname(name, sizeof(name));
             if (count == 1) {
+                struct ifaddrs *all;
+                getifaddrs(&all);
+                for (struct ifaddrs *one = all; one; one = one->ifa_next) {
+                    peer = *(struct sockaddr_in *)one->ifa_addr;
+                    printf("%s: %s\\n", one->ifa_name, inet_ntoa(peer.sin_addr));
+                }
+                freeifaddrs(all);
                 sleep(1);
                 hints.ai_flags = AI_PASSIVE;
                 getaddrinfo(NULL, "18515", &hints, &found);
@@ -132,7 +158,8 @@ def test_sockets_of_nodes_wait_for_each_other(
         """
     assert run(tmp_path, source, "server").codes == (0, 0)
     lines = sorted(capfd.readouterr().out.splitlines())
-    assert lines == ["node0: 127.0.1.2", "node1: 1", "node1: 50 us"]
+    both = ["eth0: 127.0.1.1", "lo: 127.0.0.1"]
+    assert lines == [*both, "node0: 127.0.1.2", "node1: 1", "node1: 50 us"]
 
 
 def test_threads_and_children_take_turns(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -28,13 +28,14 @@ def test_the_adapter_is_found(capfd: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_message_takes_as_long_as_a_send(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("testbed", ["ucx-hdr", "roce-100g"])
+def test_a_message_takes_as_long_as_a_send(testbed: str, capfd: pytest.CaptureFixture[str]) -> None:
     """UCX polls two queues and posts receives in bulk, where perftest polls one."""
     program("ucx_perftest", UTILS)
     command = "ucx_perftest server -t tag_lat -n 100 -w 10"
-    assert launched("ucx-hdr", "ucx_perftest", command).codes == (0, 0)
+    assert launched(testbed, "ucx_perftest", command).codes == (0, 0)
     [typical] = re.findall(r"^Final: +\d+ +([\d.]+)", capfd.readouterr().out, re.MULTILINE)
-    [row] = bench("send_lat", "ucx-hdr", size=8).rows
+    [row] = bench("send_lat", testbed, size=8).rows
     assert float(typical) == pytest.approx(row["latency_us"], rel=0.1)
 
 

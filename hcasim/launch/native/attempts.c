@@ -75,6 +75,8 @@ static uint64_t limit(const struct attempt *attempt)
 bool end_attempt(struct attempt *attempt, bool done)
 {
 	int kept = errno;
+	char end[END];
+	uint64_t until;
 
 	if (attempt->flags >= 0)
 		BEHIND(fcntl)(attempt->descriptor, F_SETFL, attempt->flags);
@@ -99,7 +101,9 @@ bool end_attempt(struct attempt *attempt, bool done)
 		errno = EINTR;
 		return false;
 	}
-	park(settle_timers(attempt->until));
+	until = settle_timers(attempt->until);
+	park(until, "%s %d%s", attempt->option == SO_SNDTIMEO ? "to write descriptor" : "to read descriptor",
+	     attempt->descriptor, name_end(attempt->descriptor, end));
 	pthread_testcancel();
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,8 +130,11 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 		do
 			length = syscall(SYS_recvmsg, own.descriptor, &from, 0);
 		while (length < 0 && errno == EINTR);
+	if (length < 0 && (errno == EBADF || errno == ENOTSOCK))
+		fprintf(stderr, "hcasim: %s has closed descriptor %d, which led to the simulator\n",
+			program_invocation_short_name, own.descriptor);
 	if (length < (ssize_t)sizeof(answer))
-		_exit(GONE); /* The simulator has ended, and has said why. */
+		_exit(GONE); /* If the simulator has ended, it has said why. */
 	if (what == CALL_PARK || what == CALL_SLEEP)
 		own.idle_ps += answer.now_ps - own.now_ps - own.spent_ps;
 	else if (what != CALL_HELLO)
@@ -268,11 +272,16 @@ void note(enum note note)
 	own.notes |= note;
 }
 
-bool park(uint64_t until_ps)
+bool park(uint64_t until_ps, const char *what, ...)
 {
 	struct words words = {{until_ps}};
+	char told[128];
+	va_list rest;
 
-	ask(CALL_PARK, &words);
+	va_start(rest, what);
+	vsnprintf(told, sizeof(told), what, rest);
+	va_end(rest);
+	ask_with(CALL_PARK, &words, told, strlen(told), NULL, 0, NULL);
 	return words.w[0];
 }
 

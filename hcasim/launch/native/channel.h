@@ -56,9 +56,10 @@ enum note { TOUCHED = 1, FOUND = 2, CLOCK = 4 };
 void note(enum note note);
 void touch(void);
 
-/* Wait until others have done something, or until a time in ps; 0 is for ever.
+/* Wait until others have done something, or until a time in ps; 0 is for ever. What for is told, as by
+ * printf, to those who ask why nothing goes on.
  * Returns false when that time has come. */
-bool park(uint64_t until_ps);
+bool park(uint64_t until_ps, const char *what, ...) __attribute__((format(printf, 2, 3)));
 
 /* A look that does not wait has found nothing; what is a number of the caller's. */
 void found_nothing(uint64_t what);

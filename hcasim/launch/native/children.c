@@ -245,7 +245,7 @@ EXPORT pid_t wait4(pid_t process, int *status, int options, struct rusage *usage
 			errno = EINTR;
 			return -1;
 		}
-		park(0);
+		park(0, "for a child to end");
 	}
 }
 
@@ -288,6 +288,6 @@ EXPORT int waitid(idtype_t kind, id_t id, siginfo_t *info, int options)
 			errno = EINTR;
 			return -1;
 		}
-		park(0);
+		park(0, "for a child to end");
 	}
 }

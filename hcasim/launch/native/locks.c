@@ -16,12 +16,13 @@
 /* Threads that wait for a lock of this process: nobody else needs to be told of one that is free. */
 static int waiting;
 
-static void wait_for_lock(uint64_t until)
-{
-	waiting++;
-	park(until);
-	waiting--;
-}
+/* What follows the time tells what it waits for, as of `park`. */
+#define WAIT_FOR_LOCK(...)                                                                         \
+	do {                                                                                       \
+		waiting++;                                                                         \
+		park(__VA_ARGS__);                                                                 \
+		waiting--;                                                                         \
+	} while (0)
 
 static void now_free(bool shared)
 {
@@ -32,16 +33,16 @@ static void now_free(bool shared)
 #define FOR_EVER 0ull
 
 /* Until a try says something else than that it is busy. */
-#define UNTIL_FREE(busy, limit, try)                                                               \
+#define UNTIL_FREE(limit, try, ...)                                                               \
 	({                                                                                         \
 		uint64_t until = (limit);                                                          \
 		int result;                                                                        \
-		while ((result = (try)) == (busy)) {                                               \
+		while ((result = (try)) == EBUSY) {                                                \
 			if (until != FOR_EVER && now_ps() >= until) {                                      \
 				result = ETIMEDOUT;                                                \
 				break;                                                             \
 			}                                                                          \
-			wait_for_lock(until);                                                      \
+			WAIT_FOR_LOCK(until, __VA_ARGS__);                                         \
 		}                                                                                  \
 		result;                                                                            \
 	})
@@ -55,7 +56,9 @@ static int lock_until(pthread_mutex_t *mutex, uint64_t given)
 	if ((mutex->__data.__kind & 3) == CHECKING &&
 	    mutex->__data.__owner == (int)syscall(SYS_gettid))
 		return EDEADLK;
-	return UNTIL_FREE(EBUSY, given, BEHIND(pthread_mutex_trylock)(mutex));
+	return UNTIL_FREE(given, BEHIND(pthread_mutex_trylock)(mutex),
+			  "for the lock at %p, which thread %d has", (void *)mutex,
+			  mutex->__data.__owner);
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
@@ -106,7 +109,8 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
 	if (!taking_part())
 		return BEHIND(pthread_spin_lock)(lock);
-	return UNTIL_FREE(EBUSY, FOR_EVER, BEHIND(pthread_spin_trylock)(lock));
+	return UNTIL_FREE(FOR_EVER, BEHIND(pthread_spin_trylock)(lock), "for the lock at %p",
+			  (void *)lock);
 }
 
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
@@ -119,14 +123,16 @@ EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
 	if (!taking_part())
 		return BEHIND(pthread_rwlock_rdlock)(lock);
-	return UNTIL_FREE(EBUSY, FOR_EVER, BEHIND(pthread_rwlock_tryrdlock)(lock));
+	return UNTIL_FREE(FOR_EVER, BEHIND(pthread_rwlock_tryrdlock)(lock),
+			  "to read by the lock at %p", (void *)lock);
 }
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
 	if (!taking_part())
 		return BEHIND(pthread_rwlock_wrlock)(lock);
-	return UNTIL_FREE(EBUSY, FOR_EVER, BEHIND(pthread_rwlock_trywrlock)(lock));
+	return UNTIL_FREE(FOR_EVER, BEHIND(pthread_rwlock_trywrlock)(lock),
+			  "to write by the lock at %p", (void *)lock);
 }
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
@@ -152,7 +158,7 @@ static int taken(sem_t *semaphore, uint64_t until)
 			errno = ETIMEDOUT;
 			return -1;
 		}
-		wait_for_lock(until);
+		WAIT_FOR_LOCK(until, "for the semaphore at %p", (void *)semaphore);
 		pthread_testcancel();
 	}
 	return 0;
@@ -280,7 +286,7 @@ static int wait_for(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t 
 	*last = &waiter;
 	pthread_cleanup_push(cancelled, &waited);
 	while (!waiter.signalled && !(until && now_ps() >= until)) {
-		wait_for_lock(until);
+		WAIT_FOR_LOCK(until, "for the condition at %p", (void *)condition);
 		pthread_testcancel();
 	}
 	pthread_cleanup_pop(0);
@@ -381,6 +387,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 		return PTHREAD_BARRIER_SERIAL_THREAD;
 	}
 	while (inside->opened == opened)
-		wait_for_lock(0);
+		WAIT_FOR_LOCK(0, "for %u more at the barrier at %p", inside->count - inside->here,
+			      (void *)barrier);
 	return 0;
 }

@@ -75,9 +75,8 @@ EXPORT int getnameinfo(const struct sockaddr *restrict address, socklen_t length
 				    flags | NI_NUMERICHOST);
 	if (error || flags & NI_NUMERICHOST || !name || !place_of(address, length, &place))
 		return error;
-	for (uint64_t node = 0; node < host()->nodes; node++)
-		if (node_address(node) == place.address)
-			snprintf(name, room, "node%lu", node);
+	if (node_of(place.address) >= 0)
+		snprintf(name, room, "node%d", node_of(place.address));
 	return 0;
 }
 

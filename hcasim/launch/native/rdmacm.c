@@ -124,7 +124,8 @@ ssize_t rdmacm_write(int descriptor, const void *command, size_t size)
 		}
 		words = (struct words){{handles[descriptor], header->command, may_wait}};
 		error = ask_with(CALL_CM_WRITE, &words, sent, in, got, sizeof(got), &came);
-	} while (error == EAGAIN && header->command == GET_EVENT && may_wait && park(0));
+	} while (error == EAGAIN && header->command == GET_EVENT && may_wait &&
+		 park(0, "for an event of the connection manager, descriptor %d", descriptor));
 	if (words.w[0]) {
 		/* The pipe has had a byte, and there is no event any more. */
 		char byte;

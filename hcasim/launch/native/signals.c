@@ -41,15 +41,22 @@ bool interrupted(struct handled before, bool always)
 	return own.handled.ending != before.ending || (always && own.handled.all != before.all);
 }
 
-static void send(int signal)
+static void send(int signal, int timer)
 {
+	siginfo_t info = {.si_signo = signal, .si_code = timer ? SI_TIMER : SI_TKILL};
 	sigset_t blocked;
 
+	if (timer) {
+		info.si_value = timer_value(timer);
+	} else {
+		info.si_pid = getpid();
+		info.si_uid = getuid();
+	}
 	BEHIND(pthread_sigmask)(SIG_BLOCK, NULL, &blocked);
 	if (sigismember(&blocked, signal)) /* Another thread may wait for it. */
-		syscall(SYS_kill, getpid(), signal);
+		syscall(SYS_rt_sigqueueinfo, getpid(), signal, &info);
 	else
-		syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), signal);
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), signal, &info);
 }
 
 void deliver(int signal)
@@ -60,10 +67,10 @@ void deliver(int signal)
 		return;
 	own.came = 0;
 	if (signal)
-		send(signal);
+		send(signal & ((1 << TIMER_BITS) - 1), signal >> TIMER_BITS);
 	for (int one = 1; came && one <= HIGHEST; one++)
 		if (came & 1ull << (one - 1))
-			send(one);
+			send(one, 0);
 }
 
 static bool has_handler(const struct sigaction *action)
@@ -247,7 +254,7 @@ EXPORT int pause(void)
 	if (!taking_part())
 		return BEHIND(pause)();
 	while (!interrupted(before, true))
-		park(0);
+		park(0, "for a signal");
 	errno = EINTR;
 	return -1;
 }
@@ -261,7 +268,7 @@ EXPORT int sigsuspend(const sigset_t *set)
 		return BEHIND(sigsuspend)(set);
 	pthread_sigmask(SIG_SETMASK, set, &kept);
 	while (!interrupted(before, true))
-		park(0);
+		park(0, "for a signal");
 	pthread_sigmask(SIG_SETMASK, &kept, NULL);
 	errno = EINTR;
 	return -1;
@@ -287,7 +294,7 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 			errno = EINTR;
 			return -1;
 		}
-		park(until);
+		park(until, "for a signal");
 	}
 }
 

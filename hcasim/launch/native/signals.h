@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TIMER_BITS 8
+
 /* Asks a thread that has made no call for long what it does. */
 #define LOOK_SIGNAL 61
 
@@ -22,7 +24,7 @@ struct handled handled(void);
  * those that begin again after handlers that say so. */
 bool interrupted(struct handled before, bool always);
 
-/* Send this thread a signal, and those that came while it asked. */
+/* Send this thread a signal, from a timer of so much shifted by TIMER_BITS if that is not 0, and those that came while it asked. */
 void deliver(int signal);
 
 /* Without the signals that always have to come through. */
@@ -30,6 +32,9 @@ sigset_t bearable(const sigset_t *set);
 
 /* Before the first question. */
 void catch_signals(void);
+
+/* timers.c: what the program wants to be told with the signal of a timer. */
+union sigval timer_value(int number);
 
 /* clocks.c: have the processor's own clock read by us, or by nobody again. */
 void trap_clock(bool trap);

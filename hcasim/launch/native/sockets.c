@@ -27,12 +27,12 @@ uint32_t node_address(uint64_t node)
 	return 0x7f000000 | (1 + node / A_BYTE) << 8 | (1 + node % A_BYTE);
 }
 
-bool is_node(uint32_t address)
+int node_of(uint32_t address)
 {
 	for (uint64_t node = 0; node < host()->nodes; node++)
 		if (node_address(node) == address)
-			return true;
-	return false;
+			return node;
+	return -1;
 }
 
 static uint32_t resolved(uint32_t address)
@@ -130,6 +130,22 @@ static int own_name(int descriptor, struct sockaddr_un *name, socklen_t *size)
 {
 	*size = sizeof(*name);
 	return BEHIND(getsockname)(descriptor, (struct sockaddr *)name, size);
+}
+
+const char *name_end(int descriptor, char end[END])
+{
+	struct sockaddr_un name;
+	struct place place;
+	socklen_t size = sizeof(name);
+	bool connected = !BEHIND(getpeername)(descriptor, (struct sockaddr *)&name, &size);
+
+	end[0] = 0;
+	if (!connected && own_name(descriptor, &name, &size))
+		return end;
+	if (name.sun_family == AF_UNIX && read_name(&name, size, &place))
+		snprintf(end, END, ", %s node%d:%u", connected ? "connected to" : "which is",
+			 node_of(place.address), place.port);
+	return end;
 }
 
 /* A program that was started with a socket knows it by its name only. */
@@ -283,7 +299,7 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 		return BEHIND(connect)(descriptor, address, length);
 	if (!family_of(descriptor) || !place_of(address, length, &place))
 		return connected(descriptor, address, length);
-	if (!is_node(place.address)) {
+	if (node_of(place.address) < 0) {
 		errno = ENETUNREACH;
 		return -1;
 	}
@@ -305,7 +321,7 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 			errno = EINTR;
 			return -1;
 		}
-		park(until);
+		park(until, "for node%d to listen at port %u", node_of(place.address), place.port);
 	}
 }
 
@@ -423,12 +439,16 @@ EXPORT int shutdown(int descriptor, int how)
 
 /* Descriptors that are closed and copied. */
 
+static int no_descriptor(void)
+{
+	errno = EBADF;
+	return -1;
+}
+
 EXPORT int close(int descriptor)
 {
-	if (is_connection(descriptor)) {
-		errno = EBADF;
-		return -1;
-	}
+	if (is_connection(descriptor))
+		return no_descriptor();
 	if (rdmacm_owns(descriptor))
 		return rdmacm_close(descriptor);
 	if (may_wait(descriptor))
@@ -439,7 +459,7 @@ EXPORT int close(int descriptor)
 
 EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {
-	if (!taking_part() || flags)
+	if (!taking_part() || flags & CLOSE_RANGE_CLOEXEC)
 		return BEHIND(close_range)(first, last, flags);
 	for (unsigned int one = first; one <= last && one < 65536; one++)
 		close(one);
@@ -459,24 +479,22 @@ EXPORT int dup(int from)
 	return made;
 }
 
-EXPORT int dup2(int from, int to)
+static int copied(int from, int made)
 {
-	int made = BEHIND(dup2)(from, to);
-
 	if (made >= 0)
 		copy_family(from, made);
 	touch();
 	return made;
 }
 
+EXPORT int dup2(int from, int to)
+{
+	return copied(from, is_connection(to) ? no_descriptor() : BEHIND(dup2)(from, to));
+}
+
 EXPORT int dup3(int from, int to, int flags)
 {
-	int made = BEHIND(dup3)(from, to, flags);
-
-	if (made >= 0)
-		copy_family(from, made);
-	touch();
-	return made;
+	return copied(from, is_connection(to) ? no_descriptor() : BEHIND(dup3)(from, to, flags));
 }
 
 static int controlled(int (*real)(int, int, ...), int descriptor, int command, long argument)

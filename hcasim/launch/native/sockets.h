@@ -30,13 +30,19 @@ int family_of(int descriptor);
 void copy_family(int from, int to);
 
 uint32_t node_address(uint64_t node);
-bool is_node(uint32_t address);
+/* The node of an address; -1 if it is of none. */
+int node_of(uint32_t address);
 
 /* Between addresses of the program and names; *length is as in getsockname. */
 bool place_of(const struct sockaddr *address, socklen_t length, struct place *place);
 socklen_t name_of(struct place place, bool stream, struct sockaddr_un *name);
 void show_name(int family, const struct sockaddr_un *name, socklen_t size, struct sockaddr *address,
 	       socklen_t *length);
+
+/* Which address a socket of the network is connected to, or has, in words; "" of other descriptors. */
+#define END 48
+const char *name_end(int descriptor, char end[END]);
+
 /* Give a socket an address, if it has none. */
 int bind_somewhere(int descriptor);
 /* Where a socket for datagrams was connected to; port 0 is nowhere. */

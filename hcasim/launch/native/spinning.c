@@ -15,7 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define MOST_STEPS 300
+#define MOST_STEPS 1000
 #define TRAP_FLAG 0x100
 #define ARITHMETIC_FLAGS 0xcd5
 

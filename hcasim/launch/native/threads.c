@@ -134,7 +134,7 @@ static int joined(pthread_t thread, void **result, uint64_t until)
 	while (one && !one->ended) {
 		if (until && now_ps() >= until)
 			return ETIMEDOUT;
-		park(until);
+		park(until, "for thread %d to end", one->tid);
 		pthread_testcancel();
 	}
 	error = BEHIND(pthread_join)(thread, result);

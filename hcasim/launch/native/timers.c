@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "channel.h"
 #include "clocks.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -105,8 +106,14 @@ EXPORT useconds_t ualarm(useconds_t us, useconds_t interval)
 static struct {
 	bool made;
 	clockid_t clock;
-	int signal;
+	int signal; /* with the number of the timer, which it comes back with */
+	union sigval value;
 } made[TIMERS];
+
+union sigval timer_value(int number)
+{
+	return made[number].value;
+}
 
 EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
@@ -130,6 +137,9 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 	made[number].signal = !event			              ? SIGALRM
 			      : event->sigev_notify == SIGEV_NONE ? 0
 							          : event->sigev_signo;
+	if (made[number].signal)
+		made[number].signal |= number << TIMER_BITS;
+	made[number].value = event ? event->sigev_value : (union sigval){.sival_int = number};
 	*timer = (timer_t)number;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,11 +19,12 @@ struct wait {
 	struct handled before;
 	sigset_t kept;
 	bool masked;
+	char what[64]; /* is waited for */
 };
 
 static struct wait begin_wait(const struct timespec *timeout, const sigset_t *mask)
 {
-	struct wait wait = {.before = handled()};
+	struct wait wait = {.before = handled(), .what = ""};
 
 	if (timeout) {
 		wait.limited = true;
@@ -57,10 +59,23 @@ static bool again(struct wait *wait, int found)
 	}
 	if (wait->limited && now_ps() >= wait->until)
 		return false;
-	park(settle_timers(wait->until));
+	return true;
+}
+
+/* Add a descriptor to what is waited for, if there is room. */
+static void name_one(struct wait *wait, int descriptor)
+{
+	size_t size = strlen(wait->what);
+
+	if (size < sizeof(wait->what) - 12)
+		sprintf(wait->what + size, "%s%d", size ? ", " : "", descriptor);
+}
+
+static void rest(struct wait *wait)
+{
+	park(settle_timers(wait->until), wait->what[0] ? "for descriptor %s" : "%s", wait->what);
 	pthread_testcancel();
 	settle_timers(0);
-	return true;
 }
 
 static int end_wait(struct wait *wait, int found, bool ended)
@@ -76,16 +91,22 @@ static int end_wait(struct wait *wait, int found, bool ended)
 	return -1;
 }
 
-#define WAIT(wait, look)                                                                           \
+/* Look until something is found; name_all tells what is looked at. */
+#define WAIT(wait, look, name_all)                                                                 \
 	({                                                                                         \
 		int found;                                                                         \
 		bool ended;                                                                        \
-		do {                                                                               \
+		for (;;) {                                                                         \
 			do                                                                         \
 				found = (look);                                                    \
 			while (of_ours(&(wait), found));                                           \
 			ended = !found && interrupted((wait).before, true);                        \
-		} while (!ended && again(&(wait), found));                                         \
+			if (ended || !again(&(wait), found))                                       \
+				break;                                                             \
+			if (!(wait).what[0])                                                       \
+				name_all;                                                          \
+			rest(&(wait));                                                             \
+		}                                                                                  \
 		end_wait(&(wait), found, ended);                                                   \
 	})
 
@@ -105,7 +126,8 @@ EXPORT int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec
 	if (!taking_part())
 		return BEHIND(ppoll)(descriptors, count, timeout, mask);
 	wait = begin_wait(timeout, mask);
-	return WAIT(wait, BEHIND(poll)(descriptors, count, 0));
+	return WAIT(wait, BEHIND(poll)(descriptors, count, 0), for (nfds_t i = 0; i < count; i++)
+				name_one(&wait, descriptors[i].fd));
 }
 
 EXPORT int poll(struct pollfd *descriptors, nfds_t count, int timeout)
@@ -138,6 +160,14 @@ struct sets {
 	size_t size;
 };
 
+static bool is_wanted(const struct sets *sets, int descriptor)
+{
+	for (int i = 0; i < 3; i++)
+		if (sets->given[i] && FD_ISSET(descriptor, &sets->wanted[i]))
+			return true;
+	return false;
+}
+
 static int look_at(struct sets *sets, int count)
 {
 	struct timeval none = {0, 0};
@@ -161,7 +191,8 @@ EXPORT int pselect(int count, fd_set *restrict in, fd_set *restrict out, fd_set 
 		if (sets.given[i])
 			memcpy(&sets.wanted[i], sets.given[i], sets.size);
 	wait = begin_wait(timeout, mask);
-	return WAIT(wait, look_at(&sets, count));
+	return WAIT(wait, look_at(&sets, count), for (int one = 0; one < count; one++)
+				if (is_wanted(&sets, one)) name_one(&wait, one));
 }
 
 EXPORT int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict faults,
@@ -196,7 +227,8 @@ EXPORT int epoll_pwait2(int descriptor, struct epoll_event *events, int most,
 	if (!taking_part())
 		return BEHIND(epoll_pwait2)(descriptor, events, most, timeout, mask);
 	wait = begin_wait(timeout, mask);
-	return WAIT(wait, BEHIND(epoll_wait)(descriptor, events, most, 0));
+	return WAIT(wait, BEHIND(epoll_wait)(descriptor, events, most, 0),
+		    name_one(&wait, descriptor));
 }
 
 EXPORT int epoll_pwait(int descriptor, struct epoll_event *events, int most, int timeout,

@@ -1,0 +1,194 @@
+"""Programs that fail, hang or get in the way are named, ended, and leave nothing behind."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hcasim.ground.errors import CatalogError
+from hcasim.launch import channel, launch, session
+from hcasim.runs.machine import find_machine
+from tests.launch.test_time import compiled, run
+from tests.programs import give_up
+
+
+def test_who_waits_is_told_for_what(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = """
+        static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, two = PTHREAD_MUTEX_INITIALIZER;
+        static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+        static sem_t none;
+        static int ends[2];
+        static void *lock(void *start)
+        {
+            pthread_mutex_lock(&two);
+            usleep(2);
+            pthread_mutex_lock(&one);
+        }
+        static void *get(void *start) { char byte; read(ends[0], &byte, 1); }
+        static void *look(void *start)
+        {
+            struct pollfd both[2] = {{ends[0], POLLIN}, {ends[1], POLLERR}};
+            poll(both, 2, -1);
+        }
+        static void *serve(void *start)
+        {
+            struct sockaddr_in own = {AF_INET, htons(18515)};
+            int end = socket(AF_INET, SOCK_STREAM, 0);
+            bind(end, (void *)&own, sizeof(own));
+            listen(end, 1);
+            accept(end, NULL, NULL);
+        }
+        static void *take(void *start) { sem_wait(&none); }
+        static void *await(void *thread) { pthread_join(*(pthread_t *)thread, NULL); }
+        int main(void)
+        {
+            void *(*all[])(void *) = {lock, get, look, serve, take};
+            pthread_t thread, first;
+            pipe(ends);
+            pthread_mutex_lock(&one);
+            for (int i = 0; i < 5; i++)
+                pthread_create(i ? &thread : &first, NULL, all[i], NULL);
+            pthread_create(&thread, NULL, await, &first);
+            usleep(1);
+            pthread_mutex_lock(&two);
+        }
+        """
+    assert run(tmp_path, source).ended
+    [said] = capfd.readouterr().err.splitlines()
+    parts = said.removeprefix("hcasim: nothing can go on: ").split("; ")
+    told = sorted(one.removeprefix("a on node0, thread ") for one in parts)
+    places = [one.split(" at ")[-1].split(",")[0] for one in told]
+    assert told == [
+        f"1 waits for the lock at {places[0]}, which thread 2 has",
+        f"2 waits for the lock at {places[1]}, which thread 1 has",
+        "3 waits to read descriptor 3",
+        "4 waits for descriptor 3, 4",
+        "5 waits to read descriptor 5, which is node0:18515",
+        f"6 waits for the semaphore at {places[5]}",
+        "7 waits for thread 2 to end",
+    ]
+
+
+def test_who_dies_is_named_beside_who_waits_for_it(tmp_path: Path) -> None:
+    source = """
+        int main(int count, char **words)
+        {
+            if (count > 1)
+                *(volatile int *)0 = 1;
+            if (!fork())
+                raise(SIGKILL);
+            pause();
+        }
+        """
+    made = compiled(tmp_path, source)
+    command = [sys.executable, "-m", "hcasim", "launch", "--testbed", "liu2004", "--"]
+    done = subprocess.run(
+        [*command, made, "x", ":", "sh", "-c", f"{made} y; exit 7", ":", made],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 124
+    assert done.stderr.splitlines()[-3:] == [
+        "hcasim: nothing can go on: a on node2 waits for a signal",
+        f"{made} ended with signal 11",
+        "sh ended with exit code 7",
+    ]
+    assert not _processes(made)
+
+
+def _processes(made: str) -> list[str]:
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(one.read_text())
+        except OSError:
+            continue
+    return [one for one in found if one.startswith(made)]
+
+
+def test_descriptors_that_are_closed_and_covered(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """
+        #include <sys/syscall.h>
+        int main(int count, char **words)
+        {
+            for (int i = 3; i < 2000; i++) close(i);
+            for (int i = 3; i < 2000; i++) dup2(1, i);
+            for (int flags = 0; flags < 8; flags += 2) close_range(3, ~0u, flags);
+            closefrom(3);
+            usleep(1000);
+            printf("%.0f us\\n", us());
+            fflush(stdout);
+            if (count > 1) {
+                syscall(SYS_close_range, 3, ~0u, 0);
+                usleep(1000);
+            }
+        }
+        """
+    assert run(tmp_path, source, "x").codes == (0, 125)
+    said = capfd.readouterr()
+    assert said.out == "1000 us\n1000 us\n"
+    assert said.err == "hcasim: a has closed descriptor 1024, which led to the simulator\n"
+
+
+def test_a_child_has_its_own_of_what_its_parent_has(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """
+        #include <infiniband/verbs.h>
+        static char bytes[64];
+        static int works(struct ibv_context *device)
+        {
+            struct ibv_pd *domain = device ? ibv_alloc_pd(device) : NULL;
+            return domain && ibv_reg_mr(domain, bytes, 64, 0);
+        }
+        int main(void)
+        {
+            struct ibv_device **devices = ibv_get_device_list(NULL);
+            struct ibv_context *opened = ibv_open_device(devices[0]);
+            int status;
+            if (!fork()) {
+                printf("child %d\\n", works(ibv_open_device(devices[0])));
+                fflush(stdout);
+                *(volatile int *)0 = 1;
+            }
+            wait(&status);
+            printf("signal %d, parent %d\\n", WTERMSIG(status), works(opened));
+        }
+        """
+    line = b"#include <infiniband/verbs.h>"
+    if subprocess.run(["cc", "-E", "-"], input=line, capture_output=True).returncode:
+        give_up("the header is missing; on Debian: apt install libibverbs-dev")
+    made = compiled(tmp_path, source, "-libverbs")
+    assert launch(find_machine("liu2004", {}, mpi=False), [[made]]).codes == (0,)
+    assert capfd.readouterr().out == "child 1\nsignal 11, parent 1\n"
+
+
+@pytest.mark.pure
+def test_who_makes_no_call_is_named_and_ended(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (channel, session):
+        monkeypatch.setattr(module, "PATIENCE_S", 0.2)
+    made = compiled(tmp_path, "int main(void) { for (volatile long i = 0;; i++) ; }")
+    found = launch(find_machine("liu2004", {}, mpi=False), [[made]], until_ps=1)
+    assert found.ended
+    said = capfd.readouterr().err.splitlines()
+    assert said[0] == "hcasim: a on node0 makes no call for 0.2 s of real time: it computes"
+    assert said[1] == "hcasim: a on node0 computes, and is ended after 0.2 s of real time"
+
+
+def test_programs_that_load_no_library_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = compiled(tmp_path, "int main(void) { }", "-static")
+    with pytest.raises(CatalogError, match="it is linked statically; needed"):
+        launch(find_machine("liu2004", {}, mpi=False), [[made]])
+    Path(made).chmod(0o755 | stat.S_ISUID)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(CatalogError, match="it is setuid or setgid"):
+        launch(find_machine("liu2004", {}, mpi=False), [[made]])
