@@ -17,6 +17,7 @@ from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
 from hcasim.launch.channel import CLOCK, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
+from hcasim.launch.computing import Computing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
 from hcasim.launch.memory import Bank, Memory
@@ -41,6 +42,8 @@ HANDLERS: Final[dict[str, Handler]] = {}
 DONE: Final[Answer] = (0, (), b"")
 _TELLING: Final = "SPEND"
 """It only tells that time has passed: a circle goes on."""
+_POSTS: Final = ("POST_SEND", "POST_RECV")
+"""They cost the loop of the program, which the clocks that it has read are part of."""
 
 
 def call(name: str) -> Callable[[Handler], Handler]:
@@ -86,9 +89,11 @@ class Thread:
             if question.notes & TOUCHED:
                 process.session.touched()
             self.touches = process.session.touches
-            if question.spent_ps:
-                yield self.context.core.work(question.spent_ps)
-            name = names[question.what]
+            name, spent_ps = names[question.what], question.spent_ps
+            if name in _POSTS:
+                spent_ps = max(0, spent_ps - self.context.costs.program)
+            if spent_ps:
+                yield self.context.core.work(spent_ps)
             self.doing = name
             stamp = process.happened
             made: Any = HANDLERS[name](self, question)
@@ -325,11 +330,15 @@ class Session:
         touches: how often a program has done something that others may find.
         used: what was busy up to the last completion, if it was asked for.
         kept: what all programs share, by the module whose it is.
+        computing: what programs take for what they compute.
     """
 
-    def __init__(self, sim: Simulator, cluster: Cluster, explain: bool) -> None:
+    def __init__(
+        self, sim: Simulator, cluster: Cluster, explain: bool, computing: Computing
+    ) -> None:
         self.sim = sim
         self.cluster = cluster
+        self.computing = computing
         self.threads: list[Thread] = []
         self.network = int.from_bytes(os.urandom(7), "little")
         self.keys = Keys()
@@ -360,7 +369,9 @@ class Session:
         if process is None:
             node = self.cluster.nodes[place]
             context = Context(self.sim, node, self._free_core(place))
-            process = Process(self, pid, node, context, question.data.decode())
+            name = question.data.decode()
+            context.costs.run(self.computing.cycles(name))
+            process = Process(self, pid, node, context, name)
         thread = Thread(process, channel, process.context, tid)
         process.threads.append(thread)
         self.threads.append(thread)

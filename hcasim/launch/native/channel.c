@@ -149,9 +149,8 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 
 static void say_hello(void)
 {
-	const char *moved = getenv("HCASIM_NODE"); /* Our ssh says so. */
-	const char *place = moved ? moved : getenv("HCASIM_PROGRAM");
-	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), place ? atoi(place) : 0}};
+	const char *node = getenv("HCASIM_NODE"); /* Our ssh changes it. */
+	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), node ? atoi(node) : 0}};
 
 	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {
