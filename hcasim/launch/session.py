@@ -42,8 +42,6 @@ HANDLERS: Final[dict[str, Handler]] = {}
 DONE: Final[Answer] = (0, (), b"")
 _TELLING: Final = "SPEND"
 """It only tells that time has passed: a circle goes on."""
-_POSTS: Final = ("POST_SEND", "POST_RECV")
-"""They cost the loop of the program, which the clocks that it has read are part of."""
 
 
 def call(name: str) -> Callable[[Handler], Handler]:
@@ -89,11 +87,9 @@ class Thread:
             if question.notes & TOUCHED:
                 process.session.touched()
             self.touches = process.session.touches
-            name, spent_ps = names[question.what], question.spent_ps
-            if name in _POSTS:
-                spent_ps = max(0, spent_ps - self.context.costs.program)
-            if spent_ps:
-                yield self.context.core.work(spent_ps)
+            if question.spent_ps:
+                yield self.context.core.work(question.spent_ps)
+            name = names[question.what]
             self.doing = name
             stamp = process.happened
             made: Any = HANDLERS[name](self, question)
