@@ -21,7 +21,7 @@ from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.output import note
 from hcasim.cli.printing import print_breakdown, print_profile
 from hcasim.cli.tracing import Tracing, trace_options
-from hcasim.ground.errors import CatalogError, refuse
+from hcasim.ground.errors import CatalogError, FaultError, refuse
 
 if TYPE_CHECKING:
     from hcasim.launch import Launched
@@ -33,10 +33,22 @@ TIMED_OUT: Final = 124
 @click.command("launch", cls=Command)
 @click.argument("words", metavar="PROGRAM [ARGUMENT]... [: PROGRAM [ARGUMENT]...]...", nargs=-1)
 @machine_options()
+@option("-n --ranks N", "Processes that run the program.", type=click.IntRange(min=1))
 @option(
-    "-n --nodes N",
-    "Nodes that run the program, one process on each.",
+    "--ppn N",
+    "Processes on a node, each on a processor of its own; nodes are filled in order (default: 1).",
     type=click.IntRange(min=1),
+)
+@option(
+    "--hostfile FILE",
+    "Nodes of the processes, in order, in lines such as `node1 slots=2`; without --ranks one "
+    "program runs in all slots.",
+)
+@option(
+    "--compute WORD",
+    "What programs take for what they compute: what the loop of `perftest` takes, nothing (0), or "
+    "real processor time by a factor, as 1.0, which is not the same in each run (default: the loop "
+    "of perftest for its programs, nothing for others).",
 )
 @option("--until TIME", "End the programs at this simulated time, such as 2s (default: never).")
 @flag("--explain", "Also say what was busy between the first request and the last completion.")
@@ -46,7 +58,10 @@ TIMED_OUT: Final = 124
 @timing_option
 def command(
     words: tuple[str, ...],
-    nodes: int | None,
+    ranks: int | None,
+    ppn: int | None,
+    hostfile: str | None,
+    compute: str | None,
     until: str | None,
     explain: bool,
     profile: bool,
@@ -61,40 +76,60 @@ def command(
 
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
+    HCASIM_RANK tells a process its number, from 0 on, and HCASIM_SIZE how many there are.
+
     Programs run as ordinary users, in simulated time; what they print is theirs. The exit code is
     that of the first program that failed, or 124 if programs had to be ended. With several
     testbeds, as in `--testbed liu2004,val`, the programs run on each, one after the other.
     """
     from hcasim.launch import launch
+    from hcasim.launch.computing import Computing, read_computing
+    from hcasim.launch.placing import filled, listed
     from hcasim.runs.machine import find_machine
     from hcasim.workloads.result import Meter
 
     tracing, faults = Tracing(given), list[str]()
     choices = read_experiment(given, faults)
-    programs = _programs(words, nodes, faults)
+    programs = _programs(words, ranks, faults)
     until_ps = _until(until, faults)
-    machines = []
+    computing = Computing()
+    if compute is not None:
+        try:
+            computing = read_computing(compute)
+        except FaultError as error:
+            faults.append(error.fault.at("--compute"))
+    if hostfile is not None and ppn is not None:
+        faults.append("--ppn: found beside --hostfile, which says that; allowed: one of them")
+    runs = []
     for testbed in given["testbed"].split(","):
         try:
             machine = find_machine(testbed, choices, mpi=False)
         except CatalogError as error:
             faults += error.faults
             continue
-        machines.append(machine)
-        if len(programs) > machine.nodes:
-            count, most = len(programs), f"1 to {machine.nodes}, the nodes of {testbed}"
-            faults.append(f"programs: found {count}; allowed: {most}")
-    if len(machines) > 1 and tracing.wanted:
-        faults.append(f"{tracing.wanted[0]}: found for {len(machines)} testbeds; allowed: one")
+        if hostfile is None:
+            places = filled(machine, len(programs), ppn or 1, faults)
+        else:
+            places = listed(machine, hostfile, faults)
+            if len(programs) == 1 and ranks is None:
+                programs *= len(places)
+            if len(programs) > len(places) > 0:
+                slots = f"1 to {len(places)}, the slots of {hostfile}"
+                faults.append(f"ranks: found {len(programs)}; allowed: {slots}")
+        runs.append((machine, places[: len(programs)]))
+    if len(runs) > 1 and tracing.wanted:
+        faults.append(f"{tracing.wanted[0]}: found for {len(runs)} testbeds; allowed: one")
     refuse(*faults, *tracing.faults)
+    if computing.factor:
+        note("Programs take real processor time: results are not the same in each run.")
     code = 0
-    for machine in machines:
-        if len(machines) > 1:
+    for machine, places in runs:
+        if len(runs) > 1:
             note(f"On {machine.id}:")
         with tracing.listening(f"{programs[0][0]} on {machine.id}") as listen:
             meter = Meter(listen) if profile else None
             listens = listen if meter is None else meter.watch
-            found = launch(machine, programs, listens, until_ps, explain)
+            found = launch(machine, programs, listens, until_ps, explain, places, computing)
         with contextlib.redirect_stdout(sys.stderr):
             if found.usage:
                 print_breakdown("the traffic", found.usage)
@@ -130,8 +165,8 @@ def _until(until: str | None, faults: list[str]) -> int:
     return found
 
 
-def _programs(words: tuple[str, ...], nodes: int | None, faults: list[str]) -> list[list[str]]:
-    """The programs that words name, one for each node."""
+def _programs(words: tuple[str, ...], ranks: int | None, faults: list[str]) -> list[list[str]]:
+    """The programs that words name, one for each process."""
     programs: list[list[str]] = [[]]
     for word in words:
         if word == ":":
@@ -140,8 +175,8 @@ def _programs(words: tuple[str, ...], nodes: int | None, faults: list[str]) -> l
             programs[-1].append(word)
     if not all(programs):
         faults.append("programs: found none before or behind a colon; needed: PROGRAM : PROGRAM")
-    if nodes is not None and len(programs) > 1:
+    if ranks is not None and len(programs) > 1:
         faults.append(
-            f"--nodes: found {nodes} beside {len(programs)} programs; allowed: one program"
+            f"--ranks: found {ranks} beside {len(programs)} programs; allowed: one program"
         )
-    return programs * (nodes or 1)
+    return programs * (ranks or 1)

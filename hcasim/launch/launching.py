@@ -17,6 +17,7 @@ from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.ground.errors import CatalogError
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
+from hcasim.launch.computing import Computing
 from hcasim.launch.library import commands, library, unfit
 from hcasim.launch.session import Session, Thread
 
@@ -41,6 +42,7 @@ class Launched:
     ended: bool
 
 
+_BY_NAME: Final = Computing()
 _NO_RANDOM_ADDRESSES: Final = 0x0040000
 _DEATH_SIGNAL: Final = 1
 
@@ -64,7 +66,9 @@ def _one_processor() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _start(session: Session, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
+def _start(
+    session: Session, command: Sequence[str], node: int, rank: int, size: int
+) -> subprocess.Popen[bytes]:
     """Start a program on a node; it runs when the simulator does."""
     if fault := unfit(command[0]):
         raise CatalogError([f"{command[0]}: {fault}; needed: one that loads libraries"])
@@ -73,7 +77,9 @@ def _start(session: Session, command: Sequence[str], place: int) -> subprocess.P
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
     environment["PATH"] = f"{commands()}:{environment.get('PATH', os.defpath)}"
     environment["HCASIM_CHANNEL"] = session.listener.name
-    environment["HCASIM_PROGRAM"] = str(place)
+    environment["HCASIM_NODE"] = str(node)
+    environment["HCASIM_RANK"] = str(rank)
+    environment["HCASIM_SIZE"] = str(size)
     environment["HCASIM_OUTSIDE"] = _outside()
     try:
         child = subprocess.Popen(command, env=environment, preexec_fn=_as_child)
@@ -102,14 +108,18 @@ def launch(
     listen: Callable[[Simulator], None] | None = None,
     until_ps: int = 0,
     explain: bool = False,
+    places: Sequence[int] = (),
+    computing: Computing = _BY_NAME,
 ) -> Launched:
-    """Run programs on the first nodes of a machine, in order, until all have ended.
+    """Run programs on nodes of a machine until all have ended.
 
     Parameters:
         programs: words of each, as a shell would give them.
         listen: is given the simulator before anything happens.
         until_ps: simulated time at which programs that go on are ended; 0 is never.
         explain: also tell what was busy.
+        places: the node of each; one after the other if there are none.
+        computing: what they take for what they compute.
 
     Raises:
         CatalogError: a program cannot be started, or does not load the library.
@@ -117,12 +127,14 @@ def launch(
     sim = Simulator(exact=True)
     if listen is not None:
         listen(sim)
-    session = Session(sim, Cluster(sim, machine, max(2, len(programs))), explain, until_ps)
+    places = places or range(len(programs))
+    cluster = Cluster(sim, machine, max(1, *places) + 1)
+    session = Session(sim, cluster, explain, computing, until_ps)
     children: list[subprocess.Popen[bytes]] = []
     try:
         with _one_processor():
-            for place, command in enumerate(programs):
-                children.append(_start(session, command, place))
+            for rank, (command, node) in enumerate(zip(programs, places, strict=True)):
+                children.append(_start(session, command, node, rank, len(programs)))
             fault = _run(session)
         if fault:
             session.say(fault)

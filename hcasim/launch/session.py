@@ -17,6 +17,7 @@ from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
 from hcasim.launch.channel import CLOCK, PATIENCE_S, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
+from hcasim.launch.computing import Computing
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
 from hcasim.launch.memory import Bank, Memory
@@ -347,16 +348,25 @@ class Session:
         touches: how often a program has done something that others may find.
         used: what was busy up to the last completion, if it was asked for.
         kept: what all programs share, by the module whose it is.
+        computing: what programs take for what they compute.
         until_ps: when programs that go on are ended; 0 is never. A thread that makes no call may do
             so for as long, in real time.
         fault: why a program has been ended before; "" if none has.
     """
 
-    def __init__(self, sim: Simulator, cluster: Cluster, explain: bool, until_ps: int = 0) -> None:
+    def __init__(
+        self,
+        sim: Simulator,
+        cluster: Cluster,
+        explain: bool,
+        computing: Computing,
+        until_ps: int = 0,
+    ) -> None:
         self.sim = sim
         self.until_ps = until_ps
         self.fault = ""
         self.cluster = cluster
+        self.computing = computing
         self.threads: list[Thread] = []
         self.network = int.from_bytes(os.urandom(7), "little")
         self.keys = Keys()
@@ -389,7 +399,9 @@ class Session:
         if process is None:
             node = self.cluster.nodes[place]
             context = Context(self.sim, node, self._free_core(place))
-            process = Process(self, pid, node, context, question.data.decode())
+            name = question.data.decode()
+            context.costs.run(self.computing.cycles(name))
+            process = Process(self, pid, node, context, name)
         thread = Thread(process, channel, process.context, tid)
         process.threads.append(thread)
         self.threads.append(thread)

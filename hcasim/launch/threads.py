@@ -7,18 +7,25 @@ from typing import Final
 from hcasim.launch.channel import Question
 from hcasim.launch.session import DONE, Answer, Thread, call
 
+_MILLIONTHS: Final = 1_000_000
 _FREQUENCY: Final = 2_000_000_000
 """Of a processor's clock where no source tells the host's, in Hz."""
 
 
 @call("HELLO")
 def _hello(thread: Thread, question: Question) -> Answer:
-    """Tell a thread which node it runs on, of how many, and what sockets are named after."""
+    """Tell a thread of the node it runs on.
+
+    Words: the frequency of its clock in Hz, its number, how many there are, what sockets are named
+    after, and what real processor time costs, in millionths.
+    """
     process = thread.process
     session = process.session
     core = process.node.group.host.core
     hertz = core.frequency if core is not None else _FREQUENCY
-    return 0, (hertz, process.node.index, len(session.cluster.nodes), session.network), b""
+    factor = round(session.computing.factor * _MILLIONTHS)
+    words = hertz, process.node.index, len(session.cluster.nodes), session.network, factor
+    return 0, words, b""
 
 
 @call("BORN")

@@ -2,8 +2,8 @@
 
 A ``console`` block holds commands after ``$`` with, optionally, their output; a ``python`` block
 may be followed by a ``text`` block with its output. ``...`` stands for anything. A ``toml`` block
-behind the name of a file, as in "This is `study.toml`:", is that file, and so is a ``python`` block
-behind that of one of Python.
+behind the name of a file, as in "This is `study.toml`:", is that file, and so are a ``python`` or
+``text`` block behind that of such a file.
 """
 
 import doctest
@@ -23,7 +23,7 @@ from hcasim.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"`([\w.-]+\.(?:toml|py))`:\n\n\Z")
+FILE = re.compile(r"`([\w.-]+\.(?:toml|py|txt))`:\n\n\Z")
 SETTING = re.compile(r"[A-Z_]+=")
 # These fetch or change what a test must leave alone; the tests in packaging/ install for real.
 NOT_RUN = ("git", "cd", "pip", "jupyter", ".venv/bin/pip", "pytest")

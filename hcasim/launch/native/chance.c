@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Of SplitMix64, begun by the number of the program; threads draw in the order of their turns. */
+/* Of SplitMix64, begun by the rank of the program; threads draw in the order of their turns. */
 static uint64_t drawn(void)
 {
 	static uint64_t state;
@@ -16,9 +16,9 @@ static uint64_t drawn(void)
 	uint64_t mixed;
 
 	if (!begun) {
-		const char *program = getenv("HCASIM_PROGRAM");
+		const char *rank = getenv("HCASIM_RANK");
 
-		state = program ? strtoull(program, NULL, 10) : 0;
+		state = rank ? strtoull(rank, NULL, 10) : 0;
 		begun = true;
 	}
 	state += 0x9e3779b97f4a7c15;

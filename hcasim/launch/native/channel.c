@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Descriptors that programs look at, as by select, are smaller. */
@@ -42,6 +43,8 @@ struct thread {
 	uint64_t spent_ps;
 	uint64_t idle_ps;
 	uint64_t began_ps;
+	uint64_t left_ns; /* processor time up to which it has been charged, */
+	uint64_t aside_ns; /* and at which it has stepped aside */
 	uint32_t notes;
 	volatile bool asking;
 };
@@ -51,6 +54,10 @@ static __thread struct thread own __attribute__((tls_model("initial-exec"))) = {
 
 static struct host known;
 static uint64_t busy_ps;
+
+/* Who computes so long between two questions does not only look for something. */
+#define BUSY_NS 10000
+#define TRIES 16
 
 /* The connections of all threads of this process: a child gives them up. */
 static int connections[1024];
@@ -111,10 +118,57 @@ static int connected(void)
 	return high;
 }
 
+static uint64_t processor_ns(void)
+{
+	struct timespec time;
+
+	if (!known.factor)
+		return 0;
+	syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+void leave_out(uint64_t ns)
+{
+	own.left_ns += ns;
+}
+
+void step_aside(void)
+{
+	own.aside_ns = processor_ns();
+}
+
+void go_on(void)
+{
+	if (own.aside_ns)
+		own.left_ns += processor_ns() - own.aside_ns;
+	own.aside_ns = 0;
+}
+
+void forget_computing(void)
+{
+	own.left_ns = processor_ns();
+	own.aside_ns = 0;
+}
+
+/* Charge what this thread has computed. */
+static void compute(void)
+{
+	uint64_t now = own.aside_ns ? own.aside_ns : processor_ns();
+	uint64_t least = own.left_ns + known.reading_ns;
+
+	if (now <= least)
+		return;
+	if (now - least >= BUSY_NS)
+		own.notes |= FOUND;
+	own.spent_ps += (now - least) * known.factor / 1000;
+	own.left_ns = now;
+}
+
 static int exchange(enum call what, struct words *words, const void *sent, size_t size, void *got,
 		    size_t room, size_t *came)
 {
-	struct question question = {what, own.notes, own.spent_ps, *words};
+	struct question question;
 	struct answer answer;
 	struct iovec out[2] = {{&question, sizeof(question)}, {(void *)sent, size}};
 	struct iovec in[2] = {{&answer, sizeof(answer)}, {got, room}};
@@ -123,6 +177,9 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 	ssize_t length;
 
 	own.asking = true;
+	if (what != CALL_HELLO)
+		compute();
+	question = (struct question){what, own.notes, own.spent_ps, *words};
 	do
 		length = syscall(SYS_sendmsg, own.descriptor, &to, MSG_NOSIGNAL);
 	while (length < 0 && errno == EINTR);
@@ -147,15 +204,39 @@ static int exchange(enum call what, struct words *words, const void *sent, size_
 		*came = length - sizeof(answer);
 	own.asking = false;
 	watch_again();
+	forget_computing();
 	deliver(answer.signal);
 	return answer.error;
 }
 
+/* Processor time that is the library's own. */
+static uint64_t least_ns(bool trapped)
+{
+	uint64_t began, took, least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		began = processor_ns();
+		if (trapped)
+			__builtin_ia32_rdtsc();
+		took = processor_ns() - began;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+static void measure(void)
+{
+	known.reading_ns = least_ns(false);
+	known.trap_ns = least_ns(true) - known.reading_ns;
+	own.spent_ps = own.notes = 0;
+	forget_computing();
+}
+
 static void say_hello(void)
 {
-	const char *moved = getenv("HCASIM_NODE"); /* Our ssh says so. */
-	const char *place = moved ? moved : getenv("HCASIM_PROGRAM");
-	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), place ? atoi(place) : 0}};
+	const char *node = getenv("HCASIM_NODE"); /* Our ssh changes it. */
+	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), node ? atoi(node) : 0}};
 
 	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {
@@ -166,7 +247,13 @@ static void say_hello(void)
 	watch_thread();
 	exchange(CALL_HELLO, &words, program_invocation_short_name,
 		 strlen(program_invocation_short_name), NULL, 0, NULL);
-	known = (struct host){words.w[0], words.w[1], words.w[2], words.w[3]};
+	known.hertz = words.w[0];
+	known.node = words.w[1];
+	known.nodes = words.w[2];
+	known.network = words.w[3];
+	known.factor = words.w[4];
+	if (known.factor && !known.trap_ns)
+		measure();
 	own.began_ps = own.now_ps;
 }
 
@@ -231,12 +318,14 @@ int ask(enum call what, struct words *words)
 uint64_t now_ps(void)
 {
 	take_part();
+	compute();
 	return own.now_ps + own.spent_ps;
 }
 
-uint64_t spent_ps(void)
+uint64_t answered_ps(void)
 {
-	return own.spent_ps;
+	take_part();
+	return own.now_ps;
 }
 
 uint64_t thread_ps(void)

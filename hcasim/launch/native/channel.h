@@ -44,10 +44,17 @@ void spend(uint64_t ps);
 /* Let what this thread has spent pass now. */
 void settle(void);
 
-/* What has not been told yet of the time, and what this thread and all of this process have not slept. */
-uint64_t spent_ps(void);
+/* When this thread was last answered, and what it and all of this process have not slept. */
+uint64_t answered_ps(void);
 uint64_t thread_ps(void);
 uint64_t process_ps(void);
+
+/* Where computing takes real processor time: do not charge so many ns of it, what the thread takes
+ * from now on until it goes on, or what it has taken since the last answer. */
+void leave_out(uint64_t ns);
+void step_aside(void);
+void go_on(void);
+void forget_computing(void);
 
 /* What goes with the next question: others may find something new, such as bytes in a socket; this
  * thread has found something, so that it does not go round in a circle; it has read the clock. */
@@ -81,6 +88,9 @@ struct host {
 	uint64_t node;
 	uint64_t nodes;
 	uint64_t network;
+	uint64_t factor; /* of real processor time, in millionths */
+	uint64_t reading_ns; /* what reading processor time takes of it, */
+	uint64_t trap_ns;    /* and a trapped read of the processor's own clock */
 };
 
 const struct host *host(void);

@@ -36,7 +36,7 @@
 #define IN_A_ROW 32
 
 static __thread struct {
-	uint64_t last_ps;
+	uint64_t since_ps;
 	int row;
 } reading __attribute__((tls_model("initial-exec")));
 
@@ -44,15 +44,15 @@ static __thread struct {
 static uint64_t read_ps(void)
 {
 	note(CLOCK);
-	if (now_ps() != reading.last_ps)
+	if (answered_ps() != reading.since_ps)
 		reading.row = 0;
 	spend(READ_PS);
 	if (++reading.row >= IN_A_ROW && !asking()) {
 		found_nothing(-1);
 		reading.row = 0;
 	}
-	reading.last_ps = now_ps();
-	return reading.last_ps;
+	reading.since_ps = answered_ps();
+	return now_ps();
 }
 
 static struct timespec as_timespec(uint64_t ps, uint64_t since_s)
@@ -102,6 +102,7 @@ bool read_trapped_clock(void *context)
 	numbered = at[1] == 0x01 && at[2] == 0xf9;
 	if (at[1] != 0x31 && !numbered)
 		return false;
+	leave_out(host()->trap_ns);
 	found = ticks();
 	registers[REG_RAX] = (uint32_t)found;
 	registers[REG_RDX] = found >> 32;

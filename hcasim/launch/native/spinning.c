@@ -48,6 +48,7 @@ static greg_t *registers_of(void *context)
 
 static void stop(greg_t *registers)
 {
+	go_on();
 	registers[REG_EFL] &= ~TRAP_FLAG;
 }
 
@@ -129,6 +130,7 @@ void look(int signal, siginfo_t *info, void *context)
 	if (seen == watch.answers) {
 		watch.next = 2 * watch.next < LONGEST ? 2 * watch.next : LONGEST;
 		way.all = way.steps = way.period = way.same = 0;
+		step_aside();
 		registers_of(context)[REG_EFL] |= TRAP_FLAG;
 	} else {
 		watch.next = watch.patience;
@@ -161,6 +163,7 @@ void step(int signal, siginfo_t *info, void *context)
 	if (gone_round(registers)) {
 		stop(registers);
 		watch.patience = SPINNING;
+		forget_computing();
 		ask(CALL_SPIN, &words);
 	}
 }
