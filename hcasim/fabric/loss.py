@@ -1,4 +1,4 @@
-"""Links that lose, corrupt or repeat packets."""
+"""Links that lose, corrupt, repeat or mark packets."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Fate(Enum):
     DROP = auto()  # It does not arrive.
     CORRUPT = auto()  # It arrives, and its CRC is wrong.
     DUPLICATE = auto()  # It arrives, and once more behind what waits for the link.
+    MARK = auto()  # It arrives, marked.
 
 
 class Losses:
@@ -115,7 +116,7 @@ class Altered(Packet):
         self.size = packet.size
         self.data = packet.data
         self.solicited = packet.solicited
-        self.gathered = packet.gathered
+        self.gathered, self.marked = packet.gathered, packet.marked
         self.staged_at = packet.staged_at
         self.ack_request = packet.ack_request or qpn == UNKNOWN_QPN
 
@@ -152,6 +153,8 @@ class LossyWay(Receiver):
         elif fate is Fate.DUPLICATE:
             self.repeated += 1
             self._way.send(_COPIES, Altered(packet, packet.qpn), self._sim.now, NOBODY)
+        elif fate is Fate.MARK:
+            packet.marked = True
         self._end.receive(packet, head_at, tail_at)
 
     def _lost(self, packet: Packet) -> None:

@@ -39,7 +39,8 @@ class Opcode(Enum):
 
     REGISTER, BIND and INVALIDATE are those of requests which the adapter deals with by itself,
     without any packet; RESPONSE_ACKNOWLEDGE belongs to transports that also acknowledge read
-    responses, CONNECT and DISCONNECT to the dynamically connected one.
+    responses, CONNECT and DISCONNECT to the dynamically connected one, and CNP
+    tells of congestion (annex A17).
     """
 
     SEND = auto()
@@ -57,6 +58,7 @@ class Opcode(Enum):
     BIND = auto()
     CONNECT = auto()
     DISCONNECT = auto()
+    CNP = auto()
 
 
 class Syndrome(Enum):

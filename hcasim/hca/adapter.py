@@ -28,6 +28,8 @@ from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.send_engine import SendEngine
 from hcasim.hca.translation import DRIVER, Access, Ring, WorkQueueBuffer
 
+# Bound once, because compiled code looks members of enumerations up each time.
+_CNP: Final = Opcode.CNP
 _WITHOUT_DATA: Final = (Opcode.ACKNOWLEDGE, Opcode.NAK, Opcode.RESPONSE_ACKNOWLEDGE)
 
 
@@ -175,10 +177,16 @@ class HostChannelAdapter(Parts):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
+        if packet.marked and qp is not None and (told := self.notifications) is not None:
+            end = qp.requester.end if packet.answers else qp.responder.peer(packet)
+            told.marked(packet, end)
         if qp is None and packet.qpn == MULTICAST_QPN:
             self._spread(arrival)
         elif qp is None or (qp.accepts != packet.route.pkey and not self._admits(qp, packet)):
             self.lose(packet)
+            arrival.settle(Verdict.DROP)
+        elif packet.opcode is _CNP:
+            self._slow_down(qp, packet)
             arrival.settle(Verdict.DROP)
         elif packet.answers:
             if packet.opcode in _WITHOUT_DATA:
@@ -191,6 +199,11 @@ class HostChannelAdapter(Parts):
                 arrival.accept()
             else:
                 self.rqpc.access(qp.index, arrival.accept)
+
+    def _slow_down(self, qp: QueuePair, packet: Packet) -> None:
+        if self.notifications is not None:
+            self.counts["rp_cnp_handled"] += 1
+            (qp.requester if packet.answers else qp.responder).slow_down()
 
     def _admits(self, qp: QueuePair, packet: Packet) -> bool:
         """Whether a packet with another key may come: of a partition one may be no full member."""

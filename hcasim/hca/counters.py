@@ -48,7 +48,8 @@ _MLX5: Final = (
     "req_transport_retries_exceeded",
     "req_rnr_retries_exceeded",
 )
-_ROCE: Final = ("roce_adp_retrans", "roce_adp_retrans_to", "rp_cnp_handled")
+_ROCE: Final = ("roce_adp_retrans", "roce_adp_retrans_to")
+_CONGESTION: Final = ("rp_cnp_handled", "np_ecn_marked_roce_packets", "np_cnp_sent")
 _MLX4: Final = {
     "resp_local_length_error": "rq_num_lle",
     "resp_cqe_flush_error": "rq_num_wrfe",
@@ -65,7 +66,7 @@ _MLX4: Final = {
     "duplicate_request": "rq_num_dup",
     "local_ack_timeout_err": "sq_num_to",
 }
-COUNTED: Final = (*OWN, *_MLX5, *_ROCE)
+COUNTED: Final = (*OWN, *_MLX5, *_ROCE, *_CONGESTION)
 
 _REQUESTER: Final = {
     WCStatus.REM_INV_REQ_ERR: "req_remote_invalid_request",
@@ -105,6 +106,8 @@ def shown(counts: Mapping[str, int], adapter: Adapter, over_ethernet: bool) -> d
     found |= {name: counts[name] for name in _MLX5}
     if adapter.roce_accl is not None and over_ethernet:
         found |= {name: counts[name] for name in _ROCE}
+    if adapter.roce_cc is not None and over_ethernet:
+        found |= {name: counts[name] for name in _CONGESTION}
     return found
 
 

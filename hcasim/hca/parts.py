@@ -19,6 +19,7 @@ from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.pipeline import InOrder, PacketService, PerQueuePair
 from hcasim.hca.port import Dispatcher
+from hcasim.hca.qp.congestion import Notifications
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.units import AtomicUnit, RegistrationUnit
 from hcasim.hca.wqe import WqeCache
@@ -43,6 +44,7 @@ class Parts(Dispatcher):
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
+        notifications: what tells others of congestion, if the adapter does.
         overdue: what timers have waited for requests that had to be sent again.
     """
 
@@ -97,6 +99,9 @@ class Parts(Dispatcher):
         self.counts = dict.fromkeys(COUNTED, 0)
         self.overdue = Overdue()
         self.over_ethernet = isinstance(link, EthernetLink)
+        self.notifications: Notifications | None = None
+        if adapter.roce_cc is not None and self.over_ethernet:
+            self.notifications = Notifications(sim, adapter.roce_cc, self.counts, self.egresses)
         self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()
         self._build()

@@ -10,6 +10,7 @@ from hcasim.fabric.payload import Led
 from hcasim.fabric.route_header import filled
 from hcasim.hca.completion_queue import End, WCStatus
 from hcasim.hca.port import Arrival, Verdict
+from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.pacing import AddressRates
 from hcasim.hca.qp.requester import Requester
 from hcasim.hca.qp.responder import Responder
@@ -79,6 +80,10 @@ class DatagramResponder(Responder):
             self._parts.refuse_key(arrival.packet, self.end.port)
             return _DROP
         return super().accept(arrival)
+
+    def peer(self, packet: Packet) -> Endpoint | None:
+        """None: it would take an address of its own."""
+        return None
 
     def _receive(self, packet: Packet) -> Verdict:
         wqe, verdict = self.receiving, super()._receive(packet)

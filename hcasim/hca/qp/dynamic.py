@@ -235,10 +235,7 @@ class DctResponder(Responder):
         if origin is None:
             self._parts.lose(packet)
             return Verdict.DROP
-        name = origin.source_lid << 24 | origin.source_qpn
-        found = self.sessions.get(name)
-        if found is not None and number_of(found) != origin.session:
-            found = None
+        name, found = self._session(origin)
         if packet.opcode is Opcode.CONNECT:
             if found is None:
                 self._connect(packet, origin, name)
@@ -250,6 +247,17 @@ class DctResponder(Responder):
             arrival.half = found
             return found.accept(arrival)
         return Verdict.DROP
+
+    def _session(self, origin: Dceth) -> tuple[int, ReliableResponder | None]:
+        """The name of the connection of a packet, and its responder if there is one."""
+        name = origin.source_lid << 24 | origin.source_qpn
+        found = self.sessions.get(name)
+        return name, None if found is None or number_of(found) != origin.session else found
+
+    def peer(self, packet: Packet) -> Endpoint | None:
+        origin = packet.header(Dceth)
+        found = None if origin is None else self._session(origin)[1]
+        return None if found is None else found.end
 
     def _connect(self, packet: Packet, origin: Dceth, name: int) -> None:
         end, way, wire = self.end, packet.route, self._parts.wire

@@ -22,7 +22,9 @@ from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
+from hcasim.hca.qp.congestion import notified
 from hcasim.hca.qp.endpoint import Endpoint
+from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import ReceiveQueue
 from hcasim.hca.qp.responder import Responder
 from hcasim.hca.translation import REMOTE_ATOMIC, REMOTE_READ, WORD, Region
@@ -110,6 +112,7 @@ class ReliableResponder(Responder):
         self._units = parts.response_units
         self._latency = parts.description.responder.latency
         self._rdb = parts.rdb
+        self.pacing: Pacing | None = None
 
     def begins_at(self, packet: Packet) -> bool:
         """After a negative acknowledgement the requester starts again at the refused PSN."""
@@ -217,11 +220,20 @@ class ReliableResponder(Responder):
         if read.over:
             self._answered()
             return
+        if self.pacing is not None:
+            earliest = self.pacing.earliest(None)
+            if earliest > self._sim.now:
+                self._sim.call_at(earliest, self._respond, read)
+                return
+            self.pacing.begin()
         if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return
         while responses.room.take(responses.full):
             if self._send_response(read):
+                return
+            if self.pacing is not None:
+                self._respond(read)
                 return
         responses.room.acquire(responses.full, self._go_on, read)
 
@@ -251,6 +263,8 @@ class ReliableResponder(Responder):
         packet.ack_request = self.asks_for_acknowledgement(read.sent, last)
         responses = self._responses
         responses.stage(packet)
+        if self.pacing is not None:
+            self.pacing.sent(packet)
         if self._probe.listeners:
             packet.staged_at = self._sim.now
         long = header.length > LONG * segment and read.sent % CHECKPOINT == 0
@@ -266,6 +280,15 @@ class ReliableResponder(Responder):
         if last:
             self._answered()
         return last
+
+    def slow_down(self) -> None:
+        control = self._parts.description.roce_cc
+        if control is not None:
+            link = self._egress.transmitter
+            self.pacing = notified(self.pacing, link, control, self._release)
+
+    def _release(self) -> None:
+        self.pacing = None
 
     def asks_for_acknowledgement(self, sent: int, last: bool) -> bool:
         """Whether the packet of a response that is the ``sent``-th does."""
@@ -316,9 +339,16 @@ class ReliableResponder(Responder):
         answer.sender = packet.sender
         self.answers.append(answer)
         self.answer(packet)
+        if self._syndrome is Syndrome.PSN_SEQUENCE_ERROR:
+            self.tell_of_loss()
         if self._syndrome not in _TRIED_AGAIN:
             self.end.tell(_EVENTS.get(self._syndrome, EventType.QP_FATAL))
             self.end.fail()
+
+    def tell_of_loss(self) -> None:
+        """Tell who sends of congestion, besides a NAK of packets that are missing."""
+        if (notifications := self._parts.notifications) is not None:
+            notifications.refused(self.end)
 
     def answer(self, packet: Packet) -> None:
         if len(self.answers) == 1:

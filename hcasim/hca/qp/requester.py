@@ -24,6 +24,7 @@ from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
+from hcasim.hca.qp.congestion import notified
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
@@ -409,6 +410,16 @@ class Requester(Half):
         self.unacknowledged.append(wqe)
         self.retire()
         self._line.go_on(self)
+
+    def slow_down(self) -> None:
+        """Learn that what it has sent was marked on its way."""
+        control = self._parts.description.roce_cc
+        if control is not None:
+            link = self.egress.transmitter
+            self.pacing = notified(self.pacing, link, control, self._release)
+
+    def _release(self) -> None:
+        self.pacing = None
 
     # The end of requests.
 

@@ -75,6 +75,13 @@ class Responder(Half):
             ends["address"] = self.region.alike_until(self.address)
         return ends
 
+    def peer(self, packet: Packet) -> Endpoint | None:
+        """The end that knows where a packet has come from; None if none does."""
+        return self.end
+
+    def slow_down(self) -> None:
+        """Learn that what it has sent was marked on its way; it sends nothing that has data."""
+
     def post_list(self, wqes: Sequence[ReceiveWqe]) -> None:
         for wqe in wqes:
             self.post(wqe)

@@ -314,6 +314,7 @@ class SelectiveResponder(ReliableResponder):
             answer = self.end.answer(Opcode.NAK, psn, (header,))
             answer.sender = packet.sender
             self.answers.append(answer)
+            self.tell_of_loss()
         if idle:
             self._begin_answers()
 

@@ -62,6 +62,7 @@ _WHOLE: Final = {
     Opcode.CONNECT: 0x1E,
     Opcode.DISCONNECT: 0x1F,
 }
+_CNP: Final = 0x81
 _NAK: Final = 0x60
 _SYNDROMES: Final = {
     # Without end-to-end credits.
@@ -95,6 +96,8 @@ class Way:
 
 def opcode(packet: Packet, service: QPType) -> int:
     """What a packet is, with the service of its queue pair."""
+    if packet.opcode is Opcode.CNP:
+        return _CNP
     parts = _PARTS.get(packet.opcode)
     if parts is None:
         return _SERVICE[service] | _WHOLE[packet.opcode]
@@ -134,6 +137,8 @@ def headers(packet: Packet, service: QPType) -> bytes:
             found += struct.pack(">I", _syndrome(header) << 24 | header.msn % (1 << 24))
             if packet.opcode is Opcode.ATOMIC_ACKNOWLEDGE:
                 found += struct.pack(">Q", header.original)
+        else:
+            found += bytes(header.size)
     return found
 
 
