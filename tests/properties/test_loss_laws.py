@@ -388,7 +388,7 @@ def test_what_nobody_acknowledges_loses_what_is_lost_and_no_more(
     assert [(c.wr_id, c.status.name) for c in sent] == [
         (n, "SUCCESS") for n in range(len(messages))
     ]
-    times = {None: 1, Fate.DUPLICATE: 2}
+    times = {None: 1, Fate.MARK: 1, Fate.DUPLICATE: 2}
     here = [[psn] * times.get(fates.get(psn + 1), 0) for psn in range(len(model.packets))]
     assert sorted(model.arrived) == [psn for one in here for psn in one]
     memory = bytearray(b.mr.length)
