@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from hcasim.catalog import Link, Switch, Wiring
 from hcasim.engine import Simulator
@@ -11,8 +12,9 @@ from hcasim.fabric.topology import EndPort
 LATENCY = 200_000
 
 
-def described(ports: int = 8, buffer: int = 16384) -> Switch:
-    return Switch(id="invented", title="Invented", ports=ports, latency=LATENCY, buffer=buffer)
+def described(ports: int = 8, buffer: int = 16384, **more: Any) -> Switch:
+    more |= {"ports": ports, "latency": LATENCY, "buffer": buffer}
+    return Switch(id="invented", title="Invented", **more)
 
 
 class End(EndPort):

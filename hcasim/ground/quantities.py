@@ -48,6 +48,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),
     "overlap": Quantity("overlap_percent", "%", max, {"%": (1.0, 0)}),
     "overhead": Quantity("overhead_percent", "%", min, {"%": (1.0, 0)}),
+    "slowdown": Quantity("slowdown_times", "", min, {"": (1.0, 2)}),
     "fairness": Quantity("fairness", "", max, {"": (1.0, 3)}),
     "count": Quantity("count", "", max, {"": (1.0, 0)}),
 }

@@ -154,6 +154,17 @@ class CacheUse(Form):
     table: Literal["host", "adapter"] = Field(description="where the table is that it caches")
 
 
+class Flow(Form):
+    """A flow from one node to another."""
+
+    source: int = Field(description="node that sends, as they are numbered in the run")
+    target: int
+    size: int = Field(description="bytes")
+    began_us: float = Field(description="from the start of the first on, in microseconds")
+    completion_us: float = Field(description="how long it took, in microseconds")
+    slowdown: float = Field(default=0, description="by how many times longer than alone, if known")
+
+
 class Breakdown(Form):
     """Where the time goes and what binds; of several points one each in `sizes` or `points`."""
 
@@ -176,6 +187,7 @@ class Breakdown(Form):
     total_KiB: float = Field(default=0, description="what the components add up to")
     bus_per_message: dict[str, float] = Field(default={}, description="counts by name")
     caches: tuple[CacheUse, ...] = ()
+    flows: tuple[Flow, ...] = ()
     size: int = Field(default=0, description="what tells it from the others, of several points")
     qps: int = 0
     reuse: int = 0
@@ -226,10 +238,10 @@ Rows = Annotated[
     Field(
         description="what was measured, and some of how, point by point; the last word of a key "
         "is its unit: us, MBps (10^6 bytes per second), Mps (10^6 per second), Mbps (2^20 bits per "
-        "second), KiB, or percent: error_percent is how far an averaged rate may be off; a key "
-        "with _low or _high behind it is an end between which it lies at 90 %, bound_by what binds "
-        "(a resource as --explain names it, or the longest stage; empty if that is not known), and "
-        "evidence what is known of that: published, fitted, chosen, assumed or unknown"
+        "second), KiB, times, or percent: error_percent is how far an averaged rate may be off; a "
+        "key with _low or _high behind it is an end between which it lies at 90 %, bound_by what "
+        "binds (a resource as --explain names it, or the longest stage; empty if that is not "
+        "known), and evidence what is known of that: published, fitted, chosen, assumed or unknown"
     ),
 ]
 

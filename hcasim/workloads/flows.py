@@ -6,18 +6,23 @@ from its first request to its last completion, as the sender sees them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
-from math import ceil, prod
+from math import prod
 from random import Random
+from typing import Any
 
-from hcasim.catalog import CatalogError
+from hcasim.catalog import CatalogError, Machine
 from hcasim.cluster import Cluster
+from hcasim.engine import Simulator
+from hcasim.fabric.medium import medium
 from hcasim.verbs import WROpcode
 from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import ATOMICS, OPCODES
+from hcasim.workloads.flow_sizes import SIZES, Sizes, mean_size, size_at
 from hcasim.workloads.options import Options
 from hcasim.workloads.perftest.side import Side, join, movement, start
 from hcasim.workloads.perftest.stream import Span, Stream, in_columns
@@ -33,6 +38,9 @@ CIRCLE = (
     "allowed: routes without circles, or less traffic"
 )
 Pairs = list[tuple[int, int]]
+Drawn = tuple[tuple[int, int], int, int]
+"""Two nodes, when a flow from one to the other begins in ps, and how many bytes it has."""
+SLOWDOWNS = tuple(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
 
 def each_to_each(nodes: int) -> Pairs:
@@ -142,17 +150,27 @@ def perftest(run: Run) -> Result:
     return rates_of_nodes(run, opcode, [(client, clients) for client in range(clients)], "client")
 
 
-def run_flows(cluster: Cluster, options: Options, opcode: WROpcode, pairs: Pairs) -> list[Side]:
-    """Run a flow for each pair, all at once, to their ends; return the senders in their order."""
-    sides = [side for pair in pairs for side in join(cluster, pair, options, opcode)]
+def run_flows(
+    cluster: Cluster, opcode: WROpcode, flows: Sequence[tuple[tuple[int, int], int, Options]]
+) -> list[Side]:
+    """Run flows, each from node to node from a time in ps on, to their ends.
+
+    Returns the senders in their order.
+    """
+    senders, sides = [], []
+    for pair, starts_ps, options in flows:
+        sender, receiver = join(cluster, pair, options, opcode)
+        sender.starts_ps = starts_ps
+        senders.append(sender)
+        sides += [sender, receiver]
     with _circles_told(cluster):
         cluster.sim.run(until=start(cluster.sim, sides))
-    return sides[::2]
+    return senders
 
 
-def percentile(values: Sequence[int], percent: int) -> int:
-    """The least of some values that so many percent of them do not exceed (nearest rank)."""
-    return sorted(values)[ceil(len(values) * percent / 100) - 1]
+def percentile(values: Sequence[float], count: int, of: int = 100) -> float:
+    """The least of some values that so many of a hundred do not exceed (nearest rank)."""
+    return sorted(values)[-(-len(values) * count // of) - 1]
 
 
 def jain(rates: Sequence[float]) -> float:
@@ -165,20 +183,49 @@ def jain(rates: Sequence[float]) -> float:
 
 def _complete(run: Run, pairs: Pairs) -> Result:
     options = run.options
-    senders = run_flows(run.cluster, options, OPCODES[options.verb], pairs)
+    apart = options.stagger * 1_000_000
+    each = [(pair, number * apart, options) for number, pair in enumerate(pairs)]
+    return _completed(run, run_flows(run.cluster, OPCODES[options.verb], each), pairs)
+
+
+def _completed(
+    run: Run, senders: Sequence[Side], pairs: Pairs, each_alone: Sequence[float] = ()
+) -> Result:
+    """What flows took, and how much longer each took than alone if that is known."""
+    options = run.options
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)
     took = [side.ended_ps - side.began_ps for side in senders]
-    size = options.iters * options.qps * options.size
-    row = in_columns(options, len(pairs) * size / ((ended - begun) / 1e12)) | {
+    sizes = [side.iters * side.options.qps * side.options.size for side in senders]
+    row = in_columns(options, sum(sizes) / ((ended - begun) / 1e12)) | {
         "nodes": len(run.cluster.nodes),
         "flows": len(pairs),
         "completion_mean_us": sum(took) / len(took) / 1e6,
         "completion_p50_us": percentile(took, 50) / 1e6,
         "completion_p99_us": percentile(took, 99) / 1e6,
         "completion_max_us": max(took) / 1e6,
-        "fairness": jain([size / one for one in took]),
     }
-    return run.result(row)
+    each: list[dict[str, Any]] = [
+        {
+            "source": source,
+            "target": target,
+            "size": size,
+            "began_us": (side.began_ps - begun) / 1e6,
+            "completion_us": one / 1e6,
+        }
+        for (source, target), side, size, one in zip(pairs, senders, sizes, took, strict=True)
+    ]
+    if each_alone:
+        slowdowns = [one / alone for one, alone in zip(took, each_alone, strict=True)]
+        for flow, slowdown in zip(each, slowdowns, strict=True):
+            flow["slowdown"] = slowdown
+        row.pop("rate_Mps")
+        row |= {
+            name: percentile(slowdowns, count, 1000)
+            for name, count in zip(SLOWDOWNS, (500, 950, 990, 999), strict=True)
+        }
+    else:
+        row["fairness"] = jain([size / one for size, one in zip(sizes, took, strict=True)])
+    return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 
 def all_to_all(run: Run) -> Result:
@@ -199,11 +246,79 @@ def incast(run: Run) -> Result:
 
 
 def permutation(run: Run) -> Result:
-    """Each node sends to one other and receives from one other: drawn, or shifted."""
+    """Each node, or each of the first ones, sends to one other: drawn, or shifted."""
     nodes, shift = run.options.nodes, run.options.shift
-    return _complete(run, shifted(nodes, shift) if shift else permuted(nodes, run.options.seed))
+    pairs = shifted(nodes, shift) if shift else permuted(nodes, run.options.seed)
+    return _complete(run, pairs[: run.options.senders or nodes])
 
 
 def neighbour(run: Run) -> Result:
     """Each node sends to its neighbours in a ring or torus, on both sides."""
     return _complete(run, neighbours(run.options.nodes, run.options.dimensions))
+
+
+def alone_ps(run: Run, pair: tuple[int, int]) -> Callable[[int], float]:
+    """What tells how long a flow of some bytes takes from node to node if there is no other, in ps.
+
+    Between sizes that were run it is interpolated, and beyond them extrapolated.
+    """
+    mtu = run.machine.mtu
+    points: list[tuple[int, int]] = []
+    for size in (1, mtu, 64 * mtu, 128 * mtu):
+        cluster = Cluster(Simulator(), run.machine, pair)
+        options = replace(run.options, size=size, iters=1)
+        (side,) = run_flows(cluster, OPCODES[options.verb], [((0, 1), 0, options)])
+        points.append((size, side.ended_ps - side.began_ps))
+
+    def took(size: int) -> float:
+        place = min(max(1, bisect_left(points, size, key=lambda one: one[0])), len(points) - 1)
+        (low, begin), (high, end) = points[place - 1 : place + 1]
+        return begin + (end - begin) * (size - low) / (high - low)
+
+    return took
+
+
+def likeness(machine: Machine, source: int, target: int) -> tuple[str, str, int]:
+    """What flows have in common that take as long alone: groups of nodes, and switches between."""
+    (near, lid), (far, far_lid) = machine.place(source), machine.place(target)
+    wiring = machine.wiring
+    switches = len(wiring.route(wiring.places[lid - 1][0], far_lid)) if wiring.places else 0
+    return near.name, far.name, switches
+
+
+def drawn(nodes: int, flows: int, sizes: Sizes, each_ps: float, seed: int) -> list[Drawn]:
+    """Flows of drawn sizes between drawn nodes, the first at once.
+
+    Parameters:
+        each_ps: mean time from a flow to the next, which is distributed exponentially.
+    """
+    draw, at, found = Random(seed), 0.0, []
+    for _ in range(flows):
+        source, away = draw.randrange(nodes), draw.randrange(1, nodes)
+        pair = source, (source + away) % nodes
+        found.append((pair, round(at), size_at(sizes, draw.random())))
+        at += draw.expovariate(1 / each_ps)
+    return found
+
+
+def open_loop(run: Run) -> Result:
+    """Flows begin when they are drawn to, however many are under way, each over a connection.
+
+    Nodes are given a share of what their links carry, in bytes of data.
+    """
+    options, cluster = run.options, run.cluster
+    sizes = SIZES[options.flow_sizes]
+    whole_ps = mean_size(sizes) * float(medium(run.machine.link).ps_per_byte)
+    each_ps = whole_ps / (options.load / 100) / options.nodes
+    every = drawn(options.nodes, options.iters, sizes, each_ps, options.seed)
+    flows = [(pair, at, replace(options, size=size, iters=1)) for pair, at, size in every]
+    senders = run_flows(cluster, OPCODES[options.verb], flows)
+    known: dict[Any, Callable[[int], float]] = {}
+    each_alone: list[float] = []
+    for pair, _, size in every:
+        ends = cluster.nodes[pair[0]].index, cluster.nodes[pair[1]].index
+        kind = likeness(run.machine, *ends)
+        if kind not in known:
+            known[kind] = alone_ps(run, ends)
+        each_alone.append(known[kind](size))
+    return _completed(run, senders, [pair for pair, _, _ in every], each_alone)

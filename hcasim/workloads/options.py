@@ -24,6 +24,7 @@ Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
 Connection = Literal["RC", "UC", "UD"]
 Fault = Literal["silent", "not-ready", "key"]
+FlowSizes = Literal["websearch", "hadoop"]
 NasClass = Literal["S", "W", "A", "B", "C"]
 
 
@@ -192,6 +193,14 @@ class Options:
     shift: int = _option(
         0, "Nodes from each node to the one that it sends to; 0: a drawn permutation", low=0
     )
+    senders: int = _option(0, "Nodes that send, the first ones; 0: all", low=0)
+    stagger: int = _option(
+        0, "Microseconds from the start of a flow to that of the next", low=0, high=10**6
+    )
+    load: int = _option(
+        30, "Data that nodes are given to send, as a percentage of what a link carries", high=100
+    )
+    flow_sizes: FlowSizes = _option("hadoop", "Distribution from which sizes of flows are drawn")
     seed: int = _option(1, "Of what is drawn", low=0)
     dimensions: int = _option(
         1, "Dimensions of the torus in which nodes are neighbours; 1: a ring", high=6

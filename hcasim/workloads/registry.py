@@ -51,7 +51,8 @@ _LATENCY_US = "latency_us"
 _RATE = "bandwidth_MBps rate_Mps "
 _THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
 _OVERLAP = "communication_us overlap_percent"
-_COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us fairness"
+_COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us "
+_SLOWDOWNS = " ".join(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
 _COUNTED_OF_CLIENT = (
     "local_ack_timeout_err roce_adp_retrans rp_cnp_handled rnr_nak_retry_err "
@@ -171,8 +172,9 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
-    understood = _QUEUES + "nodes verb " + understood
-    return _workload(name, title, _RATE + _COMPLETIONS, understood, "flows", **more)
+    understood = _QUEUES + "nodes verb connection " + understood
+    fields = _RATE + _COMPLETIONS + "fairness"
+    return _workload(name, title, fields, understood, "flows", **more)
 
 
 def _rates(name: str, title: str, queue_pairs: Round, options: str = "", **more: Any) -> Workload:
@@ -362,15 +364,16 @@ _EVERY = (
         "incast",
         "messages of all other nodes to one",
         lambda options: options.nodes - 1,
+        "stagger",
         flows=lambda options: options.nodes - 1,
     ),
     _flows(
         "permutation",
         "messages of each node to one other, drawn or shifted",
         lambda options: 2,
-        "shift seed",
+        "shift seed senders stagger",
         nodes=shifted_nodes,
-        flows=lambda options: options.nodes,
+        flows=lambda options: options.senders or options.nodes,
     ),
     _flows(
         "neighbour",
@@ -378,6 +381,18 @@ _EVERY = (
         lambda options: 4 * options.dimensions,
         "dimensions",
         flows=lambda options: 2 * options.dimensions * options.nodes,
+    ),
+    _workload(
+        "open_loop",
+        "flows of drawn sizes between drawn nodes, at a load that is given",
+        f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}",
+        "iters page_size iommu explain work nodes verb connection load flow_sizes seed",
+        "flows",
+        # A message is as long as flows are in the mean, and their memory has few pages.
+        defaults=Options(size=2**20, iters=1000, page_size=2**21),
+        words={**_TWO_SIDED, **_CONNECTED},
+        queue_pairs=lambda options: options.iters,
+        flows=lambda options: 1,
     ),
     _rates(
         "rc_swarm",

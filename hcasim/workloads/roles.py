@@ -83,6 +83,8 @@ def shifted_nodes(machine: Machine, options: Options) -> list[int]:
             f"shift: found {options.shift} with {options.nodes} nodes; "
             f"allowed: up to {options.nodes - 1}, or 0 to draw"
         )
+    if options.senders > options.nodes:
+        raise ValueError(f"senders: found {options.senders}; allowed: up to {options.nodes}, or 0")
     return first_nodes(machine, options)
 
 

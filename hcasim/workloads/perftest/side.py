@@ -44,6 +44,7 @@ class Side(Endpoint):
         iters: messages of each queue pair.
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
+        starts_ps: when it begins, from the start of all on.
         saved_ps, pace_error: time of messages that were left out, and its relative error.
         laps: that are complete; `lapped_ps` is when the last one was, which `on_lap` is told.
         moved: tells how many bytes have left its node, or come there if it reads.
@@ -78,7 +79,7 @@ class Side(Endpoint):
         self.peer: MR = self.buffer
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
-        self.began_ps = self.ended_ps = self.saved_ps = self.full_ps = 0
+        self.began_ps = self.ended_ps = self.saved_ps = self.full_ps = self.starts_ps = 0
         self.pace_error = 0.0
         self.laps = self.lapped_ps = self._taken = 0
         self.moved: Callable[[], float] = lambda: 0.0
@@ -109,6 +110,8 @@ class Side(Endpoint):
 
     def run(self) -> Steps:
         """Send and receive everything."""
+        if self.starts_ps:
+            yield self.sim.timeout(self.starts_ps)
         self.began_ps = self.lapped_ps = self.sim.now
         while self._remains():
             if self.sends and self.may_send:

@@ -1,4 +1,4 @@
-"""Switches cut through, share outputs in turns, and never drop."""
+"""Switches cut through or store packets, share outputs in turns, and never drop."""
 
 import pytest
 
@@ -45,9 +45,13 @@ def test_one_stream_does_not_wait_for_another_output() -> None:
 
 
 @pytest.mark.pure
-def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("forwarding", "waits"), [("cut_through", 0.5), ("store_and_forward", 1)])
+def test_a_faster_output_does_not_run_dry(
+    forwarding: str, waits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sim = Simulator()
-    switch = Switch(sim, described(), "switch", 0, Fabric(sim, Wiring()))
+    described_so = described(forwarding=forwarding)
+    switch = Switch(sim, described_so, "switch", 0, Fabric(sim, Wiring()))
     sent: list[int] = []
     output = switch.routes[1] = switch.add_port(1, link("DDR"))
     monkeypatch.setattr(output, "send", lambda source, packet, ready, left: sent.append(ready))
@@ -55,7 +59,7 @@ def test_a_faster_output_does_not_run_dry(monkeypatch: pytest.MonkeyPatch) -> No
     switch.inputs[0].buffer = Nobody()
     slow_time = 2 * output.serialisation(packet)
     switch.inputs[0].receive(packet, 0, slow_time)
-    assert sent == [slow_time // 2 + LATENCY]
+    assert sent == [slow_time * waits + LATENCY]
 
 
 def test_a_switch_runs_out_of_ports() -> None:

@@ -21,10 +21,14 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import PACKET
 from hcasim.workloads import Options, flows
 from hcasim.workloads.end import OPCODES
+from hcasim.workloads.flow_sizes import SIZES, mean_size, size_at
 from hcasim.workloads.flows import (
     Pairs,
+    alone_ps,
+    drawn,
     each_to_each,
     into_one,
+    likeness,
     measure,
     neighbours,
     percentile,
@@ -170,7 +174,8 @@ def whole_rates(machine: Machine, pairs: Pairs, verb: str = "write", **given: An
     """Bytes a second of each flow while it lasts."""
     options = Options(**vars(LONG) | given)
     cluster = Cluster(Simulator(), machine)
-    senders = run_flows(cluster, options, OPCODES[verb], pairs)  # type: ignore[index]
+    each = [(pair, 0, options) for pair in pairs]
+    senders = run_flows(cluster, OPCODES[verb], each)  # type: ignore[index]
     size = options.size * options.iters
     return [size / (side.ended_ps - side.began_ps) * 1e12 for side in senders]
 
@@ -237,6 +242,7 @@ def test_percentiles_are_of_the_nearest_rank() -> None:
     assert [percentile(range(1, 101), one) for one in (1, 50, 99, 100)] == [1, 50, 99, 100]
     assert [percentile([30, 10, 20], one) for one in (33, 34, 50, 99)] == [10, 20, 20, 30]
     assert percentile([7], 50) == 7
+    assert percentile(range(1, 1001), 999, 1000) == 999
 
 
 @pytest.mark.parametrize(
@@ -367,3 +373,108 @@ def test_the_guess_of_the_time_counts_the_flows_of_the_pattern() -> None:
     assert seconds("permutation", nodes=64, iters=3) == 3 * seconds("permutation", nodes=64)
     assert seconds("neighbour", nodes=64, dimensions=3) == 6 * seconds("permutation", nodes=64)
     assert seconds("incast", nodes=33) == seconds("permutation", nodes=32)
+
+
+WRITE = OPCODES["write"]
+WIRE_PS = (1024 * (1024 + 82) + 16) * 80
+"""What 1 MiB takes at 100 Gbit/s: packets with Ethernet's framing and gap and RoCE's headers, and
+the address and key of the first."""
+
+
+@pytest.mark.parametrize("senders", [4, pytest.param(16, marks=pytest.mark.check)])
+def test_of_an_incast_that_loses_nothing_the_last_flow_ends_when_all_are_on_the_wire(
+    senders: int,
+) -> None:
+    machine = resolve("ideal-100g")
+    (alone,) = completions(machine, into_one(2))
+    last = max(completions(machine, into_one(senders + 1)))
+    # Four cables of 1 us, a packet that is stored and an acknowledgement before and behind that.
+    assert alone - WIRE_PS == pytest.approx(4_000_000 + 100_000, rel=0.01)
+    assert last == pytest.approx(alone + (senders - 1) * WIRE_PS, rel=0.001)
+
+
+def completions(machine: Machine, pairs: Pairs) -> list[int]:
+    """What flows of 1 MiB take, in ps."""
+    options = Options(size=2**20, iters=1)
+    cluster = Cluster(Simulator(), machine, len({node for pair in pairs for node in pair}))
+    each = [(pair, 0, options) for pair in pairs]
+    return [side.ended_ps - side.began_ps for side in run_flows(cluster, WRITE, each)]
+
+
+def flows_of(workload: str, testbed: str = "ideal-100g", **options: Any) -> Any:
+    found = bench(workload, testbed=testbed, explain=True, **options)
+    return found.rows[0], found.breakdowns[0]["flows"]
+
+
+def test_the_first_nodes_alone_send_and_each_flow_begins_behind_the_one_before() -> None:
+    _, found = flows_of("permutation", size=8, nodes=8, shift=4, senders=3, stagger=50)
+    assert [(one["source"], one["target"]) for one in found] == [(0, 4), (1, 5), (2, 6)]
+    assert [one["began_us"] for one in found] == [0, 50, 100]
+    assert len({one["completion_us"] for one in found}) == 1
+
+
+def test_no_more_nodes_send_than_there_are() -> None:
+    assert faults_of("permutation", nodes=4, senders=5) == [
+        "senders: found 5; allowed: up to 4, or 0"
+    ]
+
+
+@pytest.mark.parametrize("connection", ["UC", "UD"])
+def test_flows_over_unreliable_services_end_when_they_have_left(connection: str) -> None:
+    row, _ = flows_of("incast", size=1000, nodes=3, verb="send", connection=connection)
+    assert (
+        row["completion_max_us"]
+        < 1
+        < flows_of("incast", size=1000, nodes=3)[0]["completion_max_us"]
+    )
+
+
+@pytest.mark.parametrize(("name", "mean"), [("websearch", 1_710_000), ("hadoop", 120_000)])
+def test_sizes_that_are_drawn_have_the_distribution(name: str, mean: float) -> None:
+    sizes = SIZES[name]
+    for size, share in sizes[1:]:
+        assert size_at(sizes, share / 100) == size
+    assert mean_size(sizes) == pytest.approx(mean, rel=0.01)
+    found = [size_at(sizes, (number + 0.5) / 10_000) for number in range(10_000)]
+    assert sum(found) / len(found) == pytest.approx(mean_size(sizes), rel=0.001)
+
+
+def test_flows_begin_as_often_as_the_load_says() -> None:
+    found = drawn(8, 20_000, SIZES["hadoop"], 1000.0, 3)
+    assert found[-1][1] / len(found) == pytest.approx(1000, rel=0.03)
+    ends = Counter(end for pair, _, _ in found for end in pair)
+    assert len(ends) == 8
+    assert all(one == pytest.approx(5000, rel=0.05) for one in ends.values())
+    assert all(source != target for (source, target), _, _ in found)
+
+
+@pytest.mark.parametrize("testbed", ["ideal-100g", "ideal-fat-tree"])
+def test_a_flow_that_meets_no_other_takes_as_long_as_alone(testbed: str) -> None:
+    row, (flow,) = flows_of("open_loop", testbed, nodes=16, iters=1)
+    assert flow["slowdown"] == pytest.approx(1, abs=0.01)
+    assert row["slowdown_p999_times"] == flow["slowdown"]
+
+
+@pytest.mark.parametrize("size", [1, 500, 1024, 5000, 40_000, 500_000])
+def test_what_a_flow_takes_alone_is_told_from_a_few_sizes(size: int) -> None:
+    machine = resolve("ideal-fat-tree")
+    run = Run("open_loop", Simulator(), machine, Options(), first_nodes)
+    took = alone_ps(run, (0, 15))(size)
+    cluster = Cluster(Simulator(), machine, (0, 15))
+    (side,) = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
+    assert took == pytest.approx(side.ended_ps - side.began_ps, rel=0.005)
+
+
+def test_flows_over_as_many_switches_are_alike() -> None:
+    machine = resolve("ideal-fat-tree")
+    over = [likeness(machine, 0, other)[2] for other in (1, 2, 3, 4, 15)]
+    assert over == [1, 3, 3, 5, 5]
+    assert likeness(resolve("fat-tree-64"), 47, 48)[:2] == ("compute", "storage")
+    assert likeness(resolve("fault-direct"), 0, 1)[2] == 0
+
+
+def test_flows_that_meet_are_slower_the_more_there_are() -> None:
+    usual = {"nodes": 4, "iters": 60}
+    low, high = (flows_of("open_loop", load=load, **usual) for load in (5, 80))
+    assert min(one["slowdown"] for one in (*low[1], *high[1])) > 0.98
+    assert 1 < low[0]["slowdown_p99_times"] < high[0]["slowdown_p99_times"]
