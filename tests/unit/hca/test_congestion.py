@@ -19,6 +19,7 @@ from hcasim.fabric.loss import ChosenLosses, Fate, lose
 from hcasim.fabric.packet import Route
 from hcasim.fabric.wire import Rocev2Format
 from hcasim.hca.qp.congestion import Dcqcn
+from hcasim.study.capture.infiniband import headers
 from hcasim.verbs import AH, DCI, DCT, QP, SRQ, AHAttr, GlobalRoute, QPType
 from tests.rig import (
     READ,
@@ -331,6 +332,8 @@ def test_marked_packets_bring_a_cnp_in_each_interval_and_all_arrives() -> None:
     # Ethernet 14 + 4, IPv4 20, UDP 8, BTH 12, 16 reserved, ICRC 4.
     assert packet.size == Rocev2Format().size(Opcode.CNP, 0, packet.headers) == 78
     assert (packet.route.service_level, packet.qpn) == (5, qp.qp_num)
+    written = headers(packet, QPType.UC)
+    assert (written[0], len(written), any(written[12:])) == (0x81, 28, False)
     assert run.marked == (1 << 20) // MTU
     assert run.count("np_ecn_marked_roce_packets") == [0, run.marked]
     assert run.count("np_cnp_sent") == [0, len(times)]
