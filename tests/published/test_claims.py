@@ -10,13 +10,14 @@ from hcasim.papers.loader import load_scenarios
 from hcasim.papers.report import Report, reproduce
 from hcasim.papers.verdict import Verdict
 
-PAPERS = ("benjegerdes2004", "liu2004", "rashti2007", "sur2005", "modern", "lossy")
+PAPERS = ("benjegerdes2004", "liu2004", "rashti2007", "sur2005", "modern", "lossy", "peers")
 GUARDS = {
     "benjegerdes2004": ("fig06", "tpt"),
     "liu2004": ("fig02", "fig03", "fig04", "fig05", "fig06"),
     "rashti2007": ("fig2", "fig3", "fig4", "fig5"),
     "sur2005": ("fig2", "fig3c", "white-paper"),
     "lossy": ("counters", "fresh-processes", "silent-for-a-while", "timeouts"),
+    "peers": ("dumbbell4", "incast8", "single", "single-fat-tree"),
     "modern": ("connectx3-atomics", "connectx3-write-lat", "loopback-lat"),
 }
 """Scenarios that `make test` replays, of each paper some that cost little."""

@@ -28,7 +28,7 @@ STATEMENTS = {
 }
 """The ids of a paper's statements begin so, and are numbered from 1 to that."""
 
-GATHERED = ("lossy", "modern")
+GATHERED = ("lossy", "modern", "peers")
 """What was published in many places: its statements have the ids that files of these names list."""
 
 EVERY = sorted([*STATEMENTS, *GATHERED])
