@@ -189,7 +189,7 @@ def _complete(run: Run, pairs: Pairs) -> Result:
 
 
 def _completed(
-    run: Run, senders: Sequence[Side], pairs: Pairs, alone_ps: Sequence[float] = ()
+    run: Run, senders: Sequence[Side], pairs: Pairs, each_alone: Sequence[float] = ()
 ) -> Result:
     """What flows took, and how much longer each took than alone if that is known."""
     options = run.options
@@ -214,8 +214,8 @@ def _completed(
         }
         for (source, target), side, size, one in zip(pairs, senders, sizes, took, strict=True)
     ]
-    if alone_ps:
-        slowdowns = [one / alone for one, alone in zip(took, alone_ps, strict=True)]
+    if each_alone:
+        slowdowns = [one / alone for one, alone in zip(took, each_alone, strict=True)]
         for flow, slowdown in zip(each, slowdowns, strict=True):
             flow["slowdown"] = slowdown
         row.pop("rate_Mps")
@@ -257,7 +257,7 @@ def neighbour(run: Run) -> Result:
     return _complete(run, neighbours(run.options.nodes, run.options.dimensions))
 
 
-def alone(run: Run, pair: tuple[int, int]) -> Callable[[int], float]:
+def alone_ps(run: Run, pair: tuple[int, int]) -> Callable[[int], float]:
     """What tells how long a flow of some bytes takes from node to node if there is no other, in ps.
 
     Between sizes that were run it is interpolated, and beyond them extrapolated.
@@ -314,11 +314,11 @@ def open_loop(run: Run) -> Result:
     flows = [(pair, at, replace(options, size=size, iters=1)) for pair, at, size in every]
     senders = run_flows(cluster, OPCODES[options.verb], flows)
     known: dict[Any, Callable[[int], float]] = {}
-    alone_ps: list[float] = []
+    each_alone: list[float] = []
     for pair, _, size in every:
         ends = cluster.nodes[pair[0]].index, cluster.nodes[pair[1]].index
         kind = likeness(run.machine, *ends)
         if kind not in known:
-            known[kind] = alone(run, ends)
-        alone_ps.append(known[kind](size))
-    return _completed(run, senders, [pair for pair, _, _ in every], alone_ps)
+            known[kind] = alone_ps(run, ends)
+        each_alone.append(known[kind](size))
+    return _completed(run, senders, [pair for pair, _, _ in every], each_alone)

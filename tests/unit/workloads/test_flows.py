@@ -24,6 +24,7 @@ from hcasim.workloads.end import OPCODES
 from hcasim.workloads.flow_sizes import SIZES, mean_size, size_at
 from hcasim.workloads.flows import (
     Pairs,
+    alone_ps,
     drawn,
     each_to_each,
     into_one,
@@ -373,6 +374,7 @@ def test_the_guess_of_the_time_counts_the_flows_of_the_pattern() -> None:
     assert seconds("incast", nodes=33) == seconds("permutation", nodes=32)
 
 
+WRITE = OPCODES["write"]
 WIRE_PS = (1024 * (1024 + 82) + 16) * 80
 """What 1 MiB takes at 100 Gbit/s: packets with Ethernet's framing and gap and RoCE's headers, and
 the address and key of the first."""
@@ -395,7 +397,7 @@ def completions(machine: Machine, pairs: Pairs) -> list[int]:
     options = Options(size=2**20, iters=1)
     cluster = Cluster(Simulator(), machine, len({node for pair in pairs for node in pair}))
     each = [(pair, 0, options) for pair in pairs]
-    return [side.ended_ps - side.began_ps for side in run_flows(cluster, OPCODES["write"], each)]
+    return [side.ended_ps - side.began_ps for side in run_flows(cluster, WRITE, each)]
 
 
 def flows_of(workload: str, testbed: str = "ideal-100g", **options: Any) -> Any:
@@ -447,9 +449,19 @@ def test_flows_begin_as_often_as_the_load_says() -> None:
 
 @pytest.mark.parametrize("testbed", ["ideal-100g", "ideal-fat-tree"])
 def test_a_flow_that_meets_no_other_takes_as_long_as_alone(testbed: str) -> None:
-    row, (flow,) = flows_of("open_loop", testbed, nodes=16, iters=1, seed=4)
+    row, (flow,) = flows_of("open_loop", testbed, nodes=16, iters=1)
     assert flow["slowdown"] == pytest.approx(1, abs=0.01)
     assert row["slowdown_p999_times"] == flow["slowdown"]
+
+
+@pytest.mark.parametrize("size", [1, 500, 1024, 5000, 40_000, 500_000])
+def test_what_a_flow_takes_alone_is_told_from_a_few_sizes(size: int) -> None:
+    machine = resolve("ideal-fat-tree")
+    run = Run("open_loop", Simulator(), machine, Options(), first_nodes)
+    took = alone_ps(run, (0, 15))(size)
+    cluster = Cluster(Simulator(), machine, (0, 15))
+    (side,) = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
+    assert took == pytest.approx(side.ended_ps - side.began_ps, rel=0.005)
 
 
 def test_flows_that_meet_are_slower_the_more_there_are() -> None:
