@@ -28,6 +28,7 @@ from hcasim.workloads.flows import (
     drawn,
     each_to_each,
     into_one,
+    likeness,
     measure,
     neighbours,
     percentile,
@@ -462,6 +463,14 @@ def test_what_a_flow_takes_alone_is_told_from_a_few_sizes(size: int) -> None:
     cluster = Cluster(Simulator(), machine, (0, 15))
     (side,) = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
     assert took == pytest.approx(side.ended_ps - side.began_ps, rel=0.005)
+
+
+def test_flows_over_as_many_switches_are_alike() -> None:
+    machine = resolve("ideal-fat-tree")
+    over = [likeness(machine, 0, other)[2] for other in (1, 2, 3, 4, 15)]
+    assert over == [1, 3, 3, 5, 5]
+    assert likeness(resolve("fat-tree-64"), 47, 48)[:2] == ("compute", "storage")
+    assert likeness(resolve("fault-direct"), 0, 1)[2] == 0
 
 
 def test_flows_that_meet_are_slower_the_more_there_are() -> None:
