@@ -101,7 +101,10 @@ class Parts(Dispatcher):
         self.over_ethernet = isinstance(link, EthernetLink)
         self.notifications: Notifications | None = None
         if adapter.roce_cc is not None and self.over_ethernet:
-            self.notifications = Notifications(sim, adapter.roce_cc, self.counts, self.egresses)
+            self.notifications = told = Notifications(
+                sim, adapter.roce_cc, self.counts, self.egresses
+            )
+            sim.resources.keeps_waiting(f"{name}.rate_control", told.held)
         self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()
         self._build()

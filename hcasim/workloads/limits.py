@@ -80,6 +80,8 @@ dma.writes: adapter.dma.write_interval
 *.retry_timer: link.loss,corruption
 *.link.credits: adapter.receive.buffer
 *.paused: switch.memory.alpha,size
+*.rate_control: switch.memory.marking.kmin,kmax,pmax
+    adapter.roce_cc.dcqcn.rpg_ai_rate,rpg_hai_rate,rpg_time_reset
 *.requests.window: adapter.send.window host.memory.read_latency
 *.responses.window: adapter.send.window host.memory.read_latency
 *.requests.prefetch: adapter.send.prefetch

@@ -31,6 +31,21 @@ _FINER: Final = 20
 """Bits that alpha has behind those."""
 
 
+class HeldBack:
+    """Time in ps in which packets of at least one queue pair are held back to its rate."""
+
+    changes: ClassVar[Changes] = Changes(counts="wait_ps", times="_until")
+
+    def __init__(self) -> None:
+        self.wait_ps = self._until = 0
+
+    def hold(self, begin_ps: int, until_ps: int) -> None:
+        begin_ps = max(begin_ps, self._until)
+        if until_ps > begin_ps:
+            self.wait_ps += until_ps - begin_ps
+            self._until = until_ps
+
+
 class Notifications:
     """Tells queue pairs by CNPs that what they have sent was marked, or lost, on its way.
 
@@ -43,7 +58,8 @@ class Notifications:
         self, sim: Simulator, description: RoceCc, counts: dict[str, int], egresses: list[Egress]
     ) -> None:
         self._sim = sim
-        self._description = description
+        self.description = description
+        self.held = HeldBack()
         self._counts = counts
         self._egresses = egresses
         self._next_at: dict[tuple[int, int], int] = {}
@@ -58,11 +74,11 @@ class Notifications:
 
     def refused(self, end: Endpoint) -> None:
         """The end has sent a NAK, because packets are missing."""
-        if self._marks and self._description.cnp_with_nak:
+        if self._marks and self.description.cnp_with_nak:
             self._tell(end, True)
 
     def _tell(self, end: Endpoint, requester: bool) -> None:
-        description, route, now = self._description, end.path.route, self._sim.now
+        description, route, now = self.description, end.path.route, self._sim.now
         limited = {"port": 0, "address_pair": route.lid, "queue_pair": end.qpn}
         name = end.port, limited[description.cnp_limit]
         if now < self._next_at.get(name, 0):
@@ -79,13 +95,17 @@ class Notifications:
 class RateControl(Pacing):
     """Holds the packets of one half of a queue pair back to a rate that CNPs change.
 
+    Args:
+        held: told of the time that packets are held back.
+
     Attributes:
         line_rate: bit/s of the link; the half is released when its rate is that.
         rate: bit/s.
     """
 
-    def __init__(self, link: Transmitter, release: Callable[[], None]) -> None:
+    def __init__(self, link: Transmitter, held: HeldBack, release: Callable[[], None]) -> None:
         super().__init__(link.sim)
+        self._held = held
         self._link = link
         self._release = release
         self.line_rate = self.rate = int(8 * 10**12 // link.medium.ps_per_byte)
@@ -105,6 +125,7 @@ class RateControl(Pacing):
     def earliest(self, wqe: SendWqe | None) -> int:
         if self.go_on():
             self._release()
+        self._held.hold(self._sim.now, self.next_at)
         return self.next_at
 
     def sent(self, packet: Packet) -> None:
@@ -132,9 +153,13 @@ class Dcqcn(RateControl):
     """
 
     def __init__(
-        self, link: Transmitter, parameters: Parameters, release: Callable[[], None]
+        self,
+        link: Transmitter,
+        parameters: Parameters,
+        held: HeldBack,
+        release: Callable[[], None],
     ) -> None:
-        super().__init__(link, release)
+        super().__init__(link, held, release)
         self._parameters = parameters
         self.target = self.line_rate
         self.alpha = parameters.initial_alpha_value << _FINER
@@ -222,11 +247,11 @@ class Dcqcn(RateControl):
 
 
 def notified(
-    pacing: Pacing | None, link: Transmitter, description: RoceCc, release: Callable[[], None]
+    pacing: Pacing | None, link: Transmitter, by: Notifications, release: Callable[[], None]
 ) -> RateControl:
     """What holds the packets of a half back from now on, to which a CNP has come."""
     if not isinstance(pacing, RateControl):
-        pacing = Dcqcn(link, description.dcqcn, release)
+        pacing = Dcqcn(link, by.description.dcqcn, by.held, release)
         pacing.begin()
     pacing.notified()
     return pacing

@@ -282,10 +282,9 @@ class ReliableResponder(Responder):
         return last
 
     def slow_down(self) -> None:
-        control = self._parts.description.roce_cc
-        if control is not None:
+        if (by := self._parts.notifications) is not None:
             link = self._egress.transmitter
-            self.pacing = notified(self.pacing, link, control, self._release)
+            self.pacing = notified(self.pacing, link, by, self._release)
 
     def _release(self) -> None:
         self.pacing = None

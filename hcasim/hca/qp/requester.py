@@ -413,10 +413,9 @@ class Requester(Half):
 
     def slow_down(self) -> None:
         """Learn that what it has sent was marked on its way."""
-        control = self._parts.description.roce_cc
-        if control is not None:
+        if (by := self._parts.notifications) is not None:
             link = self.egress.transmitter
-            self.pacing = notified(self.pacing, link, control, self._release)
+            self.pacing = notified(self.pacing, link, by, self._release)
 
     def _release(self) -> None:
         self.pacing = None

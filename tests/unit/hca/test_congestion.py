@@ -18,7 +18,7 @@ from hcasim.fabric import Opcode, Packet, Transmitter
 from hcasim.fabric.loss import ChosenLosses, Fate, lose
 from hcasim.fabric.packet import Route
 from hcasim.fabric.wire import Rocev2Format
-from hcasim.hca.qp.congestion import Dcqcn
+from hcasim.hca.qp.congestion import Dcqcn, HeldBack
 from hcasim.study.capture.infiniband import headers
 from hcasim.verbs import AH, DCI, DCT, QP, SRQ, AHAttr, GlobalRoute, QPType
 from tests.rig import (
@@ -64,7 +64,7 @@ class Controlled:
         self.sim.run(until=begin_ps)
         self.link = Transmitter(self.sim, "link", LINK)
         self.released = 0
-        self.control = Dcqcn(self.link, parameters, self._release)
+        self.control = Dcqcn(self.link, parameters, HeldBack(), self._release)
         self.packet = Packet(Opcode.SEND, Route(1), 1, 0)
         self.packet.size = 1086
         self.line = self.control.line_rate
