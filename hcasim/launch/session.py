@@ -126,6 +126,8 @@ class Thread:
         """It has made no call for so long, in real time, in which simulated time stands still."""
         session = self.process.session
         computes = _state(self.process.pid, self.tid) == "R"
+        if computes and _processor_s(self.process.pid, self.tid) < PATIENCE_S / 2:
+            return  # It has not got its turn on the real processor.
         does = "computes" if computes else "waits for something outside of the simulation"
         if seconds == PATIENCE_S:
             session.say(f"{self} makes no call for {seconds:g} s of real time: it {does}")
@@ -484,9 +486,20 @@ class Session:
         self.listener.close()
 
 
+def _status(pid: int, tid: int) -> list[str]:
+    """What the system tells of a thread behind its name (proc(5), stat); X if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["X"]
+
+
 def _state(pid: int, tid: int) -> str:
     """The letter that the system has for what a thread does; Z or X if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+    return _status(pid, tid)[0]
+
+
+def _processor_s(pid: int, tid: int) -> float:
+    """Real processor time that a thread has had, in s."""
+    ticks = _status(pid, tid)[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
