@@ -160,7 +160,7 @@ class Speed:
         return self.seconds / self.loop_seconds
 
 
-def seconds(run: Callable[[], None]) -> float:
+def seconds(run: Callable[[], object]) -> float:
     """Time of the processor that something takes."""
     gc.collect()
     begin = time.process_time()

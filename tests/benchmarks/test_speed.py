@@ -18,17 +18,19 @@ from typing import Any
 import pytest
 
 from hcasim.catalog import resolve
+from hcasim.launch import launch
 from hcasim.runs import executor
 from hcasim.runs.benchmark import bench
 from hcasim.runs.foreign import to_trace
 from hcasim.runs.point import Point
 from hcasim.traces import render
 from hcasim.verbs import WROpcode
-from hcasim.workloads import Options, Result
+from hcasim.workloads import Options, Result, run_point
 from hcasim.workloads.flows import Pairs, neighbours, permuted
 from hcasim.workloads.registry import Listen
 from tests.benchmarks.cases import CASES, EVENTS, flows, heap_loop, measured, seconds
 from tests.measured import with_noise
+from tests.programs import program
 from tests.rig import Rig
 
 Show = Callable[[str], None]
@@ -238,3 +240,27 @@ def test_a_gigabyte_with_its_bytes_beside_one_without(show: Show) -> None:
     size, count = 1 << 13, 512
     without, held = (min(moved(size, count, data) for _ in range(3)) for data in (False, True))
     show(f"4 MiB in writes of 8 KiB: with bytes {held / without:.2f} times as long as without")
+
+
+@pytest.mark.parametrize(("size", "iters"), [(8, 5000), (1 << 16, 500)])
+def test_a_program_beside_the_benchmark_that_models_it(size: int, iters: int, show: Show) -> None:
+    tool = program("ib_write_bw", "perftest")
+    command = [tool, "-s", str(size), "-n", str(iters), "-N"]
+    machine = resolve("liu2004")
+    begin = time.perf_counter()
+    launch(machine, [command, [*command, "server"]])
+    launched = time.perf_counter() - begin
+    options = Options(size=size, iters=iters, exact=True)
+    alone = seconds(lambda: run_point("write_bw", machine, options))
+    show(f"ib_write_bw of {size} B: {launched / alone:.1f} times what the benchmark takes")
+
+
+@pytest.mark.parametrize("testbed", ["ideal-100g", "ideal-100g-4mb"])
+def test_packets_of_an_incast_beside_the_bare_loop(
+    testbed: str, heap_rate: float, show: Show
+) -> None:
+    options = Options(size=1 << 20, iters=1, nodes=17, tx_depth=1)
+    machine, packets = resolve(testbed), 2 * 16 * 1024
+    taken = seconds(lambda: run_point("incast", machine, options))
+    events = heap_rate * taken / packets
+    show(f"{testbed}: {packets / taken:.0f} packets/s, {events:.0f} events of the loop for each")
