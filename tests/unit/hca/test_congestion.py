@@ -465,7 +465,8 @@ def test_a_cnp_that_comes_marked_brings_none() -> None:
 
 def test_reads_go_on_without_a_limit_once_the_rate_has_come_back() -> None:
     first = iter([Fate.MARK])
-    run = Marked(**{"dcqcn.rpg_time_reset": "1 us", "dcqcn.rpg_threshold": "1"})
+    settings = {"dcqcn.rpg_time_reset": "1 us", "dcqcn.rpg_threshold": "1"}
+    run = Marked(2, "false", **settings)
     a, b, qp, _ = run.rig.joined()
     run.mark(0, never)
     run.mark(1, lambda packet: next(first, None) if packet.payload else None)
