@@ -69,6 +69,8 @@ def unfit(name: str) -> str:
             return ""
         if wide != _64_BITS:
             return "it is a program of 32 bits"
+        if first + size * count > status.st_size:
+            return ""
         file.seek(first)
         kinds = [int.from_bytes(file.read(size)[:4], "little") for _ in range(count)]
     return "" if _INTERPRETER in kinds else "it is linked statically"

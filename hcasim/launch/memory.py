@@ -12,6 +12,8 @@ from hcasim.fabric.payload import Contents
 
 _AHEAD: Final = 64 << 10
 """Bytes that are read at once of those that lie one behind the other."""
+_BEHIND: Final = 1 << 20
+"""Bytes up to which what is written may wait for more."""
 
 
 class Bank:
@@ -77,7 +79,8 @@ class Bank:
             or (place < self._first + _AHEAD and self._first < place + len(data))
         ):
             self._read = b""
-        if self._behind is not memory or place != self._start + len(self._written):
+        waits = len(self._written)
+        if self._behind is not memory or place != self._start + waits or waits >= _BEHIND:
             self._flush()
             self._enter()
             self._behind, self._start = memory, place

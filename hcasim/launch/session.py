@@ -390,7 +390,7 @@ class Session:
         """Take the thread that connects next, of a process; False if none does."""
         channel = None
         since = monotonic()
-        while channel is None and monotonic() < since + _WAIT_S and _state(pid, pid) not in "ZX":
+        while channel is None and monotonic() < since + _WAIT_S and _lives(pid):
             channel = self.listener.accept(_LOOK_S)
         question = None if channel is None else channel.question()
         if channel is None or question is None:
@@ -492,6 +492,14 @@ def _status(pid: int, tid: int) -> list[str]:
         return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ["X"]
+
+
+def _lives(pid: int) -> bool:
+    """Whether a thread of a process has not ended; its first may have."""
+    with suppress(OSError):
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        return any(_state(pid, int(one.name)) not in "ZX" for one in tasks)
+    return False
 
 
 def _state(pid: int, tid: int) -> str:

@@ -192,3 +192,51 @@ def test_programs_that_load_no_library_are_refused(
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(CatalogError, match="it is setuid or setgid"):
         launch(find_machine("liu2004", {}, mpi=False), [[made]])
+
+
+def test_a_program_that_is_cut_short_is_no_program(tmp_path: Path) -> None:
+    made = tmp_path / "short"
+    made.write_bytes(b"\x7fELF\x02")
+    made.chmod(0o755)
+    with pytest.raises(CatalogError, match="Exec format error"):
+        launch(find_machine("liu2004", {}, mpi=False), [[str(made)]])
+
+
+def test_the_first_thread_may_end_before_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """
+        static void *last(void *start) { puts("last"); }
+        static void *go_on(void *start)
+        {
+            pthread_t thread;
+            usleep(1000);
+            printf("%d\\n", pthread_create(&thread, NULL, last, NULL));
+            pthread_join(thread, NULL);
+        }
+        int main(void)
+        {
+            pthread_t thread;
+            pthread_create(&thread, NULL, go_on, NULL);
+            pthread_exit(NULL);
+        }
+        """
+    assert run(tmp_path, source, until_ps=10**12).codes == (0,)
+    assert capfd.readouterr().out.split() == ["0", "last"]
+
+
+def test_a_child_without_handlers_takes_part(tmp_path: Path) -> None:
+    source = """
+        int main(void)
+        {
+            int status;
+            pid_t child = _Fork();
+            if (!child) {
+                sleep(1);
+                _exit(4);
+            }
+            waitpid(child, &status, 0);
+            return WEXITSTATUS(status);
+        }
+        """
+    assert run(tmp_path, source).codes == (4,)

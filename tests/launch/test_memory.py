@@ -60,3 +60,14 @@ def test_adapters_and_programs_see_what_was_written_last(
     for one in both:
         one.close()
     assert memory[:] == expected
+
+
+def test_not_much_waits_to_be_written() -> None:
+    memory = mmap.mmap(-1, 4 << 20)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    one = Memory(os.getpid(), Bank([]), lambda: None)
+    for place in range(0, len(memory), 4096):
+        one.write(start + place, b"x" * 4096)
+    assert memory[: 3 << 20].count(b"x") == 3 << 20
+    one.close()
+    assert memory[:].count(b"x") == len(memory)

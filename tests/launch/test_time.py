@@ -52,11 +52,11 @@ def compiled(tmp_path: Path, source: str, *more: str) -> str:
     return str(tmp_path / "a")
 
 
-def run(tmp_path: Path, source: str, *more: str) -> Launched:
+def run(tmp_path: Path, source: str, *more: str, until_ps: int = 0) -> Launched:
     """Run a program of one file, and the same with arguments, on nodes of their own."""
     made = compiled(tmp_path, source)
     machine = find_machine("liu2004", {}, mpi=False)
-    return launch(machine, [[made], *([made, one] for one in more)])
+    return launch(machine, [[made], *([made, one] for one in more)], until_ps=until_ps)
 
 
 def test_clocks_timers_and_signals_are_in_simulated_time(

@@ -220,12 +220,13 @@ class ReliableResponder(Responder):
         if read.over:
             self._answered()
             return
-        if self.pacing is not None:
-            earliest = self.pacing.earliest(None)
+        pacing = self.pacing
+        if pacing is not None:
+            earliest = pacing.earliest(None)
             if earliest > self._sim.now:
                 self._sim.call_at(earliest, self._respond, read)
                 return
-            self.pacing.begin()
+            pacing.begin()
         if self._units is not None and not read.sent:
             responses.room.acquire(responses.full, self._take_unit, read)
             return

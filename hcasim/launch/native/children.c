@@ -37,6 +37,11 @@ EXPORT pid_t fork(void)
 	return child;
 }
 
+EXPORT pid_t _Fork(void)
+{
+	return fork();
+}
+
 /* The parent may go on before its child runs another program. */
 EXPORT pid_t vfork(void)
 {

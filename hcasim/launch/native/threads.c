@@ -27,6 +27,7 @@ static struct started *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct started first; /* which nobody has to wait for */
 static __thread struct started *own;
 static __thread int rounds;
 
@@ -92,6 +93,10 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 	if (!taking_part())
 		return BEHIND(pthread_create)(thread, attributes, function, argument);
 	BEHIND(pthread_once)(&once, make_key);
+	if (!own) {
+		own = &first; /* It may end before others do. */
+		pthread_setspecific(ending, own);
+	}
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return EAGAIN;

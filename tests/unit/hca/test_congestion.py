@@ -461,3 +461,15 @@ def test_a_cnp_that_comes_marked_brings_none() -> None:
     assert succeeded(run.rig.exchange(qp, a, a.request(WRITE, b, 2048)))
     assert run.count("np_cnp_sent") == [0, 1]
     assert run.count("np_ecn_marked_roce_packets") == [1, 2]
+
+
+def test_reads_go_on_without_a_limit_once_the_rate_has_come_back() -> None:
+    first = iter([Fate.MARK])
+    settings = {"dcqcn.rpg_time_reset": "1 us", "dcqcn.rpg_threshold": "1"}
+    run = Marked(2, "false", **settings)
+    a, b, qp, _ = run.rig.joined()
+    run.mark(0, never)
+    run.mark(1, lambda packet: next(first, None) if packet.payload else None)
+    for _ in range(2):
+        assert succeeded(run.rig.exchange(qp, a, a.request(READ, b, 1 << 22)))
+    assert run.count("rp_cnp_handled") == [0, 1]
