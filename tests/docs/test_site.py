@@ -75,7 +75,7 @@ def pages(site: Path) -> dict[Path, str]:
 def test_each_option_stands_beside_the_commands_that_take_it() -> None:
     (page,) = (text for name, text in program.pages() if name == "reference/commands/options")
     for option, takes in (
-        ("--ranks", "app, sweep"),
+        ("--ranks", "app, launch, sweep"),
         ("--testbed", "run, reproduce, app, launch, bench, "),
     ):
         (line,) = (one for one in page.splitlines() if f"`{option}`" in one)
