@@ -46,5 +46,5 @@ def test_series_of_others_that_claims_read_are_simulated_too() -> None:
 
 
 def test_a_source_that_nobody_is_is_refused() -> None:
-    with pytest.raises(CatalogError, match="found 'nobody'; allowed: Dennis"):
+    with pytest.raises(CatalogError, match="found 'nobody'; allowed: AtlanticBob"):
         leave_out(["nobody"])
