@@ -44,7 +44,7 @@ class Copy:
         self.done = done
         self.left = -(-size // CHUNK)
         self.demands = [(server, -(-in_all // self.left)) for server, in_all in demands.items()]
-        self.period = -(-max(duration_ps, *demands.values(), 0) // self.left)
+        self.period = -(-max(duration_ps, *demands.values(), 1) // self.left)
         self.next_at = 0
 
     def step(self, before: int) -> None:
