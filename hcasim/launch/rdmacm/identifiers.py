@@ -169,9 +169,7 @@ class Identifier:
             listener = self.manager.listener(self.far_place[0], self.space, self.far)
         if listener is None:
             unheard = EventType.REJECTED, _NO_SUCH_SERVICE, Side(), _REJ
-            self.after(
-                _MESSAGE_PS, lambda: self.event(EventType.REJECTED, _NO_SUCH_SERVICE, Side(), _REJ)
-            )
+            self.after(_MESSAGE_PS, lambda: self.event(*unheard))
             return
         made = self.manager.make(listener.channel, 0, self.space, self.service)
         made.listener, made.peer, self.peer, self.gone = listener, self, made, False
