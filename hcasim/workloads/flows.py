@@ -122,7 +122,8 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
         senders, peers = flows.setdefault(source, ([], []))
         senders.append(side)
         peers.append(peer)
-    span = Span(run.sim, [movement(*both) for both in flows.values()], size)
+    kept = run.machine.shares_memory
+    span = Span(run.sim, [movement(*both, kept=kept) for both in flows.values()], size)
     with _circles_told(cluster):
         run.usage.between(span.begun, span.over)
     return span.rates(), span.error if size < whole else 0.0

@@ -223,14 +223,18 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
     return sim.all_of([process for side, process in running if side.reliable or side.sends])
 
 
-def movement(sides: Sequence[Side], peers: Sequence[Side], share: int = 1) -> Callable[[], float]:
+def movement(
+    sides: Sequence[Side], peers: Sequence[Side], share: int = 1, kept: bool = False
+) -> Callable[[], float]:
     """What tells the bytes that sides of a node, which so many share, have moved to their peers.
 
-    What is sent again counts once.
+    What is sent again counts once. Where switches keep much of it, only what is acknowledged does.
     """
     one, ports = sides[0], sides[0].home.adapter.ports
     if one.opcode is WROpcode.SEND and one.reliable:
         return lambda: sum(sum(peer.received) for peer in peers) * one.options.size
+    if kept and one.reliable:
+        return lambda: sum(sum(side.done) for side in sides) * one.options.size
     if one.opcode in ANSWERED:
         return lambda: sum(port.payload_received for port in ports) / share
     return lambda: sum(port.egress.payload_bytes for port in ports) / share

@@ -215,6 +215,13 @@ def test_into_one_node_each_flow_has_an_equal_part_of_its_link(nodes: int, verb:
         assert rate == pytest.approx(float(GOODPUT) / (nodes - 1), rel=0.03)
 
 
+def test_what_a_switch_keeps_has_not_been_moved() -> None:
+    # The 4 MB of the switch hold all that three nodes send.
+    each: dict[str, Any] = {"size": 65536, "clients": 3, "iters": 8}
+    row = bench("write_bw", testbed="ideal-100g-4mb", **each).curve.rows[0]
+    assert row["bandwidth_MBps"] < 100_000 / 8
+
+
 def test_into_one_node_the_bus_of_that_binds_if_it_is_slower() -> None:
     slow = {"adapter.bus.lanes": "2"}
     network = FatTree(switch="x", levels=1, arity=9, oversubscription=1)
