@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from hcasim.catalog.buses import Bus
+from hcasim.catalog.congestion import RoceCc
 from hcasim.catalog.link import Port, Protocol
 from hcasim.catalog.section import (
     Bandwidth,
@@ -345,42 +346,6 @@ class RoceAccl(Section):
         "only packets that are missing are sent again, alike at both ends"
     )
     timer: RoceTimer
-
-
-_Microseconds = Annotated[Picoseconds, Field(ge=1, le=10**12)]
-_Megabits = Annotated[int, Field(ge=1, le=10**6)]
-_Fixed = Annotated[int, Field(ge=0, le=1023)]
-
-
-class Dcqcn(Section):
-    """How a queue pair changes its rate (reaction point), by the names that mstconfig has."""
-
-    clamp_tgt_rate: bool = key("a cut makes the rate before it the target")
-    clamp_tgt_rate_after_time_inc: bool = key(
-        "likewise if the timer has increased the rate since the last; if bytes have, any cut does"
-    )
-    rpg_time_reset: _Microseconds = key("from a cut to an increase of the rate, and to the next")
-    rpg_byte_reset: Bytes = key("bytes likewise; 0: none are counted", 0, 2**40)
-    rpg_threshold: int = key("increases of each kind before the target grows", 1, 31)
-    rpg_ai_rate: _Megabits = key("Mbit/s by which the target grows")
-    rpg_hai_rate: _Megabits = key("Mbit/s by which it grows when both kinds are through")
-    rpg_gd: int = key("a cut takes alpha of 1024 / 2^rpg_gd of the rate", 10, 15)
-    rpg_min_dec_fac: int = key("least share of the rate that a cut leaves, in %", 1, 100)
-    rpg_min_rate: _Megabits = key("least rate in Mbit/s")
-    dce_tcp_g: _Fixed = key("share of alpha that each period leaves, of 1024")
-    dce_tcp_rtt: _Microseconds = key("period of alpha")
-    rate_reduce_monitor_period: _Microseconds = key("from one cut to the next, at least")
-    initial_alpha_value: _Fixed = key("alpha at the first CNP, of 1024")
-
-
-class RoceCc(Section):
-    """Congestion control over Ethernet: what is told of packets that switches mark, and done."""
-
-    min_time_between_cnps: Latency = key("from one CNP to the next")
-    cnp_limit: Literal["port", "address_pair", "queue_pair"] = key("which CNPs that is for")
-    cnp_802p_prio: int = key("priority of CNPs", 0, 7)
-    cnp_with_nak: bool = key("a NAK of missing packets brings a CNP, where switches mark packets")
-    dcqcn: Dcqcn
 
 
 class Counters(Section):

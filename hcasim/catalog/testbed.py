@@ -64,6 +64,9 @@ class PacketMemory(Section):
     headroom: Bytes = key("of each port, for what comes after a pause", 0, 2**24)
     resume: Bytes = key("below its part by so much, an input lets its sender go on", 0, 2**24)
     reaction: Latency = key("frame that pauses has come to no more packets beginning to leave")
+    telemetry: bool = key(
+        "writes into packets that have room for it how full the output is", default=False
+    )
     marking: Marking | None = optional("marks of congestion")
 
     @model_validator(mode="after")

@@ -68,6 +68,7 @@ class Memory:
         shared: bytes that packets take of what all share; ``most_shared`` so far.
         dropped, marked: packets so far.
         pauses: frames that paused a sender so far.
+        writes: whether its switch writes into packets how full its outputs are.
     """
 
     changes: ClassVar[Changes] = Changes(slips="shared", counts="most_shared dropped marked pauses")
@@ -75,6 +76,7 @@ class Memory:
     def __init__(self, sim: Simulator, description: PacketMemory, name: str, ports: int) -> None:
         self.sim = sim
         self.pauses_senders = description.pause
+        self.writes = description.telemetry
         self._alpha = description.alpha
         self._reserve = description.reserve
         self._headroom = description.headroom if description.pause else 0

@@ -14,6 +14,7 @@ from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
 from hcasim.fabric.priorities import PriorityTransmitter, priority
+from hcasim.fabric.telemetry import WritingLane
 
 _FIRST_GROUP: Final = MULTICAST_LIDS.start
 
@@ -117,7 +118,8 @@ class MemoryInput(SwitchInput):
         if share is None:
             share = self._shares[one] = InputShare(self._sender, back, one)
         queue = switch.queues.setdefault((output, one), OutputQueue())
-        lane = Lane(self._memory, share, queue, self._port, output)
+        kind = WritingLane if self._memory.writes else Lane
+        lane = kind(self._memory, share, queue, self._port, output)
         self._lanes[output, one] = lane
         return lane
 

@@ -19,7 +19,7 @@ from hcasim.hca.icm import Icm
 from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.pipeline import InOrder, PacketService, PerQueuePair
 from hcasim.hca.port import Dispatcher
-from hcasim.hca.qp.congestion import Notifications
+from hcasim.hca.qp.congestion.notifications import Notifications
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.units import AtomicUnit, RegistrationUnit
 from hcasim.hca.wqe import WqeCache
@@ -100,10 +100,12 @@ class Parts(Dispatcher):
         self.overdue = Overdue()
         self.over_ethernet = isinstance(link, EthernetLink)
         self.notifications: Notifications | None = None
-        if adapter.roce_cc is not None and self.over_ethernet:
-            self.notifications = told = Notifications(
-                sim, adapter.roce_cc, self.counts, self.egresses
-            )
+        control = adapter.roce_cc
+        if control is not None and self.over_ethernet and control.algorithm != "none":
+            self.notifications = told = Notifications(sim, control, self.counts, self.egresses)
+            if control.acts_from_first:
+                # How full queues are does not repeat itself.
+                sim.forward = None
             sim.resources.keeps_waiting(f"{name}.rate_control", told.held)
         self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()

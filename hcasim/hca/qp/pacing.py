@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
-from hcasim.fabric.packet import Packet
+from hcasim.fabric.packet import Header, Packet
 from hcasim.hca.wqe import SendWqe
 
 STATIC_RATES: Final[dict[float, int]] = {
@@ -68,6 +68,22 @@ class Pacing:
 
     def sent(self, packet: Packet) -> None:
         raise NotImplementedError
+
+    # What the requester of a reliable connection tells it.
+
+    def headed(self, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+        """The headers of the next packet with data, and what it adds to them."""
+        return headers
+
+    def acknowledged(self, psn: int, packet: Packet) -> None:
+        """A packet acknowledges, or refuses, and all before ``psn`` has been received."""
+
+    def went_back(self, psn: int) -> bool:
+        """All from ``psn`` on is sent again; return whether the requester has waited for it."""
+        return False
+
+    def repairs(self) -> None:
+        """A single packet is to be sent again, at once."""
 
 
 class StaticRate(Pacing):

@@ -9,6 +9,7 @@ from hcasim.catalog import IwarpProtocol
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
+from hcasim.hca.qp.congestion.algorithms import from_first
 from hcasim.hca.qp.datagram import DatagramRequester, DatagramResponder
 from hcasim.hca.qp.dynamic import DciRequester, DctResponder
 from hcasim.hca.qp.endpoint import ALL_ACCESS, Endpoint, Path, QPType, State
@@ -83,6 +84,9 @@ class QueuePair(Endpoint):
                 recovery = SelectiveRepeat(self.requester, parts)
             self.requester.recover_by(recovery)
             resources.keeps_waiting(f"{parts.name}.receiver_not_ready", recovery)
+        if self.kind is QPType.RC and (by := parts.notifications) is not None:
+            new = self.requester
+            new.pacing = from_first(by, new.egress, new.go_on, new.release)
         receives = self._shared or ReceiveQueue(rings[1], parts)
         self.responder = responder(self, queues[1], receives, parts)
         resources.keeps_waiting(self.requester.waits.name, self.requester)

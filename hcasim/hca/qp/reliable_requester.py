@@ -103,9 +103,13 @@ class ReliableRequester(Requester):
             return self._response(arrival)
         if opcode is _ACKNOWLEDGE:
             self.acknowledge(packet.psn)
+            if self.pacing is not None:
+                self.pacing.acknowledged(self.unanswered_psn, packet)
             self.retire()
         elif (aeth := packet.header(Aeth)) is not None:
             self.recovery.refused(packet.psn, aeth)
+            if self.pacing is not None:
+                self.pacing.acknowledged(self.unanswered_psn, packet)
         return _DROP
 
     def acknowledge(self, psn: int) -> None:
@@ -219,6 +223,8 @@ class ReliableRequester(Requester):
         self.outstanding_reads -= 1
         self.recovery.acknowledged()
         self.retire()
+        if self.pacing is not None:
+            self.pacing.acknowledged(self.unanswered_psn, packet)
         if self.stalled:
             self._unstall()
             self._line.schedule(self)
@@ -285,3 +291,7 @@ class ReliableRequester(Requester):
         self.current = None
         self.queue.take_back(again)
         self.since_ack_request = 0
+        if self.pacing is not None and self.pacing.went_back(
+            (wqe.first_psn + missing) % PSN_MODULUS
+        ):
+            self.paused_until = self._sim.now

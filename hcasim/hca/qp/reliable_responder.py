@@ -11,6 +11,7 @@ from hcasim.fabric.packet import (
     PSN_MODULUS,
     Aeth,
     AtomicEth,
+    Header,
     Opcode,
     Packet,
     Reth,
@@ -18,11 +19,12 @@ from hcasim.fabric.packet import (
     behind,
 )
 from hcasim.fabric.payload import Payload, Transfer
+from hcasim.fabric.telemetry import Telemetry
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
-from hcasim.hca.qp.congestion import notified
+from hcasim.hca.qp.congestion.algorithms import notified
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import ReceiveQueue
@@ -316,8 +318,11 @@ class ReliableResponder(Responder):
 
     def _acknowledgement(self, packet: Packet, psn: int) -> Packet:
         self._parts.counts["acknowledgements"] += 1
-        aeth = Aeth(_ACK, self.msn)
-        answer = self.end.answer(_ACKNOWLEDGE, psn % PSN_MODULUS, (aeth,))
+        headers: tuple[Header, ...] = (Aeth(_ACK, self.msn),)
+        if packet.headers and (seen := packet.header(Telemetry)) is not None:
+            seen.marked = packet.marked
+            headers = (*headers, seen)
+        answer = self.end.answer(_ACKNOWLEDGE, psn % PSN_MODULUS, headers)
         answer.sender = packet.sender
         return answer
 

@@ -24,7 +24,7 @@ from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.counters import count_request
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
-from hcasim.hca.qp.congestion import notified
+from hcasim.hca.qp.congestion.algorithms import notified
 from hcasim.hca.qp.endpoint import Endpoint, State
 from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.qp.queues import SendQueue
@@ -342,6 +342,8 @@ class Requester(Half):
         if not wqe.awaits_response:
             payload = wqe.length - index * wqe.segment if last else wqe.segment
             asks = self.asks_for_acknowledgement(last)
+            if self.pacing is not None:
+                headers = self.pacing.headed(headers)
         packet = Packet(
             wqe.opcode,
             end.path.route,
@@ -415,9 +417,10 @@ class Requester(Half):
         """Learn that what it has sent was marked on its way."""
         if (by := self._parts.notifications) is not None:
             link = self.egress.transmitter
-            self.pacing = notified(self.pacing, link, by, self._release)
+            self.pacing = notified(self.pacing, link, by, self.release)
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Let packets go as fast as they can."""
         self.pacing = None
 
     # The end of requests.

@@ -127,6 +127,8 @@ class SelectiveRequester(ReliableRequester):
             fetched.insert(place, current)
         fetched.insert(place, ahead)
         self._parts.counts["retransmissions"] += 1
+        if self.pacing is not None:
+            self.pacing.repairs()
         self._line.schedule(self)
 
     def begin(self, wqe: SendWqe) -> bool:

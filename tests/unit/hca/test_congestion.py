@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import load, resolve
 from hcasim.catalog.adapter import Adapter
-from hcasim.catalog.adapter import Dcqcn as Parameters
+from hcasim.catalog.congestion import Dcqcn as Parameters
 from hcasim.engine import Simulator
 from hcasim.fabric import Opcode, Packet, Transmitter
 from hcasim.fabric.loss import ChosenLosses, Fate, lose
 from hcasim.fabric.packet import Route
 from hcasim.fabric.wire import Rocev2Format
-from hcasim.hca.qp.congestion import Dcqcn, HeldBack
+from hcasim.hca.qp.congestion.dcqcn import Dcqcn
+from hcasim.hca.qp.congestion.notifications import HeldBack
 from hcasim.study.capture.infiniband import headers
 from hcasim.verbs import AH, DCI, DCT, QP, SRQ, AHAttr, GlobalRoute, QPType
 from tests.rig import (

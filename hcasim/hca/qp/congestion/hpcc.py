@@ -1,0 +1,105 @@
+"""HPCC: Li and others, "HPCC: High Precision Congestion Control" (SIGCOMM 2019), section 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hcasim.catalog.congestion import Hpcc as Parameters
+from hcasim.fabric.link import Transmitter
+from hcasim.fabric.packet import Packet
+from hcasim.fabric.telemetry import Hop, Telemetry
+from hcasim.hca.qp.congestion.control import MEGABIT, Gate, RateControl
+from hcasim.hca.qp.congestion.notifications import HeldBack
+
+_WHOLE: Final = 10**9
+_NANOSECOND: Final = 1000
+
+
+class Hpcc(RateControl):
+    """Sets the rate by the utilisation of the busiest link, which acknowledgements bring back.
+
+    The utilisation is a moving average over a round trip of what each hop has sent since the last
+    acknowledgement and of its queue (algorithm 1 of the paper). Each acknowledgement sets the rate
+    from a reference, which changes once in a round trip.
+
+    Attributes:
+        utilisation: of the busiest link; 1: as much as it carries.
+        reference: bit/s.
+    """
+
+    def __init__(
+        self,
+        link: Transmitter,
+        parameters: Parameters,
+        round_trip: int,
+        held: HeldBack,
+        release: Callable[[], None],
+    ) -> None:
+        super().__init__(link, held, release)
+        self._parameters = parameters
+        self._round_trip = round_trip
+        self._window = self.line_rate * round_trip / 8e12
+        self.utilisation = 1.0
+        self.reference = self.line_rate
+        self._stages = self._until = self._last = 0
+        self._hops: list[Hop] = []
+
+    def header(self) -> Telemetry | None:
+        return Telemetry(self._parameters.header)
+
+    def count(self, packet: Packet) -> None:
+        self._last = self._link.serialisation(packet)
+
+    def heard(self, gate: Gate, seen: Telemetry) -> None:
+        before, self._hops = self._hops, self._seen(seen)
+        whole_trip = gate.acknowledged > self._until
+        if self._until and len(before) == len(self._hops) and before:
+            rate = self._rate(before, whole_trip)
+            old = self._last * self.line_rate // self.rate
+            self.rate = rate
+            self.next_at += self._last * self.line_rate // rate - old
+            if whole_trip:
+                self.reference = rate
+        if whole_trip:
+            self._until = gate.next_byte
+
+    def _seen(self, seen: Telemetry) -> list[Hop]:
+        """What switches have written, in their units."""
+        bytes_, queues = self._parameters.byte_unit, self._parameters.queue_unit
+        return [
+            Hop(
+                hop.at_ps // _NANOSECOND * _NANOSECOND,
+                hop.sent // bytes_ * bytes_,
+                hop.queue // queues * queues,
+                hop.rate,
+            )
+            for hop in seen.hops
+        ]
+
+    def _rate(self, before: list[Hop], whole_trip: bool) -> int:
+        """Measure the utilisation; return the rate that it leads to."""
+        busiest, since = 0.0, 0
+        for hop, last in zip(self._hops, before, strict=True):
+            time = hop.at_ps - last.at_ps
+            if time <= 0:
+                continue
+            sent = (hop.sent - last.sent) * 8e12 / time
+            waits = min(hop.queue, last.queue) * self.line_rate / hop.rate / self._window
+            used = sent / hop.rate + waits
+            if used > busiest:
+                busiest, since = used, time
+        parameters, trip = self._parameters, self._round_trip
+        since = min(since, trip)
+        self.utilisation = (self.utilisation * (trip - since) + busiest * since) / trip
+        excess = self.utilisation * _WHOLE / parameters.target
+        rate = float(self.reference)
+        stages = self._stages + 1
+        if excess >= 1 or self._stages >= parameters.stages:
+            rate /= excess
+            stages = 0
+        if whole_trip:
+            self._stages = stages
+        least = parameters.min_rate * MEGABIT
+        found = int(rate) + parameters.ai_rate * MEGABIT
+        return min(max(found, least), self.line_rate)
