@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from hcasim.catalog import Link
 from hcasim.engine import Simulator
 from hcasim.engine.changes import Changes
-from hcasim.fabric.arbitration import RoundRobin
+from hcasim.fabric.arbitration import OldestFirst, RoundRobin
 from hcasim.fabric.link import NEVER, Transmitter
 from hcasim.fabric.packet import Holder, Packet
 from hcasim.fabric.wire import GAP, MINIMUM_FRAME, PREAMBLE
@@ -24,14 +24,19 @@ def priority(packet: Packet) -> int:
 
 
 class Unpaused(RoundRobin):
-    """Sources take turns, each priority of them by itself, but for the priorities that pause."""
+    """Sources take turns, each priority of them by itself, but for the priorities that pause.
 
-    def __init__(self, urgent: int) -> None:
+    With ``by_age`` the packet goes that has waited longest.
+    """
+
+    def __init__(self, urgent: int, by_age: bool) -> None:
         super().__init__(urgent * PRIORITIES)
         self.paused = 0
+        self._by_age = OldestFirst(urgent * PRIORITIES) if by_age else None
 
     def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
-        all_ = super().order(sources, queues)
+        by_age = self._by_age
+        all_ = super().order(sources, queues) if by_age is None else by_age.order(sources, queues)
         paused = self.paused
         if not paused:
             return all_
@@ -50,8 +55,10 @@ class PriorityTransmitter(Transmitter):
 
     changes: ClassVar[Changes] = Changes(counts="pauses _waited_ps", since="_since")
 
-    def __init__(self, sim: Simulator, name: str, link: Link, urgent: int = 0) -> None:
-        self._order = Unpaused(urgent)
+    def __init__(
+        self, sim: Simulator, name: str, link: Link, urgent: int = 0, by_age: bool = False
+    ) -> None:
+        self._order = Unpaused(urgent, by_age)
         super().__init__(sim, name, link, self._order)
         self.control_frames(PAUSE_FRAME)
         self.pauses = self._waited_ps = self._since = 0

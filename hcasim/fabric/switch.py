@@ -163,6 +163,7 @@ class Switch:
             sim.forward = None
         self.routes: dict[int, Transmitter] = {}
         self._network = network
+        self._by_age = description.arbitration == "oldest_first"
         self._arbitration = ARBITRATIONS[description.arbitration]
 
     def add_port(self, port: int, link: Link) -> Transmitter:
@@ -170,7 +171,7 @@ class Switch:
         output = (
             Transmitter(self.sim, name, link, self._arbitration())
             if self.memory is None
-            else PriorityTransmitter(self.sim, name, link)
+            else PriorityTransmitter(self.sim, name, link, by_age=self._by_age)
         )
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)

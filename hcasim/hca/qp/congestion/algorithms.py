@@ -8,8 +8,10 @@ from hcasim.fabric.link import Transmitter
 from hcasim.hca.egress import Egress
 from hcasim.hca.qp.congestion.control import Gate, RateControl
 from hcasim.hca.qp.congestion.dcqcn import Dcqcn
+from hcasim.hca.qp.congestion.dctcp import Dctcp
 from hcasim.hca.qp.congestion.hpcc import Hpcc
 from hcasim.hca.qp.congestion.notifications import Notifications
+from hcasim.hca.qp.congestion.timely import Timely
 from hcasim.hca.qp.pacing import Pacing
 
 
@@ -46,6 +48,10 @@ def _made(by: Notifications, link: Transmitter, release: Callable[[], None]) -> 
     described, held = by.description, by.held
     if described.algorithm == "dcqcn":
         return Dcqcn(link, described.dcqcn, held, release)
+    if described.algorithm == "dctcp":
+        return Dctcp(link, described.dctcp, held, release)
+    if described.algorithm == "timely":
+        return Timely(link, described.timely, held, release)
     if described.algorithm == "hpcc":
         return Hpcc(link, described.hpcc, described.round_trip, held, release)
     return RateControl(link, held, release)

@@ -17,6 +17,8 @@ from hcasim.hca.qp.pacing import FOR_EVER, Pacing
 from hcasim.hca.wqe import SendWqe
 
 MEGABIT: Final = 10**6
+WHOLE: Final = 10**9
+"""What shares are parts of."""
 
 
 class Gate:

@@ -9,10 +9,9 @@ from hcasim.catalog.congestion import Hpcc as Parameters
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.telemetry import Hop, Telemetry
-from hcasim.hca.qp.congestion.control import MEGABIT, Gate, RateControl
+from hcasim.hca.qp.congestion.control import MEGABIT, WHOLE, Gate, RateControl
 from hcasim.hca.qp.congestion.notifications import HeldBack
 
-_WHOLE: Final = 10**9
 _NANOSECOND: Final = 1000
 
 
@@ -92,7 +91,7 @@ class Hpcc(RateControl):
         parameters, trip = self._parameters, self._round_trip
         since = min(since, trip)
         self.utilisation = (self.utilisation * (trip - since) + busiest * since) / trip
-        excess = self.utilisation * _WHOLE / parameters.target
+        excess = self.utilisation * WHOLE / parameters.target
         rate = float(self.reference)
         stages = self._stages + 1
         if excess >= 1 or self._stages >= parameters.stages:
