@@ -42,7 +42,9 @@ QUANTITIES: Mapping[str, Quantity] = {
         ("MB/s", 1.0),
     ),
     "rate": Quantity("rate_Mps", "M/s", max, {"M/s": (1.0, 2), "k/s": (1e3, 1)}, ("M/s", 1.0)),
-    "memory": Quantity("total_KiB", "KiB", max, {"KiB": (1.0, 0), "MiB": (1 / 2**10, 2)}),
+    "memory": Quantity(
+        "total_KiB", "KiB", max, {"KiB": (1.0, 0), "kB": (1.024, 0), "MiB": (1 / 2**10, 2)}
+    ),
     "run": Quantity("run_s", "s", min, {"s": (1.0, 3)}),
     "communication": Quantity("communication_s", "s", min, {"s": (1.0, 3)}),
     "throughput": Quantity("throughput_Mbps", "2^20 bit/s", max, {}),

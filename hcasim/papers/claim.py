@@ -209,7 +209,8 @@ class Claim(Statement):
             an order of two series, or a limit that holds exactly: of a number or, with
             `against`, of the difference in percent, whichever is larger.
         change: whether a percentage says less or more.
-        contradiction: where the paper contradicts itself, if that is why there is a range.
+        contradiction: where the paper contradicts itself, or says what several runs gave, if that
+            is why there is a range.
         measure: what is read off the curves; all of it must meet the statement.
         half_width: how far a number that is derived from others may be off, in its unit, if that is
             not half a unit of its last digit; calibration takes its interval from it.

@@ -28,12 +28,14 @@ class Line:
     Parameters:
         jobs: its points, in the order of the axis.
         over: for each of them the point that it is an overhead over, if it is one.
+        again: all of them for each further seed.
     """
 
     scenario: Scenario
     name: str
     jobs: tuple[Point, ...]
     over: tuple[Point, ...] = ()
+    again: tuple[tuple[Point, ...], ...] = ()
 
     @property
     def series(self) -> Series:
@@ -53,7 +55,7 @@ class Line:
     @property
     def needed(self) -> tuple[Point, ...]:
         """All points that are simulated for it."""
-        return self.jobs + self.over
+        return sum(self.again, self.jobs + self.over)
 
     @property
     def x(self) -> tuple[int, ...]:
@@ -152,8 +154,11 @@ def plan(
         try:
             jobs = _points(scenario, name, workload, given, settings, choices)
             found = beside and _points(scenario, name, beside, given, settings, choices)
-            over = found or ()
-            lines.append(Line(scenario, name, jobs, over))
+            again = tuple(
+                _points(scenario, name, workload, given, {**seed, **settings}, choices)
+                for seed in scenario.series[name].again
+            )
+            lines.append(Line(scenario, name, jobs, found or (), again))
         except CatalogError as error:
             faults += error.faults
     refuse(*faults)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
+from statistics import fmean
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -288,7 +289,8 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     rows = []
     field = line.series.result or line.field
     for number, job in enumerate(line.jobs):
-        row = job.row(points[job], [line.axis])
+        runs = [job, *(seed[number] for seed in line.again)]
+        row = _mean([one.row(points[one], [line.axis]) for one in runs])
         value, known = result(row, field), ends(row, field)
         if line.over:
             value = 100 * (value / result(points[line.over[number]].row, field) - 1)
@@ -305,3 +307,13 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
         points=own,
         overrides=line.jobs[0].machine.overrides,
     )
+
+
+def _mean(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return what several rows hold in the mean, and the first where they are no numbers."""
+    found = dict(rows[0])
+    for name, one in found.items():
+        values = [row[name] for row in rows]
+        if isinstance(one, int | float) and len({*values}) > 1:
+            found[name] = fmean(values)
+    return found

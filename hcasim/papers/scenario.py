@@ -145,6 +145,7 @@ class Series(Settings):
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         stack: id of the software, if it is not the testbed's.
+        seeds: how many runs it is the mean of, each with other random numbers of marks.
         others: as the options of benchmarks that are named so.
     """
 
@@ -158,12 +159,18 @@ class Series(Settings):
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     stack: Text | None = None
+    seeds: Annotated[int, Field(ge=1, le=100)] = 1
 
     @property
     def overrides(self) -> dict[str, str]:
         """What the authors changed of the host, by path, as a what-if setting would."""
         flag = self.chipset_flag
         return {} if flag is None else {"host.pcix_bridge.streaming": str(flag).lower()}
+
+    @property
+    def again(self) -> Iterator[dict[str, str]]:
+        """What is changed for each run but the first, likewise."""
+        yield from ({"switch.memory.marking.seed": str(n)} for n in range(2, self.seeds + 1))
 
 
 if not TYPE_CHECKING:

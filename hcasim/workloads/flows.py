@@ -44,6 +44,7 @@ COUNTED = {
     "retransmissions_count": ("retransmissions",),
     "discards_count": ("switch_discards", "rx_discards_phy", "lost_packets", "corrupted_packets"),
     "marks_count": ("switch_marks",),
+    "pauses_count": ("pause_frames",),
 }
 """Columns where packets may be lost or marked, and the counters that each adds up."""
 SLOWDOWNS = tuple(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
@@ -200,10 +201,15 @@ def _loaded(cluster: Cluster, size: int) -> dict[str, Any]:
     if not cluster.machine.loses:
         return {}
     ports = [port for node in cluster.nodes for port in node.adapter.ports]
-    counts = cluster.counters()
+    counts, waited = cluster.counters(), cluster.sim.resources.waiting_ps()
+    queues = [
+        queue.longest for switch in cluster.fabric.switches for queue in switch.queues.values()
+    ]
     return {
         "amplification_times": sum([port.transmitter.wire_bytes for port in ports]) / size,
         **{name: sum([counts.get(n, 0) for n in of]) for name, of in COUNTED.items()},
+        "paused_us": sum([one for name, one in waited.items() if name.endswith(".paused")]) / 1e6,
+        "largest_queue_KiB": max(queues, default=0) / 1024,
     }
 
 

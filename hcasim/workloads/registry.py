@@ -54,7 +54,10 @@ _OVERLAP = "communication_us overlap_percent"
 _COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us "
 _SLOWDOWNS = " ".join(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
-_LOADED = " amplification_times retransmissions_count discards_count marks_count"
+_LOADED = (
+    " amplification_times retransmissions_count discards_count marks_count pauses_count paused_us "
+    "largest_queue_KiB"
+)
 
 _COUNTED_OF_CLIENT = (
     "local_ack_timeout_err roce_adp_retrans rp_cnp_handled rnr_nak_retry_err "

@@ -1,5 +1,6 @@
 """Every claim of the four papers, and about newer adapters and buses."""
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,22 @@ def fault(claim: Claim, verdict: Verdict) -> str | None:
     simulated = float(verdict.simulated or 0)
     error = verdict.error if verdict.error is not None else simulated / limit - 1
     return None if abs(error - claim.deviation.error) <= 0.02 else f"{said}: another deviation"
+
+
+@pytest.mark.check
+def test_ways_to_control_rates_rank_as_with_the_peers(replayed: Report) -> None:
+    alike: dict[str, list[Verdict]] = {}
+    for one in replayed.verdicts:
+        if one.scenario.startswith("peers/"):
+            alike.setdefault(one.statement, []).append(one)
+    compared = [
+        (low, high)
+        for several in alike.values()
+        for low, high in permutations(several, 2)
+        if 1.01 * low.ends[1] < high.ends[0]
+    ]
+    assert len(compared) >= 7
+    assert [one for one in compared if not (one[0].simulated or 0) < (one[1].simulated or 0)] == []
 
 
 @pytest.mark.check

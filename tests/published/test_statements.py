@@ -119,10 +119,10 @@ def is_read_again(paper: str, entry: Claim | Context) -> bool:
     second = second_reading(paper)[entry.id]
     read = tuple(float(number) for number in second["value"].split(" to "))
     published = entry.published if isinstance(entry.published, tuple) else (entry.published,)
-    if isinstance(entry, Claim) and entry.contradiction and len(published) == 2:
+    if isinstance(entry, Claim) and entry.contradiction and len(published) == 2 and len(read) == 1:
         # The paper says one end here and the other elsewhere; both are named.
         named = all(f"{number:g}" in entry.contradiction for number in published)
-        return entry.unit == second["unit"] and len(read) == 1 and read[0] in published and named
+        return entry.unit == second["unit"] and read[0] in published and named
     return entry.unit == second["unit"] and published == read
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, Switch, Wiring
-from hcasim.catalog.testbed import Marking, PacketMemory
+from hcasim.catalog.testbed import Arbitration, Marking, PacketMemory
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet
 from hcasim.fabric.packet import Route, Sender
@@ -61,7 +61,9 @@ class Told(Sender):
         self.count += 1
 
 
-def network(ends: int, memory: PacketMemory, pause_ps: int = 0) -> tuple[Fabric, list[End]]:
+def network(
+    ends: int, memory: PacketMemory, pause_ps: int = 0, arbitration: Arbitration = "round_robin"
+) -> tuple[Fabric, list[End]]:
     """Ends on one switch, of which the first takes its time for each packet."""
     sim, wiring = Simulator(), Wiring()
     link = EthernetLink(gigabits=GIGABITS, cable_length=METRES * 1000, propagation=5000)
@@ -73,6 +75,7 @@ def network(ends: int, memory: PacketMemory, pause_ps: int = 0) -> tuple[Fabric,
         buffer=65536,
         memory=memory,
         forwarding="store_and_forward",
+        arbitration=arbitration,
     )
     wiring.add_switch("switch", described)
     for node in range(ends):
@@ -135,6 +138,19 @@ def test_an_incast_keeps_its_output_busy_and_loses_nothing(senders: int) -> None
     assert len(times) == senders * 2000
     assert times[-1] - times[0] == (len(times) - 1) * ON_WIRE * PS_PER_BYTE
     assert memory.shared == 0
+
+
+@pytest.mark.parametrize(("arbitration", "place"), [("round_robin", 22), ("oldest_first", 40)])
+def test_inputs_take_turns_or_packets_leave_as_they_came(
+    arbitration: Arbitration, place: int
+) -> None:
+    fabric, ends = network(4, pausing(NEEDED), arbitration=arbitration)
+    for end in ends[1:3]:
+        send(end, ends[0], 30)
+    fabric.sim.call_at(20 * ON_WIRE * PS_PER_BYTE, send, ends[3], ends[0], 1)
+    fabric.sim.run()
+    order = [packet.qpn for _, packet in ends[0].arrivals]
+    assert order.index(ends[3].lid) == pytest.approx(place, abs=2)
 
 
 @pytest.mark.parametrize(("less", "loses"), [(0, False), (2 * ON_WIRE, True)])

@@ -104,6 +104,18 @@ def test_a_series_may_be_the_overhead_over_another_benchmark() -> None:
     assert measured(line, found).rows == (row,)
 
 
+def test_a_series_may_be_the_mean_of_runs_with_other_marks() -> None:
+    scenario = load_scenario("peers/two-to-one")
+    (line,) = plan(scenario, series="mean").lines
+    assert len(line.needed) == len({*line.needed}) == scenario.series["mean"].seeds == 10
+    found = {
+        one: Result({"size": 9605781, "completion_mean_us": 1.0 + n, "marks_count": n % 2})
+        for n, one in enumerate(line.needed)
+    }
+    (row,) = measured(line, found).rows
+    assert (row["time_us"], row["marks_count"], row["size"]) == (5.5, 0.5, 9605781)
+
+
 def test_a_series_may_be_one_result_of_several(simulated: Callable[[], list[Any]]) -> None:
     found = replay("rashti2007/fig4", jobs=1)
     for name, result in (("register", "registration_us"), ("deregister", "deregistration_us")):

@@ -420,7 +420,10 @@ def test_the_first_nodes_alone_send_and_each_flow_begins_behind_the_one_before()
     assert len({one["completion_us"] for one in found}) == 1
 
 
-LOADED = ("amplification_times", "retransmissions_count", "discards_count", "marks_count")
+LOADED = (
+    *("amplification_times", "retransmissions_count", "discards_count", "marks_count"),
+    *("pauses_count", "paused_us", "largest_queue_KiB"),
+)
 
 
 def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() -> None:
@@ -428,7 +431,9 @@ def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() 
     quiet, _ = flows_of("incast", "ideal-100g-4mb", **usual)
     # Data in packets of 1 KiB with 82 B around each, of which each is acknowledged.
     assert quiet["amplification_times"] == pytest.approx(1 + (82 + 84) / 1024, rel=0.005)
-    assert [quiet[name] for name in LOADED[1:]] == [0, 0, 0]
+    assert [quiet[name] for name in LOADED[1:-1]] == [0, 0, 0, 0, 0]
+    # Half of what two send waits for the other half, in frames of 1082 B.
+    assert quiet["largest_queue_KiB"] == pytest.approx(256 * 1082 / 1024, rel=0.02)
     small = {"switch.memory.size": "96 KiB", "switch.memory.reserve": "0 B"}
     lossy = {"adapter": "connectx6", "switch": "spectrum-tail-drop", "overrides": small}
     found = bench("incast", "ideal-100g", **usual, **lossy)
@@ -439,6 +444,16 @@ def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() 
     least = (2 * 256 + row["discards_count"]) * (1024 + 82) / (2 * 256 * 1024)
     assert least < row["amplification_times"] < 2 * least
     assert not {*LOADED} & flows_of("incast", **usual)[0].keys()
+
+
+def test_a_network_that_pauses_says_how_often_and_for_how_long() -> None:
+    small = {"switch.memory.size": "1 MiB"}
+    usual = {"size": 2**18, "nodes": 3, "cache": False}
+    row = bench("incast", "ideal-100g-4mb", overrides=small, **usual).rows[0]
+    assert row["pauses_count"] > 2
+    # Each sender stands still for half of the time, but for what the memory takes of its data.
+    assert 0.5 < row["paused_us"] / row["completion_max_us"] < 1
+    assert row["largest_queue_KiB"] < 300
 
 
 def test_no_more_nodes_send_than_there_are() -> None:
