@@ -21,6 +21,11 @@ NO_CONGESTION_CONTROL = (
     "for packets. Where flows meet, times, their tail and fairness are those of an ideal lossless "
     "fabric."
 )
+SHARED_MEMORY = (
+    "Switches count bytes, not the cells of their memory, and only inputs have reserves; a pause "
+    "holds until it is taken back; a queue pair's rate is that of its packets on their way into "
+    "the adapter's send buffer."
+)
 _AT_SWITCHES = {
     "switch_discards": "switches discarded {} packets",
     "rx_discards_phy": "adapters discarded {} packets",
@@ -75,7 +80,9 @@ def find_machine(
 
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result of so many nodes; two have a link to themselves."""
-    meet = nodes > 2 and isinstance(machine.link, EthernetLink) and not machine.shares_memory
+    if machine.shares_memory:
+        return (SHARED_MEMORY,)
+    meet = nodes > 2 and isinstance(machine.link, EthernetLink)
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 

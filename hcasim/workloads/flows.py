@@ -40,6 +40,12 @@ CIRCLE = (
 Pairs = list[tuple[int, int]]
 Drawn = tuple[tuple[int, int], int, int]
 """Two nodes, when a flow from one to the other begins in ps, and how many bytes it has."""
+COUNTED = {
+    "retransmissions_count": ("retransmissions",),
+    "discards_count": ("switch_discards", "rx_discards_phy", "lost_packets", "corrupted_packets"),
+    "marks_count": ("switch_marks",),
+}
+"""Columns where packets may be lost or marked, and the counters that each adds up."""
 SLOWDOWNS = tuple(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
 
@@ -188,6 +194,18 @@ def _complete(run: Run, pairs: Pairs) -> Result:
     return _completed(run, run_flows(run.cluster, OPCODES[options.verb], each), pairs)
 
 
+def _loaded(cluster: Cluster, size: int) -> dict[str, Any]:
+    """What a network that loses or marks packets did to so many bytes of data; else nothing."""
+    if not cluster.machine.loses:
+        return {}
+    ports = [port for node in cluster.nodes for port in node.adapter.ports]
+    counts = cluster.counters()
+    return {
+        "amplification_times": sum([port.transmitter.wire_bytes for port in ports]) / size,
+        **{name: sum([counts.get(n, 0) for n in of]) for name, of in COUNTED.items()},
+    }
+
+
 def _completed(
     run: Run, senders: Sequence[Side], pairs: Pairs, each_alone: Sequence[float] = ()
 ) -> Result:
@@ -225,6 +243,7 @@ def _completed(
         }
     else:
         row["fairness"] = jain([size / one for size, one in zip(sizes, took, strict=True)])
+    row |= _loaded(run.cluster, sum(sizes))
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 

@@ -54,6 +54,8 @@ _OVERLAP = "communication_us overlap_percent"
 _COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us "
 _SLOWDOWNS = " ".join(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
+_LOADED = " amplification_times retransmissions_count discards_count marks_count"
+
 _COUNTED_OF_CLIENT = (
     "local_ack_timeout_err roce_adp_retrans rp_cnp_handled rnr_nak_retry_err "
     "req_rnr_retries_exceeded req_transport_retries_exceeded req_remote_access_errors "
@@ -173,7 +175,7 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
     understood = _QUEUES + "nodes verb connection " + understood
-    fields = _RATE + _COMPLETIONS + "fairness"
+    fields = _RATE + _COMPLETIONS + "fairness" + _LOADED
     return _workload(name, title, fields, understood, "flows", **more)
 
 
@@ -385,7 +387,7 @@ _EVERY = (
     _workload(
         "open_loop",
         "flows of drawn sizes between drawn nodes, at a load that is given",
-        f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}",
+        f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}{_LOADED}",
         "iters page_size iommu explain work nodes verb connection load flow_sizes seed",
         "flows",
         # A message is as long as flows are in the mean, and their memory has few pages.

@@ -6,7 +6,7 @@ import pytest
 
 import hcasim as hc
 from hcasim.runs.experiment import Experiment
-from hcasim.runs.machine import NO_CONGESTION_CONTROL
+from hcasim.runs.machine import NO_CONGESTION_CONTROL, SHARED_MEMORY
 
 ROCE = {"testbed": "pair-roce", "adapter": "connectx5"}
 
@@ -26,6 +26,12 @@ def test_flows_that_meet_on_ethernet_are_noted(
 ) -> None:
     (point,) = Experiment.of(workload, **settings).benchmark()
     assert point.notes == (NO_CONGESTION_CONTROL,) * noted
+
+
+def test_of_switches_with_a_memory_it_is_said_what_they_have_not() -> None:
+    for workload, settings in (("incast", {"nodes": 4}), ("write_bw", {})):
+        (point,) = Experiment.of(workload, "ideal-100g-4mb", **settings).benchmark()
+        assert point.notes == (SHARED_MEMORY,)
 
 
 def test_every_result_bears_its_notes() -> None:

@@ -413,6 +413,27 @@ def test_the_first_nodes_alone_send_and_each_flow_begins_behind_the_one_before()
     assert len({one["completion_us"] for one in found}) == 1
 
 
+LOADED = ("amplification_times", "retransmissions_count", "discards_count", "marks_count")
+
+
+def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() -> None:
+    usual = {"size": 2**18, "nodes": 3, "cache": False}
+    quiet, _ = flows_of("incast", "ideal-100g-4mb", **usual)
+    # Data in packets of 1 KiB with 82 B around each, of which each is acknowledged.
+    assert quiet["amplification_times"] == pytest.approx(1 + (82 + 84) / 1024, rel=0.005)
+    assert [quiet[name] for name in LOADED[1:]] == [0, 0, 0]
+    small = {"switch.memory.size": "96 KiB", "switch.memory.reserve": "0 B"}
+    lossy = {"adapter": "connectx6", "switch": "spectrum-tail-drop", "overrides": small}
+    found = bench("incast", "ideal-100g", **usual, **lossy)
+    row, counts = found.rows[0], found.counters
+    assert row["discards_count"] == counts["switch_discards"] > 0
+    assert row["retransmissions_count"] == counts["retransmissions"] > 0
+    # What was discarded was sent once more at least.
+    least = (2 * 256 + row["discards_count"]) * (1024 + 82) / (2 * 256 * 1024)
+    assert least < row["amplification_times"] < 2 * least
+    assert not {*LOADED} & flows_of("incast", **usual)[0].keys()
+
+
 def test_no_more_nodes_send_than_there_are() -> None:
     assert faults_of("permutation", nodes=4, senders=5) == [
         "senders: found 5; allowed: up to 4, or 0"
