@@ -77,6 +77,11 @@ class PriorityTransmitter(Transmitter):
     def wait_ps(self) -> int:
         return self._waited_ps + (self.sim.now - self._since if self._order.paused else 0)
 
+    @property
+    def paused(self) -> int:
+        """A bit for each priority that is paused."""
+        return self._order.paused
+
     def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         super().send(source * PRIORITIES + priority(packet), packet, ready_at, holder)
 
