@@ -1,4 +1,4 @@
-"""`--trace` and `--pcap`: what the blocks of a run do, and the packets of a link."""
+"""`--trace`, `--pcap`, `--series`: what blocks do, packets of a link, and queues over time."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ trace_options = options(
         type=FILE,
     ),
     option("--pcap-link NODE[:PORT]", "Whose link --pcap is of (default: 0:1)."),
+    option(
+        "--series",
+        "Also write queues, pauses, marks and rates of flows over time: .csv, .csv.gz.",
+        type=FILE,
+    ),
+    option("--series-every TIME", "From a look of --series to the next (default: 10us)."),
 )
 
 
@@ -41,15 +47,22 @@ class Tracing:
     def __init__(self, given: dict[str, Any]) -> None:
         from hcasim.study.capture.capture import ENDINGS as CAPTURES
         from hcasim.study.capture.capture import read_tap
+        from hcasim.study.series import ENDINGS as SERIES
+        from hcasim.study.series import read_every
         from hcasim.study.timeline.recording import ENDINGS, is_timeline, read_choice
 
         part = {f"--trace-{one}": given.pop(f"trace_{one}") for one in ("time", "node")}
-        link = given.pop("pcap_link")
+        link, every = given.pop("pcap_link"), given.pop("series_every")
         self._trace: Path | None = given.pop("trace")
         self._pcap: Path | None = given.pop("pcap")
-        files = {"--trace": self._trace, "--pcap": self._pcap}
+        self._series: Path | None = given.pop("series")
+        files = {"--trace": self._trace, "--pcap": self._pcap, "--series": self._series}
         self.wanted = [option for option, file in files.items() if file is not None]
-        self.outputs = [Output("--trace", self._trace), Output("--pcap", self._pcap, CAPTURES)]
+        self.outputs = [
+            Output("--trace", self._trace),
+            Output("--pcap", self._pcap, CAPTURES),
+            Output("--series", self._series, SERIES),
+        ]
         self.faults: list[str] = []
         time, node = part.values()
         self._choice = read_choice(time, node, None, self.faults, ("--trace-time", "--trace-node"))
@@ -57,6 +70,9 @@ class Tracing:
         self._is_timeline = self._trace is not None and is_timeline(self._trace)
         if self._pcap is None and link is not None:
             self.faults.append("--pcap-link: says more of --pcap FILE, which is missing")
+        self._every_ps = read_every(every, self.faults)
+        if self._series is None and every is not None:
+            self.faults.append("--series-every: says more of --series FILE, which is missing")
         if self._is_timeline:
             return
         if self._trace is not None and f"{ENDINGS[0]}." in self._trace.name.lower():
@@ -72,6 +88,7 @@ class Tracing:
         What it yields is to be given the simulator before anything happens.
         """
         from hcasim.study.capture.capture import captured
+        from hcasim.study.series import recorded_series
         from hcasim.study.timeline.recording import recorded
 
         told: list[Callable[[], str]] = []
@@ -89,6 +106,11 @@ class Tracing:
                 capture = files.enter_context(captured(self._pcap, self._tap))
                 follows.append(capture.follow)
                 told.append(lambda: f"{capture.packets} packets to {self._pcap}")
+
+            if self._series is not None:
+                series = files.enter_context(recorded_series(self._series, self._every_ps))
+                follows.append(series.follow)
+                told.append(lambda: f"{series.lines} lines to {self._series}")
 
             def listen(sim: Simulator) -> None:
                 for follow in follows:

@@ -12,11 +12,11 @@ from random import Random
 from typing import ClassVar, Final
 
 from hcasim.catalog.testbed import PacketMemory
-from hcasim.engine import Action, Simulator
+from hcasim.engine import Action, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
-from hcasim.fabric.priorities import PriorityTransmitter
+from hcasim.fabric.priorities import PauseFrame, PriorityTransmitter
 
 _SHARE: Final = 10**9
 """What shares are parts of."""
@@ -75,6 +75,7 @@ class Memory:
 
     def __init__(self, sim: Simulator, description: PacketMemory, name: str, ports: int) -> None:
         self.sim = sim
+        self._probe = Probe(sim, name)
         self.pauses_senders = description.pause
         self.writes = description.telemetry
         self._alpha = description.alpha
@@ -128,6 +129,14 @@ class Memory:
             self._tell(share, True)
         return True
 
+    def discard(self, packet: Packet) -> None:
+        """Drop a packet for which there is no room."""
+        self.dropped += 1
+        if self._probe.listeners:
+            self._probe.event("discard", 0, packet)
+            self._probe.level("discards", self.dropped)
+        packet.tell_lost()
+
     def leave(self, share: InputShare, queue: OutputQueue, packet: Packet) -> None:
         """Give back the room of a packet, and mark it if the queue that it leaves is long."""
         size = packet.size
@@ -148,12 +157,18 @@ class Memory:
             if certain or self._random.random() * width * _SHARE < above * marking.pmax:
                 packet.marked = True
                 self.marked += 1
+                if self._probe.listeners:
+                    self._probe.event("mark", 0, packet)
+                    self._probe.level("marks", self.marked)
 
     def _tell(self, share: InputShare, pause: bool) -> None:
         """Send a frame that pauses the sender of an input, or lets it go on."""
         share.paused = pause
-        known_at = share.back.announce(1, self.sim.now) + self._reaction
-        sender = share.sender
+        sender, back = share.sender, share.back
+        comes_at = back.announce(1, self.sim.now)
+        known_at = comes_at + self._reaction
+        if self._probe.listeners:
+            sender.hear(PauseFrame(back.name, share.priority, pause), comes_at)
         if pause:
             self.pauses += 1
             self.sim.call_at(known_at, sender.pause, share.priority)
@@ -202,5 +217,4 @@ class Arriving(Action):
             ready_at = max(self._ready_at, lane.memory.sim.now)
             lane.output.send(lane.source, packet, ready_at, lane)
             return
-        lane.memory.dropped += 1
-        packet.tell_lost()
+        lane.memory.discard(packet)

@@ -18,6 +18,21 @@ PAUSE_FRAME: Final = PREAMBLE + MINIMUM_FRAME + GAP
 """Bytes on the wire of a frame that pauses, or lets go on (IEEE 802.1Qbb, 802.3 annex 31D)."""
 
 
+PAUSE: Final = "pause"
+"""What those who watch are told that a frame does to a sender."""
+
+
+class PauseFrame:
+    """What a frame says: that a priority is to pause, or may go on."""
+
+    __slots__ = ("by", "pause", "priority")
+
+    def __init__(self, by: str, priority: int, pause: bool) -> None:
+        self.by = by
+        self.priority = priority
+        self.pause = pause
+
+
 def priority(packet: Packet) -> int:
     """The priority of a frame: three bits of its VLAN tag, or of a class that it belongs to."""
     return packet.route.service_level % PRIORITIES
@@ -53,7 +68,7 @@ class PriorityTransmitter(Transmitter):
         pauses: how often one was.
     """
 
-    changes: ClassVar[Changes] = Changes(counts="pauses _waited_ps", since="_since")
+    changes: ClassVar[Changes] = Changes(counts="pauses _waited_ps", since="_since _each_since")
 
     def __init__(
         self, sim: Simulator, name: str, link: Link, urgent: int = 0, by_age: bool = False
@@ -62,11 +77,17 @@ class PriorityTransmitter(Transmitter):
         super().__init__(sim, name, link, self._order)
         self.control_frames(PAUSE_FRAME)
         self.pauses = self._waited_ps = self._since = 0
+        self._each_since: dict[int, int] = {}
         sim.resources.keeps_waiting(f"{name}.paused", self)
 
     @property
     def wait_ps(self) -> int:
         return self._waited_ps + (self.sim.now - self._since if self._order.paused else 0)
+
+    @property
+    def paused(self) -> int:
+        """A bit for each priority that is paused."""
+        return self._order.paused
 
     def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         super().send(source * PRIORITIES + priority(packet), packet, ready_at, holder)
@@ -91,8 +112,14 @@ class PriorityTransmitter(Transmitter):
             self._wake_at = at
             self.sim.schedule(at, self)
 
+    def hear(self, frame: PauseFrame, at_ps: int) -> None:
+        """Tell those who watch of a frame that comes at a time, or has come."""
+        for watcher in self._watchers:
+            watcher.work(self.name, PAUSE, at_ps, at_ps, frame)
+
     def pause(self, one: int) -> None:
         """Begin no packet of a priority from now on."""
+        self._each_since.setdefault(one, self.sim.now)
         if not self._order.paused:
             self._since = self.sim.now
         self._order.paused |= 1 << one
@@ -100,6 +127,9 @@ class PriorityTransmitter(Transmitter):
 
     def go_on(self, one: int) -> None:
         """Send packets of a priority again."""
+        since = self._each_since.pop(one, self.sim.now)
+        for watcher in self._watchers:
+            watcher.work(f"{self.name}.paused", f"priority {one}", since, self.sim.now, "paused")
         self._order.paused &= ~(1 << one)
         now = self.sim.now
         if not self._order.paused:

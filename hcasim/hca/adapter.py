@@ -56,6 +56,10 @@ class HostChannelAdapter(Parts):
     def queue_pairs(self) -> int:
         return len(self._queue_pairs)
 
+    def every_qp(self) -> list[QueuePair]:
+        """Its queue pairs in the order in which they were created."""
+        return list(self._queue_pairs.values())
+
     def alloc_pd(self) -> int:
         self._protection_domains += 1
         return self._protection_domains

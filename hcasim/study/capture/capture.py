@@ -23,9 +23,10 @@ from hcasim.catalog.link import Rocev2Protocol
 from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET
 from hcasim.fabric.packet import Dceth, Deth, Packet
+from hcasim.fabric.priorities import PauseFrame
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
-from hcasim.study.capture.ethernet import IwarpFrames, rocev2_frames
+from hcasim.study.capture.ethernet import IwarpFrames, pause_frame, rocev2_frames
 from hcasim.study.capture.infiniband import Way, infiniband_frames
 from hcasim.study.onlooker import Onlooker, Write, written
 
@@ -41,6 +42,8 @@ _ETHERNET: Final = 1 | 1 << 26 | 2 << 28
 _ERF_HEAD: Final = struct.Struct(">BBHHH")
 _ERF_HEADER: Final = 16
 _ERF_INFINIBAND: Final = 21
+_CAPABLE, _CONGESTED = 2, 3
+"""What marks ECN-capable packets, ECT(0), and those that met congestion, CE (RFC 3168, 5)."""
 _VARYING: Final = 4
 """Records have different lengths."""
 
@@ -83,7 +86,8 @@ class Capture(Onlooker):
         self._services: dict[tuple[int, int], QPType] = {}
         self._peers: dict[tuple[int, int], tuple[int, int]] = {}
         self._inside: set[Packet] = set()
-        self._coming: list[tuple[int, int, Packet, int]] = []
+        self._coming: list[tuple[int, int, Packet | PauseFrame, int, int]] = []
+        self._ecn = 0
         self._told = count()
 
     def built(self, what: object) -> None:
@@ -103,13 +107,15 @@ class Capture(Onlooker):
             known = [name.replace(".hca.port", ":").removeprefix("node") for name in self._lids]
             ends = " to ".join(dict.fromkeys((known[0], known[-1])))
             refuse(f"--pcap-link: found {tap.node}:{tap.port}; allowed: {ends}")
-        protocol = machine.place(tap.node)[0].hca.protocol
+        adapter = machine.place(tap.node)[0].hca
+        protocol = adapter.protocol
         if isinstance(protocol, IwarpProtocol):
             marked = "--pcap: MPA with markers (protocol.markers) is not written"
             refuse(marked if protocol.markers else "")
             self._frames = IwarpFrames(protocol.timestamps)
         elif isinstance(protocol, Rocev2Protocol):
             self._frames = rocev2_frames
+            self._ecn = 0 if adapter.roce_cc is None else _CAPABLE
 
     def finish(self) -> None:
         """Write what is still on its way: the run is over."""
@@ -135,7 +141,12 @@ class Capture(Onlooker):
                 self._take(time_ps, details, 0)
 
     def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
-        """Take a packet that leaves."""
+        """Take a packet that leaves, or a frame that pauses one end or the other."""
+        if isinstance(details, PauseFrame):
+            ends = [one.removesuffix(".link") for one in (block, details.by)]
+            if self._port in ends:
+                self._take(end_ps, details, self._lids.get(ends[1], 0))
+            return
         if what != PACKET or not isinstance(details, Packet):
             return
         port, _, way = block.rpartition(".")
@@ -152,8 +163,11 @@ class Capture(Onlooker):
         self._peers[yours], self._peers[mine] = mine, yours
         self._services[yours] = self._services[mine] = qp.kind
 
-    def _take(self, time_ps: int, packet: Packet, sender: int) -> None:
-        heappush(self._coming, (time_ps, next(self._told), packet, sender))
+    def _take(self, time_ps: int, packet: Packet | PauseFrame, sender: int) -> None:
+        # Those that leave may be marked before they are written.
+        marked = isinstance(packet, Packet) and packet.marked
+        ecn = _CONGESTED if marked else self._ecn
+        heappush(self._coming, (time_ps, next(self._told), packet, sender, ecn))
         self._write_until(self.sim.now)
 
     @property
@@ -166,17 +180,20 @@ class Capture(Onlooker):
             self._begun, kind = True, _ERF if self._erf else _ETHERNET
             self._write(struct.pack("<IHHiIII", _NANOSECONDS, 2, 4, 0, 0, _MOST, kind))
         while self._coming and (end_ps is None or self._coming[0][0] <= end_ps):
-            time_ps, _, packet, sender = heappop(self._coming)
+            time_ps, _, packet, sender, ecn = heappop(self._coming)
+            self.packets += 1
+            if isinstance(packet, PauseFrame):
+                self._add(time_ps, pause_frame(packet, sender))
+                continue
             goal = packet.route.lid, packet.qpn
             if (datagram := packet.header(Deth)) is not None:
                 of = QPType.DCI if isinstance(datagram, Dceth) else QPType.UD
-                way = Way(datagram.source_lid, datagram.source_qpn, *goal, of)
+                way = Way(datagram.source_lid, datagram.source_qpn, *goal, of, ecn)
             else:
                 source = self._peers.get(goal, (sender, 0))
-                way = Way(*source, *goal, self._services.get(goal, QPType.RC))
+                way = Way(*source, *goal, self._services.get(goal, QPType.RC), ecn)
             for frame in self._frames(packet, way):
                 self._add(time_ps, frame)
-            self.packets += 1
 
     def _add(self, time_ps: int, frame: bytes) -> None:
         """Write a frame as a record, whose time is cut off to ns."""

@@ -6,7 +6,8 @@ Wireshark follows iWARP from the frames of MPA that open a connection. The simul
 open connections; so these two, and only they, are added in front, at the time of the first packet.
 
 Source: RFC 791 (IPv4), RFC 768 (UDP), InfiniBand Architecture Specification annex A17 (RoCEv2),
-RFC 793 (TCP), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP).
+RFC 793 (TCP), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP),
+RFC 3168 (ECN), IEEE 802.1Qbb (pauses by priority).
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ from typing import Final
 from zlib import crc32
 
 from hcasim.fabric.packet import INDEX, Opcode, Packet, Reth
+from hcasim.fabric.priorities import PRIORITIES, PauseFrame
 from hcasim.fabric.route_header import checksum
-from hcasim.fabric.wire import FCS, IP, TCP, UDP, UNTAGGED, fpdu_size, frame_size
+from hcasim.fabric.wire import FCS, IP, MINIMUM_FRAME, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
 from hcasim.study.capture.infiniband import Way
 
 _ROCE_PORT: Final = 4791
 _IPV4: Final = 0x0800
+_CONTROL, _PRIORITY_PAUSE = 0x8808, 0x0101
+_CONTROLLED: Final = bytes.fromhex("0180c2000001")
+"""Address of whoever is at the other end of a link."""
+_LONGEST_PAUSE: Final = 0xFFFF
+"""In times of 512 bits."""
 _LOCAL: Final = b"\x02\x00\x00\x00"
 """Of addresses that no manufacturer has given away."""
 _HEADER: Final = struct.Struct(">BBHHHBBH4s4s")
@@ -55,9 +62,9 @@ _REMOTE_OPERATION: Final = struct.pack(">BBH", 0x02, 0xFF, 0xC000)
 """RDMAP, remote operation error, unspecified; the length and header of the segment follow."""
 
 
-def _internet(lid: int, to: int, protocol: int, size: int) -> bytes:
+def _internet(lid: int, to: int, protocol: int, size: int, ecn: int = 0) -> bytes:
     """The header of an IP packet with so many bytes behind it."""
-    parts = (0x45, 0, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
+    parts = (0x45, ecn, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
     ends = [struct.pack(">BBH", 10, 0, one) for one in (lid, to)]
     return _HEADER.pack(*parts, checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
 
@@ -65,8 +72,22 @@ def _internet(lid: int, to: int, protocol: int, size: int) -> bytes:
 def _ethernet(inside: bytes, lid: int, to: int, size: int) -> bytes:
     """The frame around an IP packet, from the addresses to the frame check sequence."""
     head = _LOCAL + struct.pack(">H", to) + _LOCAL + struct.pack(">HH", lid, _IPV4) + inside
+    return _checked(head, size)
+
+
+def _checked(head: bytes, size: int) -> bytes:
+    """A frame of so many bytes, with its check sequence."""
     head = head.ljust(size - FCS, b"\0")
     return head + struct.pack("<I", crc32(head))
+
+
+def pause_frame(frame: PauseFrame, lid: int) -> bytes:
+    """What pauses a priority, or lets it go on, from the port of a LID; 0 is a switch."""
+    times = [0] * PRIORITIES
+    times[frame.priority] = _LONGEST_PAUSE * frame.pause
+    head = _CONTROLLED + _LOCAL + struct.pack(">HH", lid, _CONTROL)
+    said = struct.pack(">HH8H", _PRIORITY_PAUSE, 1 << frame.priority, *times)
+    return _checked(head + said, MINIMUM_FRAME)
 
 
 def rocev2_frames(packet: Packet, way: Way) -> list[bytes]:
@@ -75,7 +96,7 @@ def rocev2_frames(packet: Packet, way: Way) -> list[bytes]:
     size = UDP + len(inner) + 4
     # The source port spreads the flows of a node over the paths of a network.
     port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
-    outer = _internet(way.source_lid, way.lid, _UDP, size)
+    outer = _internet(way.source_lid, way.lid, _UDP, size, way.ecn)
     inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + inner
     # Type of service, hops, both checksums and a byte of the BTH are ones.
     masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)

@@ -85,6 +85,7 @@ class Way:
         source_lid, source_qpn: the port and queue pair that have sent it; 0 if nobody knows.
         lid, qpn: where it goes.
         service: of the queue pair.
+        ecn: what a frame of Ethernet says of congestion (RFC 3168).
     """
 
     source_lid: int
@@ -92,6 +93,7 @@ class Way:
     lid: int
     qpn: int
     service: QPType = QPType.RC
+    ecn: int = 0
 
 
 def opcode(packet: Packet, service: QPType) -> int:

@@ -134,6 +134,34 @@ def test_segments_of_iwarp_are_followed(tmp_path: Path) -> None:
     assert read(writes, "iwarp_ddp.tagged_offset", only="iwarp_rdma.opcode == 0")
 
 
+def test_marks_notifications_and_pauses_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "link.pcap"
+    small = {"switch.memory.marking.kmin": "10000 B", "switch.memory.marking.kmax": "20000 B"}
+    small |= {"switch.memory.size": "1500000 B", "switch.memory.alpha": "1 %"}
+    options: dict[str, Any] = {"size": 2**17, "nodes": 3, "overrides": small}
+    lossless: dict[str, Any] = {"adapter": "connectx6", "switch": "spectrum-lossless"}
+    tap = Tap(1)
+    packets, counters = taken(file, "incast", "ideal-100g", tap, **options, **lossless)
+    assert faults(file) == []
+    sender = "eth.src == 02:00:00:00:00:02"
+    # Bits of those who send, none of which is marked before a switch, and of what comes.
+    assert {tuple(row) for row in read(file, "ip.dsfield.ecn", only=f"{sender} && ip")} == {("2",)}
+    notified = len(read(file, "frame.number", only="infiniband.bth.opcode == 0x81"))
+    assert 0 < notified < counters["rp_cnp_handled"]
+    pauses = read(
+        file, "eth.dst", "macc.cbfc.enbv", "macc.cbfc.pause_time.c0", only="macc.opcode == 0x0101"
+    )
+    assert {tuple(row[:2]) for row in pauses} == {("01:80:c2:00:00:01", "0x0001")}
+    assert 0 < len(pauses) < 2 * counters["pause_frames"]
+    # They alternate: a pause, and leave to go on.
+    assert len({int(row[2]) for row in pauses[::2]} | {int(row[2]) for row in pauses[1::2]}) == 2
+    assert int(pauses[0][2]) == 0xFFFF
+    assert len(read(file, "frame.number")) == packets
+    taken(file, "incast", "ideal-100g", Tap(0), **options, **lossless)
+    congested = read(file, "frame.number", only="ip.dsfield.ecn == 3")
+    assert len(congested) == counters["np_ecn_marked_roce_packets"] > 0
+
+
 def test_datagrams_and_atomics_are_read(tmp_path: Path) -> None:
     file = tmp_path / "link.pcap"
     taken(file, "send_lat", "liu2004", size=64, iters=10, connection="UD")

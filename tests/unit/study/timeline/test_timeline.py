@@ -226,3 +226,18 @@ def test_values_alone_are_written_as_they_come() -> None:
     assert b"".join(written).count(b'"ph":"C"') >= 8_000
     shown.finish()
     assert b"".join(written).count(b'"ph":"C"') == 10_000
+
+
+def test_pauses_have_a_track_and_marks_a_counter() -> None:
+    small = {"switch.memory.marking.kmin": "5000 B", "switch.memory.marking.kmax": "10000 B"}
+    small |= {"switch.memory.size": "1500000 B", "switch.memory.alpha": "1 %"}
+    how = {"adapter": "connectx6", "switch": "spectrum-lossless", "overrides": small}
+    trace, found = traced("incast", "ideal-100g", size=2**16, nodes=3, **how)
+    paused = {key: some for key, some in slices(trace).items() if key[1] == "port1 link paused"}
+    assert paused.keys() <= {("node1", "port1 link paused"), ("node2", "port1 link paused")}
+    assert 0 < sum(map(len, paused.values())) <= found.counters["pause_frames"]
+    assert {name for some in paused.values() for _, _, name, _ in some} == {"priority 0"}
+    assert all(begin < end for some in paused.values() for begin, end, _, _ in some)
+    counters = [one for one in json.loads(trace)["traceEvents"] if one["ph"] == "C"]
+    marks = [one["args"]["marks"] for one in counters if "marks" in one["args"]]
+    assert marks == [*range(1, found.counters["switch_marks"] + 1)]
