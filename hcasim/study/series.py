@@ -20,7 +20,7 @@ from hcasim.fabric.packet import INDEX, PSN_MODULUS
 from hcasim.fabric.priorities import PRIORITIES, PriorityTransmitter
 from hcasim.ground.units import UnitError, parse_time
 from hcasim.hca import QueuePair
-from hcasim.hca.qp.congestion import RateControl
+from hcasim.hca.qp.congestion.control import RateControl
 from hcasim.hca.qp.reliable_requester import ReliableRequester
 from hcasim.study.onlooker import Onlooker, Write, written
 
