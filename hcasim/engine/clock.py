@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from heapq import heappop, heappush
 from itertools import count
@@ -22,11 +23,11 @@ _push: Final = heappush
 _pop: Final = heappop
 _clock: Final = perf_counter_ns
 
+_NEVER: Final = 1 << 61
+"""A time in ps that does not come."""
+
 Args = TypeVarTuple("Args")
 """What a function that is called later is given: a type checker compares it with what it takes."""
-
-# An urgent event of SimPy, the first step of a process, comes before all others of its time.
-_URGENT: Final = -(1 << 60)
 
 
 class _Stop(Exception):
@@ -75,7 +76,18 @@ class Onlooker(Call):
     __slots__ = ()
 
 
-_Entry = tuple[int, int, Action]
+Entry = tuple[int, int, Action]
+"""A time in ps, a place among all that is to come, and what is done then."""
+
+
+class _Several(Action):
+    """What is to be done at the same time, in order; so many of the first are urgent."""
+
+    __slots__ = ("actions", "urgent")
+
+    def __init__(self, first: Action) -> None:
+        self.actions = deque([first])
+        self.urgent = 0
 
 
 class Forward(Protocol):
@@ -126,14 +138,14 @@ class Simulator:
         listeners: told what the probes of the blocks see.
         watchers: told the work of the blocks with its begin; see `watch`.
         operations: numbers for work requests, from 1.
-        queue: the actions to come, a heap of (time in ps, serial number, action).
+        calls: actions done so far; an event of SimPy is one.
         forward: leaves out what repeats itself in a message; None if nothing may be.
         unrun: the call of a program that has been made and has not begun.
     """
 
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
-        self.now = self._serial = 0
+        self.now = self.calls = 0
         self.forward: Forward | None = None
         self.profile: Profile | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
@@ -141,7 +153,13 @@ class Simulator:
         self.operations = count(1)
         self.resources = Resources()
         self.unrun = Unrun()
-        self.queue: list[_Entry] = []
+        # The actions of now that are left, in order, the first of which are urgent.
+        self._soon: deque[Action] = deque()
+        self._urgent = 0
+        # A heap of times to come, and what is done at each: integers are compared faster than what
+        # holds them, and many actions are at the time of others.
+        self._times: list[int] = []
+        self._at: dict[int, Action] = {}
         self.environment = _Clockwork(self)
 
     def watch(self, watcher: Watcher) -> None:
@@ -154,10 +172,41 @@ class Simulator:
 
     def schedule(self, time_ps: int, action: Action) -> None:
         """Have ``action`` done at the absolute time ``time_ps``, which may not have passed."""
+        if time_ps == self.now:
+            self._soon.append(action)
+            return
         if time_ps < self.now:
             raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
-        self._serial = serial = self._serial + 1
-        _push(self.queue, (time_ps, serial, action))
+        # Made an object once, because compiled code does so each time it hands a number over.
+        time: Any = time_ps
+        at = self._at
+        there = at.get(time)
+        if there is None:
+            at[time] = action
+            _push(self._times, time)
+        elif isinstance(there, _Several):
+            there.actions.append(action)
+        else:
+            at[time] = several = _Several(there)
+            several.actions.append(action)
+
+    def first(self, time_ps: int, action: Action) -> None:
+        """Have ``action`` done ahead of all others of its time that are not there by this, too."""
+        if time_ps == self.now:
+            self._soon.insert(self._urgent, action)
+            self._urgent += 1
+            return
+        there = self._at.get(time_ps)
+        if there is None:
+            _push(self._times, time_ps)
+            self._at[time_ps] = several = _Several(action)
+        elif isinstance(there, _Several):
+            several = there
+            several.actions.insert(several.urgent, action)
+        else:
+            self._at[time_ps] = several = _Several(action)
+            several.actions.append(there)
+        several.urgent += 1
 
     def call_after(self, delay_ps: int, function: Callable[[*Args], None], *args: *Args) -> None:
         if delay_ps < 0:
@@ -185,12 +234,35 @@ class Simulator:
         return AnyOf(self.environment, events)
 
     @property
-    def calls(self) -> int:
-        """Actions done so far; an event of SimPy is one."""
-        return self._serial - len(self.queue)
+    def over(self) -> bool:
+        """Whether there is nothing left to do."""
+        return not self._soon and not self._times
 
     def peek(self) -> float:
-        return self.queue[0][0] if self.queue else inf
+        if self._soon:
+            return self.now
+        return self._times[0] if self._times else inf
+
+    def to_come(self, until_ps: int = _NEVER) -> list[Entry]:
+        """The actions to come up to a time, in order."""
+        found: list[tuple[int, Action]] = [(self.now, action) for action in self._soon]
+        for time_ps in sorted([one for one in self._times if one <= until_ps]):
+            there = self._at[time_ps]
+            if isinstance(there, _Several):
+                found += [(time_ps, action) for action in there.actions]
+            else:
+                found.append((time_ps, there))
+        return [(time_ps, place, action) for place, (time_ps, action) in enumerate(found)]
+
+    def moved(self, to_come: Iterable[Entry], now_ps: int) -> None:
+        """Go on at a later time with these actions to come; no time of theirs has passed."""
+        assert not self._urgent, "nothing moves past what is urgent"
+        self.now = now_ps
+        self._soon.clear()
+        self._times.clear()
+        self._at.clear()
+        for time_ps, _, action in sorted(to_come):
+            self.schedule(time_ps, action)
 
     def run(self, until: int | Event | None = None) -> Any:
         """Go on until there is nothing left to do, or until something has happened.
@@ -212,8 +284,7 @@ class Simulator:
         if not isinstance(until, Event):
             if until < self.now:
                 raise ValueError(f"{until} ps has passed: it is {self.now} ps")
-            self._serial = serial = self._serial + 1
-            _push(self.queue, (until, serial + _URGENT, Call(self._stop, (None,))))
+            self.first(until, Call(self._stop, (None,)))
             self._go_on()
             return None
         if not self.reach(until):
@@ -231,22 +302,39 @@ class Simulator:
         return event.processed
 
     def _go_on(self) -> None:
-        queue = self.queue
         try:
             with seldom_collected():
                 if self.profile is not None:
                     self._go_on_counting(self.profile)
-                while queue:
-                    self.now, _, action = _pop(queue)
+                while (action := self._next()) is not None:
                     action.act()
         except _Stop:
             pass
 
+    def _next(self) -> Action | None:
+        """Take the first action to come, and go on to its time; None if there is no other."""
+        if self._soon:
+            if self._urgent:
+                self._urgent -= 1
+            self.calls += 1
+            return self._soon.popleft()
+        if not self._times:
+            return None
+        time: Any = _pop(self._times)
+        self.now = time
+        action = self._at[time]
+        del self._at[time]
+        self.calls += 1
+        if isinstance(action, _Several):
+            self._soon = action.actions
+            if action.urgent:
+                self._urgent = action.urgent - 1
+            return self._soon.popleft()
+        return action
+
     def _go_on_counting(self, profile: Profile) -> None:
-        queue = self.queue
         after = _clock()
-        while queue:
-            self.now, _, action = _pop(queue)
+        while (action := self._next()) is not None:
             before = _clock()
             profile.queue_ns += before - after
             try:
@@ -274,11 +362,11 @@ class _Clockwork(Environment):
         if not event.ok and not isinstance(event.value, Exception):
             # A process was interrupted from outside; no other one runs before that is told.
             _fail(event)
-        sim = self._sim
-        sim._serial = serial = sim._serial + 1
+        sim, occurrence = self._sim, _Occurrence(event)
         if priority < NORMAL:
-            serial += _URGENT
-        _push(sim.queue, (sim.now + int(delay), serial, _Occurrence(event)))
+            sim.first(sim.now + int(delay), occurrence)
+        else:
+            sim.schedule(sim.now + int(delay), occurrence)
 
 
 class _Occurrence(Action):

@@ -151,7 +151,6 @@ class FastForward:
         state.move(steps, step, count)
         if profile is not None:
             profile.left_out += profile.packets() - sent
-        sim.now += count * step
         self.skipped_ps += count * step
         return True
 
@@ -200,4 +199,4 @@ class _Checkpoint:
         """Times until other events, up to the checkpoint after the next, in ps."""
         now = self.now
         end = 3 * now - 2 * self._before_ps
-        return tuple(sorted([entry[0] - now for entry in sim.queue if entry[0] <= end]))
+        return tuple([entry[0] - now for entry in sim.to_come(end)])

@@ -70,8 +70,8 @@ class Repetition:
         """Note the end of a lap; return the laps of the period that is proven, or 0."""
         sim = self._sim
         self._ends_ps.append(sim.now)
-        to_come = [entry[0] - sim.now for entry in sim.queue if not isinstance(entry[2], Onlooker)]
-        self._dues.append(sorted(to_come))
+        entries = sim.to_come()
+        self._dues.append([at - sim.now for at, _, one in entries if not isinstance(one, Onlooker)])
         laps = len(self._ends_ps)
         readings = self._readings
         if self._cycles and self._look() != self._like:

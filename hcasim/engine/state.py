@@ -114,9 +114,8 @@ class State:
         self._seen: dict[int, int] = {}
         self._stack: list[tuple[Any, int]] = []
         self._known = True
-        # An ordered list is a heap too.
-        sim.queue.sort()
-        for place, entry in enumerate(sim.queue):
+        self._to_come = sim.to_come()
+        for place, entry in enumerate(self._to_come):
             if not (self._alike and isinstance(entry[2], Onlooker)):
                 self._entry(entry, place)
         self._items(None, enumerate(roots or ()), SAME)
@@ -177,7 +176,7 @@ class State:
         self._places.append((holder, key))
 
     def _entry(self, entry: tuple[int, int, Any], place: int) -> None:
-        node = _Tuple(entry, self._sim.queue, place)
+        node = _Tuple(entry, self._to_come, place)
         self._tuples.append(node)
         time_ps, _, action = entry
         self._number(node, 0, time_ps, _DUE)
@@ -275,7 +274,7 @@ class State:
         return found if found < never else 0
 
     def move(self, steps: list[int], period_ps: int, count: int) -> None:
-        """Advance all times and counts by so many periods, but not the clock."""
+        """Advance all times and counts by so many periods, with the clock."""
         for holder, key in self._times:
             self._put_on(holder, key, count * period_ps)
         renamed: dict[int, tuple[dict[Any, Any], dict[int, int]]] = {}
@@ -295,8 +294,7 @@ class State:
             items = [(names.get(key, key), value) for key, value in held.items()]
             held.clear()
             held.update(items)
-        # Some have been moved behind others.
-        self._sim.queue.sort()
+        self._sim.moved(self._to_come, self.now + count * period_ps)
 
     def _put_on(self, holder: Any, key: Any, by: int) -> None:
         of = type(holder)

@@ -9,6 +9,17 @@ from typing import ClassVar, Final
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Packet
 
+_FEW: Final = 32
+"""Of fewer sources orders are kept."""
+
+
+def _turns(count: int, urgent: int, turn: int) -> tuple[int, ...]:
+    return (*range(urgent), *range(turn, count), *range(urgent, turn))
+
+
+_known: Final[dict[int, tuple[int, ...]]] = {}
+"""Orders by the numbers of sources, of urgent ones, and of those before whose turn it is."""
+
 
 class RoundRobin:
     """Sources take turns in order, but the urgent ones, with the smallest numbers, go first."""
@@ -21,9 +32,16 @@ class RoundRobin:
 
     def order(self, sources: list[int], queues: list[list[Packet]]) -> Sequence[int]:
         """Places of the sources that have packets, in the order in which they may go."""
-        count = len(sources)
-        urgent, turn = bisect_left(sources, self._urgent), bisect_left(sources, self._next)
-        return (*range(urgent), *range(turn, count), *range(urgent, turn))
+        count, turn, urgent = len(sources), bisect_left(sources, self._next), 0
+        if self._urgent:
+            urgent = bisect_left(sources, self._urgent)
+        if count >= _FEW:
+            return _turns(count, urgent, turn)
+        key = (count * _FEW + urgent) * _FEW + turn
+        found = _known.get(key)
+        if found is None:
+            found = _known[key] = _turns(count, urgent, turn)
+        return found
 
     def ages(self, queues: list[list[Packet]]) -> tuple[int, ...]:
         """What has to be equal beside the attributes of packets when a machine repeats itself."""

@@ -268,10 +268,14 @@ class Transmitter(Action):
         receiver.receive(packet, start + self._propagation, left + self._tail)
         queues = self._queues
         if queues:
-            ready = queues[0][0].ready_at
-            if len(queues) > 1:
-                ready = min([queue[0].ready_at for queue in queues])
-            at = ready if ready > end else end
+            at = NEVER
+            for queue in queues:
+                ready = queue[0].ready_at
+                if ready <= end:
+                    at = end
+                    break
+                if ready < at:
+                    at = ready
             if at != self._wake_at:
                 self._wake_at = at
                 self.sim.schedule(at, self)

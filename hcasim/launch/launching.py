@@ -171,11 +171,11 @@ def _run(session: Session) -> str:
     """Run until all programs have ended; return why they have not, or nothing."""
     sim, until_ps = session.sim, session.until_ps
     sim.run(until_ps or None)
-    while not sim.queue and sum(one.resume() for one in session.threads):
+    while sim.over and sum(one.resume() for one in session.threads):
         sim.run(max(until_ps, sim.now) if until_ps else None)
     if session.fault or not session.threads:
         return session.fault
     where = "; ".join(map(_doing, session.threads))
-    if sim.queue:
+    if not sim.over:
         return f"the programs have not ended at {until_ps / 1e12:g} s: {where}"
     return f"nothing can go on: {where}"

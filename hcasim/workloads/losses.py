@@ -29,7 +29,7 @@ def with_losses(run: Run, program: Callable[[Run], Result]) -> Result:
             raise
         raise CatalogError([f"{run.name}: {error}"]) from error
     except RuntimeError:
-        if run.sim.queue:
+        if not run.sim.over:
             raise
         raise CatalogError([f"{run.name}: {_failed(run) or _missing(run)}"]) from None
     if fault := _failed(run):

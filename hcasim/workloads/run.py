@@ -97,7 +97,7 @@ class Run:
         ]
         if fault := self.sim.unrun.fault():
             told.append(fault)
-        stuck = f"no end within {seconds:g} s" if self.sim.queue else "no process can go on"
+        stuck = "no process can go on" if self.sim.over else f"no end within {seconds:g} s"
         raise CatalogError([f"{self.name}: {stuck}: {'; '.join(told)}"])
 
     def result(

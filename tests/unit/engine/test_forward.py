@@ -246,8 +246,8 @@ def test_numbers_are_written_where_they_were_read() -> None:
     before = State(sim)
     ticker.count, ticker.seen = 1, [(8, (8, 10))]
     ticker.names = {6: "five", 7: "six"}
-    sim.now += STEP
-    sim.queue[0] = (2 * STEP, *sim.queue[0][1:])
+    ((_, place, action),) = sim.to_come()
+    sim.moved([(2 * STEP, place, action)], STEP)
     seen = State(sim)
     steps = seen.steps_from(before)
     assert steps is not None
@@ -255,7 +255,7 @@ def test_numbers_are_written_where_they_were_read() -> None:
     assert ticker.seen == [(108, (8, 110))]
     assert ticker.names == {106: "five", 107: "six"}
     assert (ticker.count, ticker.end, ticker.step) == (101, 10, STEP)
-    assert sim.queue[0][0] == 102 * STEP
+    assert (sim.now, sim.peek()) == (101 * STEP, 102 * STEP)
 
 
 def test_times_that_have_just_passed_go_on_with_the_clock() -> None:
