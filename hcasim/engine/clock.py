@@ -83,11 +83,15 @@ Entry = tuple[int, int, Action]
 class _Several(Action):
     """What is to be done at the same time, in order; so many of the first are urgent."""
 
-    __slots__ = ("actions", "urgent")
+    __slots__ = ("actions", "sim", "urgent")
 
-    def __init__(self, first: Action) -> None:
+    def __init__(self, sim: Simulator, first: Action) -> None:
+        self.sim = sim
         self.actions = deque([first])
         self.urgent = 0
+
+    def act(self) -> None:
+        self.sim.take(self)
 
 
 class Forward(Protocol):
@@ -172,11 +176,11 @@ class Simulator:
 
     def schedule(self, time_ps: int, action: Action) -> None:
         """Have ``action`` done at the absolute time ``time_ps``, which may not have passed."""
-        if time_ps == self.now:
+        if time_ps <= self.now:
+            if time_ps < self.now:
+                raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
             self._soon.append(action)
             return
-        if time_ps < self.now:
-            raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
         # Made an object once, because compiled code does so each time it hands a number over.
         time: Any = time_ps
         at = self._at
@@ -187,7 +191,7 @@ class Simulator:
         elif isinstance(there, _Several):
             there.actions.append(action)
         else:
-            at[time] = several = _Several(there)
+            at[time] = several = _Several(self, there)
             several.actions.append(action)
 
     def first(self, time_ps: int, action: Action) -> None:
@@ -199,12 +203,12 @@ class Simulator:
         there = self._at.get(time_ps)
         if there is None:
             _push(self._times, time_ps)
-            self._at[time_ps] = several = _Several(action)
+            self._at[time_ps] = several = _Several(self, action)
         elif isinstance(there, _Several):
             several = there
             several.actions.insert(several.urgent, action)
         else:
-            self._at[time_ps] = several = _Several(action)
+            self._at[time_ps] = several = _Several(self, action)
             several.actions.append(there)
         several.urgent += 1
 
@@ -306,35 +310,41 @@ class Simulator:
             with seldom_collected():
                 if self.profile is not None:
                     self._go_on_counting(self.profile)
-                while (action := self._next()) is not None:
-                    action.act()
+                times, at = self._times, self._at
+                while self._soon or times:
+                    while self._soon:
+                        self.calls += 1
+                        if self._urgent:
+                            self._urgent -= 1
+                        self._soon.popleft().act()
+                    if times:
+                        self.calls += 1
+                        time: Any = _pop(times)
+                        self.now = time
+                        action = at[time]
+                        del at[time]
+                        action.act()
         except _Stop:
             pass
 
-    def _next(self) -> Action | None:
-        """Take the first action to come, and go on to its time; None if there is no other."""
-        if self._soon:
-            if self._urgent:
-                self._urgent -= 1
-            self.calls += 1
-            return self._soon.popleft()
-        if not self._times:
-            return None
-        time: Any = _pop(self._times)
-        self.now = time
-        action = self._at[time]
-        del self._at[time]
-        self.calls += 1
-        if isinstance(action, _Several):
-            self._soon = action.actions
-            if action.urgent:
-                self._urgent = action.urgent - 1
-            return self._soon.popleft()
-        return action
+    def take(self, several: _Several) -> None:
+        """Have what is to be done now done one by one: all that was there before has been."""
+        self.calls -= 1
+        self._soon, self._urgent = several.actions, several.urgent
 
     def _go_on_counting(self, profile: Profile) -> None:
         after = _clock()
-        while (action := self._next()) is not None:
+        while self._soon or self._times:
+            if not self._soon:
+                self.now = time = _pop(self._times)
+                self._soon.append(self._at.pop(time))
+            self.calls += 1
+            if self._urgent:
+                self._urgent -= 1
+            action = self._soon.popleft()
+            if isinstance(action, _Several):
+                action.act()
+                continue
             before = _clock()
             profile.queue_ns += before - after
             try:

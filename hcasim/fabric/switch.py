@@ -13,7 +13,7 @@ from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
-from hcasim.fabric.priorities import PriorityTransmitter, priority
+from hcasim.fabric.priorities import PRIORITIES, PriorityTransmitter, priority
 from hcasim.fabric.telemetry import WritingLane
 
 _FIRST_GROUP: Final = MULTICAST_LIDS.start
@@ -94,7 +94,7 @@ class MemoryInput(SwitchInput):
         self._memory = memory
         self._sender: PriorityTransmitter | None = None
         self._shares: dict[int, InputShare] = {}
-        self._lanes: dict[tuple[Transmitter, int], Lane] = {}
+        self._lanes: dict[Transmitter, list[Lane | None]] = {}
 
     def comes_from(self, sender: PriorityTransmitter) -> None:
         """Learn who sends what comes in here, to be paused: its packets wait for no credits."""
@@ -105,7 +105,8 @@ class MemoryInput(SwitchInput):
         self, output: Transmitter, packet: Packet, head_at: int, tail_at: int, room: Holder
     ) -> None:
         one = priority(packet)
-        lane = self._lanes.get((output, one)) or self._add_lane(output, one)
+        lanes = self._lanes.get(output)
+        lane = (lanes[one] if lanes is not None else None) or self._add_lane(output, one)
         ready_at = self._leaves(output, packet, head_at, tail_at)
         takes_room_at = self._memory.takes_room(head_at, tail_at)
         self._switch.sim.schedule(takes_room_at, Arriving(lane, packet, ready_at))
@@ -120,7 +121,7 @@ class MemoryInput(SwitchInput):
         queue = switch.queues.setdefault((output, one), OutputQueue())
         kind = WritingLane if self._memory.writes else Lane
         lane = kind(self._memory, share, queue, self._port, output)
-        self._lanes[output, one] = lane
+        self._lanes.setdefault(output, [None] * PRIORITIES)[one] = lane
         return lane
 
 

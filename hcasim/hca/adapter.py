@@ -196,7 +196,10 @@ class HostChannelAdapter(Parts):
             if packet.opcode in _WITHOUT_DATA:
                 arrival.free()
             arrival.half = qp.requester
-            self.sqpc.access(qp.index, arrival.accept)
+            if self.sqpc.held(qp.index):
+                arrival.accept()
+            else:
+                self.sqpc.access(qp.index, arrival.accept)
         else:
             arrival.half = qp.responder
             if self.rqpc.held(qp.index):

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from importlib.metadata import version
 from math import inf
+from random import Random
 from typing import Any
 
 import pytest
@@ -186,3 +187,25 @@ def test_an_event_has_happened_when_its_callbacks_are_gone() -> None:
     assert (event.triggered, event.processed) == (True, False)
     assert sim.run(until=event) == 7
     assert (event.processed, event.callbacks) == (True, None)
+
+
+def test_the_order_is_that_of_times_then_of_those_who_come_first_then_of_asking() -> None:
+    draw, sim = Random(1), Simulator()
+    asked: list[tuple[int, int, int]] = []
+    done: list[tuple[int, int, int]] = []
+
+    def ask(one: tuple[int, int, int]) -> None:
+        done.append(one)
+        assert one[0] == sim.now
+        for _ in range(draw.choice((0, 0, 1, 3)) if len(asked) < 500 else 0):
+            at, ahead, number = sim.now + draw.choice((0, 1, 1, 2)), draw.randrange(2), len(asked)
+            asked.append((at, -ahead, number))
+            (sim.first if ahead else sim.schedule)(at, Call(ask, (asked[-1],)))
+        due = [action for _, _, action in sim.to_come()]
+        assert [one.args[0] for one in due if isinstance(one, Call)] == sorted(set(asked) - {*done})
+
+    for number in range(100):
+        asked.append((1, 0, number))
+        sim.call_at(1, ask, asked[-1])
+    sim.run()
+    assert len(done) == len(asked) == sim.calls > 400
