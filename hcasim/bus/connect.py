@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from hcasim.bus.base import Bus
 from hcasim.bus.bridge import Bridge, BusBehind
+from hcasim.bus.direct import DirectBus
 from hcasim.bus.pcie import PcieBus
 from hcasim.bus.pcie_link import FarEnd
 from hcasim.bus.pcix import PcixBus
-from hcasim.catalog import PcieDevice, PcixDevice
+from hcasim.catalog import DirectDevice, PcieDevice
+from hcasim.catalog.buses import Bus as Device
 from hcasim.host import Host
 from hcasim.host.upstream import Upstream
 
 
-def connect(host: Host, device: PcieDevice | PcixDevice, name: str, socket: int = 0) -> Bus:
+def connect(host: Host, device: Device, name: str, socket: int = 0) -> Bus:
     """The bus that a device is on, with all bridges and buses between it and a socket of a host."""
+    if isinstance(device, DirectDevice):
+        return DirectBus(host.sim, name)
     sim, offers, bridge = host.sim, host.description, device.bridge
     upstream: Upstream
     if bridge is not None:

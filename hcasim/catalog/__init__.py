@@ -4,6 +4,7 @@ from hcasim.catalog.adapter import Adapter as Adapter
 from hcasim.catalog.adapter import Cache as Cache
 from hcasim.catalog.adapter import DmaDevice as DmaDevice
 from hcasim.catalog.adapter import RoceAccl as RoceAccl
+from hcasim.catalog.buses import DirectDevice as DirectDevice
 from hcasim.catalog.buses import PcieDevice as PcieDevice
 from hcasim.catalog.buses import PcixDevice as PcixDevice
 from hcasim.catalog.fits import Fit as Fit

@@ -76,7 +76,18 @@ class PcixDevice(Section):
         return self.mmrbc
 
 
-Bus = Annotated[PcieDevice | PcixDevice, Field(discriminator="kind")]
+class DirectDevice(Section):
+    """A way to memory that takes no time, past the memory and caches of the host."""
+
+    kind: Annotated[Literal["direct"], PLAIN] = "direct"
+    bridge: None = None
+
+    @property
+    def longest_read(self) -> int:
+        return 4096
+
+
+Bus = Annotated[PcieDevice | PcixDevice | DirectDevice, Field(discriminator="kind")]
 
 
 class CardBridge(Bridge):
