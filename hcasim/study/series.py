@@ -94,7 +94,7 @@ class Series(Onlooker):
 
     def _look(self) -> None:
         self._note()
-        if any(not isinstance(action, Look) for _, _, action in self.sim.queue):
+        if any(not isinstance(action, Look) for _, _, action in self.sim.to_come()):
             self.sim.schedule(self.sim.now + self._every_ps, Look(self._look, ()))
         else:
             self._due = False
