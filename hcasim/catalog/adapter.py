@@ -335,7 +335,7 @@ class RoceAccl(Section):
 
     roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
     roce_slow_restart_en: bool = key(
-        "slow restart after a retransmission, of which only the counter rp_cnp_handled tells here"
+        "slow restart after a retransmission, which here counts as a notice of congestion alone"
     )
     roce_slow_restart_idle_en: bool = key("slow restart after a pause; of no effect here")
     roce_tx_window_en: bool = key("a window of packets in flight; of no effect here")
@@ -379,7 +379,7 @@ class RoceCc(Section):
     min_time_between_cnps: Latency = key("from one CNP to the next")
     cnp_limit: Literal["port", "address_pair", "queue_pair"] = key("which CNPs that is for")
     cnp_802p_prio: int = key("priority of CNPs", 0, 7)
-    cnp_with_nak: bool = key("a NAK of missing packets brings a CNP, where switches mark packets")
+    cnp_with_nak: bool = key("a NAK of missing packets brings a CNP")
     dcqcn: Dcqcn
 
 
