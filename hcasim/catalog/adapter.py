@@ -336,7 +336,7 @@ class RoceAccl(Section):
 
     roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
     roce_slow_restart_en: bool = key(
-        "slow restart after a retransmission, of which only the counter rp_cnp_handled tells here"
+        "slow restart after a retransmission, which here counts as a notice of congestion alone"
     )
     roce_slow_restart_idle_en: bool = key("slow restart after a pause; of no effect here")
     roce_tx_window_en: bool = key("a window of packets in flight; of no effect here")

@@ -30,6 +30,7 @@ Shape = tuple[tuple[int, int, int], ...]
 
 
 Alpha = Annotated[int, SHARE, Field(ge=10**6, le=128 * 10**9)]
+Profile = Literal["lossless", "lossy-ecn", "tail-drop"]
 
 
 class Marking(Section):
@@ -51,14 +52,15 @@ class Marking(Section):
 class PacketMemory(Section):
     """Memory for packets that all ports of an Ethernet switch share.
 
-    A packet takes room of the input that it came by, first from what is reserved for it. With
-    pauses, an input that has more than its part pauses its sender, and what still comes goes to
-    the headroom; without, a packet is dropped whose output queue has more than its part. The part
-    is ``alpha`` times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
+    A packet takes room of the input that it came by, first from what is reserved for it. With the
+    profile "lossless" an input that has more than its part pauses its sender by priority (IEEE
+    802.1Qbb), and what still comes goes to the headroom; with others a packet is dropped whose
+    output queue has more than its part, and with "tail-drop" none is marked. The part is ``alpha``
+    times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
     """
 
     size: Size = key("all of it")
-    pause: bool = key("senders are paused by priority (IEEE 802.1Qbb), or packets are dropped")
+    profile: Profile = key("what it does when it fills: pause and mark, mark and drop, or drop")
     alpha: Alpha = key("most that one input or output queue takes, as a share of what is free")
     reserve: Bytes = key("of each priority of a port, for itself", 0, 2**24)
     headroom: Bytes = key("of each port, for what comes after a pause", 0, 2**24)
@@ -71,9 +73,19 @@ class PacketMemory(Section):
 
     @model_validator(mode="after")
     def _can_pause(self) -> PacketMemory:
-        if self.pause and not self.headroom:
+        if self.pauses and not self.headroom:
             raise FaultError(self, "more than 0 B of headroom with pauses", text="headroom 0 B")
         return self
+
+    @property
+    def pauses(self) -> bool:
+        """Whether senders are paused."""
+        return self.profile == "lossless"
+
+    @property
+    def marks(self) -> Marking | None:
+        """How packets are marked, if they are."""
+        return None if self.profile == "tail-drop" else self.marking
 
 
 class Switch(Description):

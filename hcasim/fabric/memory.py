@@ -76,16 +76,16 @@ class Memory:
     def __init__(self, sim: Simulator, description: PacketMemory, name: str, ports: int) -> None:
         self.sim = sim
         self._probe = Probe(sim, name)
-        self.pauses_senders = description.pause
+        self.pauses_senders = description.pauses
         self.writes = description.telemetry
         self._alpha = description.alpha
         self._reserve = description.reserve
-        self._headroom = description.headroom if description.pause else 0
+        self._headroom = description.headroom if description.pauses else 0
         self._resume = description.resume
         self._reaction = description.reaction
         own = ports * (description.reserve + self._headroom)
         self._size = description.size - own
-        self._marking = description.marking
+        self._marking = description.marks
         seed = self._marking.seed if self._marking is not None else 0
         self._random = Random(f"{seed} {name}")
         self.shared = self.most_shared = self.dropped = self.marked = self.pauses = 0

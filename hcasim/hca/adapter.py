@@ -22,6 +22,7 @@ from hcasim.hca.egress import REQUESTS
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
+from hcasim.hca.qp.congestion.notifications import slows_down
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.qp.queues import ReceiveQueue
@@ -207,6 +208,8 @@ class HostChannelAdapter(Parts):
     def _slow_down(self, qp: QueuePair, packet: Packet) -> None:
         if self.notifications is not None:
             self.counts["rp_cnp_handled"] += 1
+            if not slows_down(packet):
+                return
             (qp.requester if packet.answers else qp.responder).slow_down()
 
     def _admits(self, qp: QueuePair, packet: Packet) -> bool:

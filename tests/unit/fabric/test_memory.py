@@ -104,7 +104,7 @@ def send(
 def pausing(headroom: int, **changes: object) -> PacketMemory:
     values = {
         "size": 4_000_000,
-        "pause": True,
+        "profile": "lossless",
         "alpha": 10**9 // 8,
         "reserve": 4096,
         "headroom": headroom,
@@ -115,7 +115,7 @@ def pausing(headroom: int, **changes: object) -> PacketMemory:
 
 
 def dropping(**changes: object) -> PacketMemory:
-    return pausing(0, pause=False, reserve=0, **changes)
+    return pausing(0, **({"profile": "lossy-ecn", "reserve": 0} | changes))
 
 
 SIZE = Packet(Opcode.SEND, Route(1), 1, 0, PAYLOAD).size
