@@ -25,6 +25,8 @@ SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
 Forwarding = Literal["cut_through", "store_and_forward"]
+Routing = Literal["destination", "ecmp", "adaptive", "spray"]
+"""How one of equally short ways is chosen; names of the classes in `hcasim.fabric.routing`."""
 Shape = tuple[tuple[int, int, int], ...]
 """Children, parents and cables to each parent, level by level."""
 
@@ -84,6 +86,8 @@ class Switch(Description):
     buffer: Size = key("receive buffer of each port")
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
     forwarding: Forwarding = key("when a packet may leave", default="cut_through")
+    routing: Routing = key("what chooses among equal ways of a packet", default="destination")
+    flowlet: Latency = key("adaptive: pause behind which a flow may take another way", default=0)
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
     port: Port | None = optional("links that its ports take, if not all")
 

@@ -290,6 +290,10 @@ class Transmitter(Action):
     def propagation_ps(self) -> int:
         return self._propagation
 
+    def backlog(self) -> int:
+        """Bytes of the packets that wait."""
+        return sum([packet.size for queue in self._queues for packet in queue])
+
     def serialisation(self, packet: Packet) -> int:
         return self._times.get(packet.size) or self._time(packet.size)
 
