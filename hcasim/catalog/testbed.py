@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from hcasim.catalog.classes import TrafficClasses, Watchdog
 from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, Seed, Share, mtu_fault
 from hcasim.catalog.section import (
     PLAIN,
@@ -70,6 +71,8 @@ class PacketMemory(Section):
         "writes into packets that have room for it how full the output is", default=False
     )
     marking: Marking | None = optional("marks of congestion")
+    classes: TrafficClasses | None = optional("of priorities, which take turns without")
+    watchdog: Watchdog | None = optional("of outputs that are paused for long")
 
     @model_validator(mode="after")
     def _can_pause(self) -> PacketMemory:

@@ -180,9 +180,9 @@ class Transmitter(Action):
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
-        self._arbitration.served(source)
         queue = self._queues[place]
         packet = queue.pop(0)
+        self._arbitration.served(source, packet.size)
         if not queue:
             active.pop(place)
             self._queues.pop(place)
@@ -213,7 +213,7 @@ class Transmitter(Action):
                     self._wake_at = packet.ready_at
                     self.sim.schedule(packet.ready_at, self)
                 continue
-            self._arbitration.served(source)
+            self._arbitration.served(source, packet.size)
             del queues[place][0]
             if not queues[place]:
                 del active[place], queues[place]

@@ -13,7 +13,13 @@ from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
-from hcasim.fabric.priorities import PriorityTransmitter, priority
+from hcasim.fabric.priorities import (
+    Classes,
+    PriorityTransmitter,
+    Unpaused,
+    WatchedTransmitter,
+    priority,
+)
 from hcasim.fabric.routing import ROUTINGS
 from hcasim.fabric.telemetry import WritingLane
 
@@ -138,7 +144,7 @@ class Switch:
     Attributes:
         memory: what its ports share, if they do.
         queues: in that memory, by output and priority; ``waiting`` has those of each output.
-        outputs: by port; None where nothing is connected.
+        outputs: by port; None where nothing is connected. Those ``watched`` have a watchdog.
         routes: outputs by LID, which the network tells when they are first needed; without those
             to choose among.
     """
@@ -161,7 +167,9 @@ class Switch:
         self.outputs: list[Transmitter | None] = [None] * description.ports
         self.queues: dict[tuple[Transmitter, int], OutputQueue] = {}
         self.waiting: dict[Transmitter, list[OutputQueue]] = {}
+        self.watched: list[WatchedTransmitter] = []
         self.memory: Memory | None = None
+        self._described = description.memory
         self.inputs: list[SwitchInput]
         ports = range(description.ports)
         if description.memory is None:
@@ -184,11 +192,19 @@ class Switch:
 
     def add_port(self, port: int, link: Link) -> Transmitter:
         name = f"{self.name}.port{port + 1}"
-        output = (
-            Transmitter(self.sim, name, link, self._arbitration())
-            if self.memory is None
-            else PriorityTransmitter(self.sim, name, link, by_age=self._by_age)
-        )
+        output: Transmitter
+        described = self._described
+        if described is None:
+            output = Transmitter(self.sim, name, link, self._arbitration())
+        else:
+            order = Unpaused(0, self._by_age)
+            if described.classes is not None:
+                order = Classes(described.classes)
+            if described.watchdog is None:
+                output = PriorityTransmitter(self.sim, name, link, order=order)
+            else:
+                output = WatchedTransmitter(self.sim, name, link, described.watchdog, order)
+                self.watched.append(output)
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)
         return output
