@@ -97,6 +97,10 @@ class Switch(Description):
     @model_validator(mode="after")
     def _has_room(self) -> Switch:
         memory = self.memory
+        if self.flowlet and self.routing != "adaptive":
+            raise FaultError(
+                self, "routing adaptive", text=f"a flowlet with routing {self.routing}"
+            )
         if memory is not None:
             own = self.ports * (memory.headroom + memory.reserve)
             if own >= memory.size:

@@ -104,12 +104,29 @@ def test_classes_that_cannot_be_are_refused(key: str, value: str, fault: str) ->
     assert f"switch.memory.classes: found {fault}" in found
 
 
-def test_headroom_that_holds_no_packet_is_refused() -> None:
-    settings = {"switch.memory.headroom": "1K"}
+@pytest.mark.parametrize(
+    ("path", "value", "fault"),
+    [
+        (
+            "headroom",
+            "1K",
+            "switch.memory.headroom: found 1024 B; allowed: from 1152 B, to hold a packet of MTU",
+        ),
+        (
+            "headroom",
+            "1M",
+            "of headroom and 4096 B reserved; allowed: less than memory.size, 16 MiB",
+        ),
+        ("marking.kmin", "2000000B", "found kmin 2000000 B; allowed: at most kmax, 1500000 B"),
+        ("watchdog.action", "stop", "found 'stop'; allowed: drop, forward or alert"),
+    ],
+)
+def test_memories_that_cannot_be_are_refused(path: str, value: str, fault: str) -> None:
+    settings = {f"switch.memory.{path}": value}
     with pytest.raises(CatalogError) as error:
         resolve("ideal-100g", switch="spectrum-lossless", overrides=settings)
     (found,) = error.value.faults
-    assert "switch.memory.headroom: found 1024 B; allowed: from 1152 B, to hold a packet" in found
+    assert fault in found
 
 
 def circle(watchdog: Watchdog | None) -> tuple[Fabric, list[End]]:

@@ -13,6 +13,7 @@ from hcasim.fabric import Fabric, Opcode, Packet
 from hcasim.fabric.packet import Route
 from hcasim.fabric.priorities import PriorityTransmitter
 from hcasim.fabric.route_header import source_port
+from hcasim.ground.errors import CatalogError
 from tests.fabrics import described
 from tests.handed import Nobody
 from tests.rig import WRITE, Rig, succeeded
@@ -189,3 +190,10 @@ def test_all_arrives_whichever_way_it_goes(adapter: str, routing: str) -> None:
     else:
         # Single packets come twice.
         assert counts["duplicate_request"] <= counts["retransmissions"] < 48
+
+
+def test_only_loads_know_flowlets() -> None:
+    with pytest.raises(CatalogError) as error:
+        resolve("ideal-fat-tree", overrides={"switch.routing": "ecmp", "switch.flowlet": "5us"})
+    (found,) = error.value.faults
+    assert found.endswith("switch: found a flowlet with routing ecmp; allowed: routing adaptive")
