@@ -102,6 +102,9 @@ class Switch(Description):
                 self, "routing adaptive", text=f"a flowlet with routing {self.routing}"
             )
         if memory is not None:
+            if memory.classes is not None and self.arbitration != "round_robin":
+                found = f"classes with arbitration {self.arbitration}"
+                raise FaultError(self, "arbitration round_robin", text=found)
             own = self.ports * (memory.headroom + memory.reserve)
             if own >= memory.size:
                 found = f"{self.ports} ports with {format_size(memory.headroom)} of headroom and "

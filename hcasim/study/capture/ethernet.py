@@ -16,8 +16,9 @@ import struct
 from typing import Final
 from zlib import crc32
 
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.fabric.packet import INDEX, Opcode, Packet, Reth
-from hcasim.fabric.priorities import PRIORITIES, PauseFrame
+from hcasim.fabric.priorities import PauseFrame
 from hcasim.fabric.route_header import LEAST_PORT, checksum
 from hcasim.fabric.wire import FCS, IP, MINIMUM_FRAME, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband

@@ -129,6 +129,15 @@ def test_memories_that_cannot_be_are_refused(path: str, value: str, fault: str) 
     assert fault in found
 
 
+def test_in_a_class_sources_take_turns_and_nothing_else() -> None:
+    settings = {f"switch.memory.classes.{one}": said for one, said in GOOD.items()}
+    settings["switch.arbitration"] = "oldest_first"
+    with pytest.raises(CatalogError) as error:
+        resolve("ideal-100g", switch="spectrum-lossless", overrides=settings)
+    (found,) = error.value.faults
+    assert "found classes with arbitration oldest_first; allowed: arbitration round_rob" in found
+
+
 def circle(watchdog: Watchdog | None) -> tuple[Fabric, list[End]]:
     """Five switches in a ring, from each of which two ends send to one two switches on."""
     memory: PacketMemory = pausing(NEEDED, size=220_000, watchdog=watchdog)
