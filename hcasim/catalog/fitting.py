@@ -187,6 +187,9 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
     for name, switch in machine.switches.items():
         path = f"{name}.switch.buffer".lstrip(".")
         yield from _too_small(path, switch.buffer, machine.mtu, links)
+        if (memory := switch.memory) is not None and memory.pauses:
+            path = f"{name}.switch.memory.headroom".lstrip(".")
+            yield from _too_small(path, memory.headroom, machine.mtu, links)
     if isinstance(machine.network, BackToBack) and machine.nodes != 2:
         yield _fault("nodes.count", machine.nodes, "2, back to back; more with --switch ID")
     try:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from hcasim.catalog.classes import TrafficClasses, Watchdog
 from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, Seed, Share, mtu_fault
 from hcasim.catalog.section import (
     PLAIN,
@@ -25,6 +26,8 @@ SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
 Forwarding = Literal["cut_through", "store_and_forward"]
+Routing = Literal["destination", "ecmp", "adaptive", "spray"]
+"""How one of equally short ways is chosen; names of the classes in `hcasim.fabric.routing`."""
 Shape = tuple[tuple[int, int, int], ...]
 """Children, parents and cables to each parent, level by level."""
 
@@ -70,6 +73,8 @@ class PacketMemory(Section):
         "writes into packets that have room for it how full the output is", default=False
     )
     marking: Marking | None = optional("marks of congestion")
+    classes: TrafficClasses | None = optional("of priorities, which take turns without")
+    watchdog: Watchdog | None = optional("of outputs that are paused for long")
 
     @model_validator(mode="after")
     def _can_pause(self) -> PacketMemory:
@@ -96,13 +101,22 @@ class Switch(Description):
     buffer: Size = key("receive buffer of each port")
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
     forwarding: Forwarding = key("when a packet may leave", default="cut_through")
+    routing: Routing = key("what chooses among equal ways of a packet", default="destination")
+    flowlet: Latency = key("adaptive: pause behind which a flow may take another way", default=0)
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
     port: Port | None = optional("links that its ports take, if not all")
 
     @model_validator(mode="after")
     def _has_room(self) -> Switch:
         memory = self.memory
+        if self.flowlet and self.routing != "adaptive":
+            raise FaultError(
+                self, "routing adaptive", text=f"a flowlet with routing {self.routing}"
+            )
         if memory is not None:
+            if memory.classes is not None and self.arbitration != "round_robin":
+                found = f"classes with arbitration {self.arbitration}"
+                raise FaultError(self, "arbitration round_robin", text=found)
             own = self.ports * (memory.headroom + memory.reserve)
             if own >= memory.size:
                 found = f"{self.ports} ports with {format_size(memory.headroom)} of headroom and "

@@ -139,4 +139,7 @@ class Cluster:
             total["switch_marks"] = sum([one.marked for one in memories])
             total["pause_frames"] = sum([one.pauses for one in memories])
             total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.unannounced])
+        if watched := [output for one in self.fabric.switches for output in one.watched]:
+            total["pfcwd_storms"] = sum([output.storms for output in watched])
+            total["pfcwd_drops"] = sum([output.discarded for output in watched])
         return dict(total)

@@ -180,9 +180,9 @@ class Transmitter(Action):
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
-        self._arbitration.served(source)
         queue = self._queues[place]
         packet = queue.pop(0)
+        self._arbitration.served(source, packet.size)
         if not queue:
             active.pop(place)
             self._queues.pop(place)
@@ -213,7 +213,7 @@ class Transmitter(Action):
                     self._wake_at = packet.ready_at
                     self.sim.schedule(packet.ready_at, self)
                 continue
-            self._arbitration.served(source)
+            self._arbitration.served(source, packet.size)
             del queues[place][0]
             if not queues[place]:
                 del active[place], queues[place]
@@ -289,6 +289,10 @@ class Transmitter(Action):
     @property
     def propagation_ps(self) -> int:
         return self._propagation
+
+    def backlog(self) -> int:
+        """Bytes of the packets that wait."""
+        return sum([packet.size for queue in self._queues for packet in queue])
 
     def serialisation(self, packet: Packet) -> int:
         return self._times.get(packet.size) or self._time(packet.size)

@@ -51,14 +51,15 @@ class OutputQueue:
 
     Attributes:
         length: their bytes, but for those of the packet that leaves; ``longest`` so far.
+        coming: bytes on the way into it.
     """
 
-    changes: ClassVar[Changes] = Changes(slips="length", counts="longest")
+    changes: ClassVar[Changes] = Changes(slips="coming length", counts="longest")
 
-    __slots__ = ("length", "longest")
+    __slots__ = ("coming", "length", "longest")
 
     def __init__(self) -> None:
-        self.length = self.longest = 0
+        self.coming = self.length = self.longest = 0
 
 
 class Memory:
@@ -213,6 +214,7 @@ class Arriving(Action):
 
     def act(self) -> None:
         lane, packet = self._lane, self._packet
+        lane.queue.coming -= packet.size
         if lane.memory.admit(lane.share, lane.queue, packet.size):
             ready_at = max(self._ready_at, lane.memory.sim.now)
             lane.output.send(lane.source, packet, ready_at, lane)

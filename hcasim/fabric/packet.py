@@ -232,11 +232,13 @@ class Route:
         grh: the global route header in front of them, or the IP header in its place, as it is
             written into receive buffers; None without any.
         extra: bytes of a packet that this header takes beside its usual size.
+        flow: LID of the port that they come from, and in the low 16 bits the UDP source port over
+            Ethernet, 0 if it is the usual one of datagrams.
         mgid: GID of the multicast group that they go to, if ``lid`` is that of a group.
         slower: how many times slower a link on it is than that of the port; None if none is.
     """
 
-    __slots__ = ("extra", "grh", "lid", "mgid", "pkey", "service_level", "slower")
+    __slots__ = ("extra", "flow", "grh", "lid", "mgid", "pkey", "service_level", "slower")
 
     def __init__(
         self,
@@ -247,6 +249,7 @@ class Route:
         extra: int = 0,
         mgid: int = ANY_GROUP,
         slower: Fraction | None = None,
+        flow: int = 0,
     ) -> None:
         self.lid = lid
         self.service_level = service_level
@@ -255,13 +258,14 @@ class Route:
         self.extra = extra
         self.mgid = mgid
         self.slower = slower
+        self.flow = flow
 
     def within(self, pkey: int) -> Route:
         """The same way in the partition of a key."""
         if pkey == self.pkey:
             return self
         level, mgid = self.service_level, self.mgid
-        return Route(self.lid, level, pkey, self.grh, self.extra, mgid, self.slower)
+        return Route(self.lid, level, pkey, self.grh, self.extra, mgid, self.slower, self.flow)
 
 
 class Holder:

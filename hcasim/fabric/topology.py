@@ -106,6 +106,15 @@ class Fabric:
             self._connect(switch, way)
         return way.port
 
+    def equal(self, switch: Switch, lid: int) -> list[int]:
+        if not 1 <= lid <= len(self.wiring.places):
+            return []
+        ways = self.wiring.shortest(switch.number, lid)
+        for way in ways:
+            if switch.outputs[way.port] is None:
+                self._connect(switch, way)
+        return [way.port for way in ways]
+
     def outputs(self, switch: Switch, mlid: int) -> list[int]:
         ports = self.groups.outputs(switch.number, mlid)
         for way in self.wiring.ways[switch.number]:

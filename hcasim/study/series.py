@@ -14,10 +14,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Onlooker as Look
 from hcasim.fabric.packet import INDEX, PSN_MODULUS
-from hcasim.fabric.priorities import PRIORITIES, PriorityTransmitter
+from hcasim.fabric.priorities import PriorityTransmitter
 from hcasim.ground.units import UnitError, parse_time
 from hcasim.hca import QueuePair
 from hcasim.hca.qp.congestion.control import RateControl

@@ -228,7 +228,7 @@ class Stateful:
             else:
                 if self._datagram and on_ethernet(node):
                     header = header_between(self.lid, dlid)
-                route = Route(dlid, 0, pkey, header)
+                route = Route(dlid, 0, pkey, header, flow=self.lid << 16)
             self._routes[name] = route
         return route
 

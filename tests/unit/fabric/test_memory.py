@@ -228,6 +228,23 @@ def test_another_priority_goes_on_while_one_is_paused() -> None:
     assert len(ends[2].arrivals) == 10
 
 
+def test_a_pause_that_ends_does_not_hurry_what_is_not_ready() -> None:
+    fabric, ends = network(2, pausing(NEEDED))
+    output, ready_at = fabric.switches[0].outputs[0], 10**6
+    assert isinstance(output, PriorityTransmitter)
+    output.pause(0)
+    for source in (0, 1):
+        packet = Packet(Opcode.SEND, Route(1), source, 0, PAYLOAD)
+        output.send(source, packet, ready_at, Nobody())
+    output.go_on(0)
+    fabric.sim.run()
+    first = ready_at + ON_WIRE * PS_PER_BYTE + output.propagation_ps
+    assert [at + 12 * PS_PER_BYTE for at, _ in ends[0].arrivals] == [
+        first,
+        first + ON_WIRE * PS_PER_BYTE,
+    ]
+
+
 def test_marks_follow_the_length_of_the_queue() -> None:
     marking = Marking(kmin=100_000, kmax=400_000, pmax=2 * 10**8, seed=1)
     fabric, ends = network(3, dropping(size=10**9, marking=marking))
