@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.adapter import CELL, LONGEST_FRAME, Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
@@ -177,7 +177,7 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
     """Yield a fault for each pair of values that could not work together."""
     for group in machine.groups:
         alone = len(machine.groups) == 1 and group.name == "nodes"
-        for fault in _of_nodes(group, machine.mtu):
+        for fault in chain(_of_nodes(group, machine.mtu), _without_headroom(machine, group)):
             yield fault if alone else fault.at(f"{group.name}.{fault.place}")
     cards = [group.adapter for group in machine.groups]
     spoken = list(dict.fromkeys(one.protocol.kind for one in cards if isinstance(one, Adapter)))
@@ -197,6 +197,20 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
         yield from _overtaxed(machine)
     except CatalogError as error:
         yield from error.faults
+
+
+def _without_headroom(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
+    """Say that a part of a receive buffer has no room behind the point where it has to pause."""
+    adapter, link = group.adapter, group.link
+    pauses = any(one.memory and one.memory.pauses for one in machine.switches.values())
+    if pauses and isinstance(adapter, Adapter) and isinstance(link, EthernetLink):
+        for part in adapter.receive.parts(link, machine.mtu):
+            need = part.size - part.xon + CELL
+            if part.size < need:
+                name = "buffer_size" if adapter.receive.buffer_size else "buffer"
+                allowed = f"from {format_size(need)}, for the switch pauses: headroom for the link "
+                allowed += f"and adapter.receive.cable_len, and a frame of {LONGEST_FRAME} B"
+                yield _fault(f"adapter.receive.{name}", format_size(part.size), allowed)
 
 
 def _fault(path: str, found: object, allowed: str) -> Fault:

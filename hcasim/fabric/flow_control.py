@@ -63,54 +63,6 @@ class CreditedBuffer(ReceiveBuffer):
         return self._outgoing.announce(packets, freed_at)
 
 
-class Room(Holder):
-    """So many bytes that nobody knows of but who takes them."""
-
-    changes: ClassVar[Changes] = Changes(slips="_free")
-
-    __slots__ = ("_free",)
-
-    def __init__(self, size: int) -> None:
-        self._free = size
-
-    def take(self, size: int) -> bool:
-        """Take room, if there is so much."""
-        if size > self._free:
-            return False
-        self._free -= size
-        return True
-
-    def free(self, packet: Packet, at_ps: int) -> None:
-        self._free += packet.size
-
-
-class UnannouncedBuffer(Receiver):
-    """Stands before an end whose sender does not know what room there is, and discards packets.
-
-    A packet takes its room when it begins to leave the other end.
-
-    Attributes:
-        discarded: packets so far, which mlx5 counts as rx_discards_phy.
-    """
-
-    changes: ClassVar[Changes] = Changes(counts="discarded")
-
-    def __init__(self, incoming: Transmitter, end: Receiver, room: int) -> None:
-        assert incoming.receiver is not None, f"{incoming.name} leads nowhere"
-        self._sim = incoming.sim
-        self._behind = incoming.receiver
-        self._room = end.buffer = Room(room)
-        self.discarded = 0
-        incoming.attach(self, ENDLESS)
-
-    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        if self._room.take(packet.size):
-            self._behind.receive(packet, head_at, tail_at)
-            return
-        self.discarded += 1
-        self._sim.call_at(tail_at, packet.tell_lost)
-
-
 def receive_buffer(incoming: Transmitter, outgoing: Transmitter) -> ReceiveBuffer:
     """The accounting of a receive buffer, by the flow control of its link."""
     kind = CreditedBuffer if outgoing.medium.update else ReceiveBuffer

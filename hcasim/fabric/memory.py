@@ -70,6 +70,7 @@ class Memory:
         dropped, marked: packets so far.
         pauses: frames that paused a sender so far.
         writes: whether its switch writes into packets how full its outputs are.
+        reaction: from a frame that pauses to no more packets beginning to leave, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(slips="shared", counts="most_shared dropped marked pauses")
@@ -83,7 +84,7 @@ class Memory:
         self._reserve = description.reserve
         self._headroom = description.headroom if description.pauses else 0
         self._resume = description.resume
-        self._reaction = description.reaction
+        self.reaction = description.reaction
         own = ports * (description.reserve + self._headroom)
         self._size = description.size - own
         self._marking = description.marks
@@ -167,7 +168,7 @@ class Memory:
         share.paused = pause
         sender, back = share.sender, share.back
         comes_at = back.announce(1, self.sim.now)
-        known_at = comes_at + self._reaction
+        known_at = comes_at + self.reaction
         if self._probe.listeners:
             sender.hear(PauseFrame(back.name, share.priority, pause), comes_at)
         if pause:

@@ -114,7 +114,7 @@ class PriorityTransmitter(Transmitter):
 
     Attributes:
         wait_ps: time in which at least one priority was paused, in ps.
-        pauses: how often one was.
+        pauses: how often each was.
     """
 
     changes: ClassVar[Changes] = Changes(counts="pauses _waited_ps", since="_since _each_since")
@@ -130,7 +130,8 @@ class PriorityTransmitter(Transmitter):
         self._order = order or Unpaused(urgent, by_age=False)
         super().__init__(sim, name, link, self._order)
         self.control_frames(PAUSE_FRAME)
-        self.pauses = self._waited_ps = self._since = 0
+        self.pauses = [0] * PRIORITIES
+        self._waited_ps = self._since = 0
         self._each_since: dict[int, int] = {}
         sim.resources.keeps_waiting(f"{name}.paused", self)
 
@@ -177,7 +178,7 @@ class PriorityTransmitter(Transmitter):
         if not self._order.paused:
             self._since = self.sim.now
         self._order.paused |= 1 << one
-        self.pauses += 1
+        self.pauses[one] += 1
 
     def go_on(self, one: int) -> None:
         """Send packets of a priority again."""

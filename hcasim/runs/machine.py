@@ -99,6 +99,8 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
     for name, words in _AT_SWITCHES.items():
         if count := counters.get(name, 0):
             said.append(words.format(count))
+    if paused := sum(n for name, n in counters.items() if name.startswith("tx_prio")):
+        said.append(f"adapters paused switches {paused} times")
     if not said:
         return ()
     how = f"{title}: {', '.join(said)}"

@@ -46,7 +46,7 @@ def _network(cluster: Cluster) -> Iterator[Value]:
             yield "discards_count", switch.name, memory.dropped
     ends = [port.transmitter for node in cluster.nodes for port in node.adapter.ports]
     for way in (*ends, *cluster.fabric.transmitters()):
-        if isinstance(way, PriorityTransmitter) and way.pauses:
+        if isinstance(way, PriorityTransmitter) and any(way.pauses):
             for priority in range(PRIORITIES):
                 yield "paused", f"{way.name} priority {priority}", way.paused >> priority & 1
 

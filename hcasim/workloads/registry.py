@@ -449,6 +449,14 @@ _EVERY = (
         node_faults=_memory_registered_by_requests,
     ),
     _workload(
+        "put_lat",
+        "RDMA writes one at a time, from their posting to their completion",
+        f"{_COMPLETIONS}packet_seq_err_count rp_cnp_handled_count retransmissions_count",
+        "size iters warmup page_size iommu client server explain",
+        "put.put_lat",
+        defaults=Options(size=65536, iters=100, warmup=10),
+    ),
+    _workload(
         "fault",
         "an operation whose peer is silent, not ready, or refuses it",
         _FAULT,
