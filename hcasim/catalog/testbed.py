@@ -18,6 +18,7 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
+from hcasim.catalog.subnet import CongestionControl, Qos
 from hcasim.ground.errors import FaultError, nearest, one_of
 from hcasim.ground.units import SHARE, Bytes, format_size
 
@@ -85,6 +86,8 @@ class Switch(Description):
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
     forwarding: Forwarding = key("when a packet may leave", default="cut_through")
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
+    qos: Qos | None = optional("virtual lanes of InfiniBand's links, if more than one")
+    congestion_control: CongestionControl | None = optional("of InfiniBand, if it is on")
     port: Port | None = optional("links that its ports take, if not all")
 
     @model_validator(mode="after")

@@ -45,6 +45,8 @@ class Node:
             machine.mtu,
             lid,
             pausable=machine.shares_memory,
+            qos=machine.qos,
+            subnet=machine.congestion_control,
         )
         self._next_address = {0: PAGE}
 
@@ -139,4 +141,6 @@ class Cluster:
             total["switch_marks"] = sum([one.marked for one in memories])
             total["pause_frames"] = sum([one.pauses for one in memories])
             total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.unannounced])
+        if markings := [one for switch in self.fabric.switches for one in switch.markings]:
+            total["switch_marks"] = sum([one.marked for one in markings])
         return dict(total)

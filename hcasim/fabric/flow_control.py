@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from hcasim.engine import CreditPool
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.packet import Holder, Packet
@@ -19,11 +20,10 @@ class ReceiveBuffer(Holder):
     that pauses: see `hcasim.fabric.medium`.
     """
 
-    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
+    def __init__(self, incoming: Transmitter, outgoing: Transmitter, credits: CreditPool) -> None:
         self._outgoing = outgoing
         self._block = incoming.credit_block
-        assert incoming.credits is not None
-        self._credits = incoming.credits
+        self._credits = credits
 
     def free(self, packet: Packet, at_ps: int) -> None:
         known_at = self.known_at(packet.payload, at_ps)
@@ -47,8 +47,8 @@ class CreditedBuffer(ReceiveBuffer):
 
     changes: ClassVar[Changes] = Changes(slips="_freed")
 
-    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
-        super().__init__(incoming, outgoing)
+    def __init__(self, incoming: Transmitter, outgoing: Transmitter, credits: CreditPool) -> None:
+        super().__init__(incoming, outgoing, credits)
         self._freed = 0
         self._update = outgoing.medium.update
         outgoing.carries(self._credits, outgoing.medium.update_size)
@@ -61,6 +61,17 @@ class CreditedBuffer(ReceiveBuffer):
             freed -= packets * update
         self._freed = freed
         return self._outgoing.announce(packets, freed_at)
+
+
+class DividedBuffer(Holder):
+    """A receive buffer with a part for each virtual lane."""
+
+    def __init__(self, incoming: Transmitter, parts: list[ReceiveBuffer]) -> None:
+        self._incoming = incoming
+        self._parts = parts
+
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self._parts[self._incoming.lane(packet)].free(packet, at_ps)
 
 
 class Room(Holder):
@@ -111,10 +122,11 @@ class UnannouncedBuffer(Receiver):
         self._sim.call_at(tail_at, packet.tell_lost)
 
 
-def receive_buffer(incoming: Transmitter, outgoing: Transmitter) -> ReceiveBuffer:
+def receive_buffer(incoming: Transmitter, outgoing: Transmitter) -> Holder:
     """The accounting of a receive buffer, by the flow control of its link."""
     kind = CreditedBuffer if outgoing.medium.update else ReceiveBuffer
-    return kind(incoming, outgoing)
+    parts = [kind(incoming, outgoing, pool) for pool in incoming.pools]
+    return parts[0] if len(parts) == 1 else DividedBuffer(incoming, parts)
 
 
 def connect_ports(

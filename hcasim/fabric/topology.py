@@ -47,7 +47,7 @@ class Fabric:
     def attach(self, end: EndPort, link: Link) -> None:
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
-        output = switch.add_port(port, link)
+        output = switch.add_port(port, link, to_adapter=True)
         far, room = switch.inputs[port], switch.buffer_bytes
         self._link(end.transmitter, end, end.buffer_bytes, output, far, room)
         if switch.memory is not None and not switch.memory.pauses_senders:
@@ -82,9 +82,8 @@ class Fabric:
 
     def _enter(self, end: EndPort) -> None:
         end.groups = self.groups
-        credits = end.transmitter.credits
-        assert credits is not None
-        self.sim.resources.keeps_waiting(credits.name, credits)
+        for credits in end.transmitter.pools:
+            self.sim.resources.keeps_waiting(credits.name, credits)
 
     def switch(self, number: int) -> Switch:
         found = self._switches.get(number)
