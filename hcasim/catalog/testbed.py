@@ -19,6 +19,7 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
+from hcasim.catalog.subnet import CongestionControl, Qos
 from hcasim.ground.errors import FaultError, nearest, one_of
 from hcasim.ground.units import SHARE, Bytes, format_size
 
@@ -104,6 +105,8 @@ class Switch(Description):
     routing: Routing = key("what chooses among equal ways of a packet", default="destination")
     flowlet: Latency = key("adaptive: pause behind which a flow may take another way", default=0)
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
+    qos: Qos | None = optional("virtual lanes of InfiniBand's links, if more than one")
+    congestion_control: CongestionControl | None = optional("of InfiniBand, if it is on")
     port: Port | None = optional("links that its ports take, if not all")
 
     @model_validator(mode="after")

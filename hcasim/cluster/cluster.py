@@ -45,6 +45,8 @@ class Node:
             machine.mtu,
             lid,
             pausable=machine.shares_memory,
+            qos=machine.qos,
+            subnet=machine.congestion_control,
         )
         self._next_address = {0: PAGE}
 
@@ -146,4 +148,6 @@ class Cluster:
         if watched := [output for one in self.fabric.switches for output in one.watched]:
             total["pfcwd_storms"] = sum([output.storms for output in watched])
             total["pfcwd_drops"] = sum([output.discarded for output in watched])
+        if markings := [one for switch in self.fabric.switches for one in switch.markings]:
+            total["switch_marks"] = sum([one.marked for one in markings])
         return dict(total)

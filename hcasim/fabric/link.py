@@ -117,6 +117,16 @@ class Transmitter(Action):
             self.sim, f"{self.name}.credits", max(1, buffer_bytes // self.credit_block)
         )
 
+    @property
+    def pools(self) -> list[CreditPool]:
+        """The credits of each part of the receive buffer at the far end."""
+        assert self.credits is not None
+        return [self.credits]
+
+    def lane(self, packet: Packet) -> int:
+        """The part of it that a packet takes room of."""
+        return 0
+
     def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         """Queue a packet of one source.
 

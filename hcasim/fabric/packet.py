@@ -225,7 +225,7 @@ SERVICE_LEVELS: Final = 16
 
 
 class Route:
-    """The way of packets: to a port, with a priority, 0 to 15, that no switch tells apart.
+    """The way of packets: to a port, with a service level, 0 to 15, of a lane or a priority.
 
     Attributes:
         pkey: key of the partition that they belong to.
@@ -308,7 +308,7 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         data: what its data is, if that is known.
         gathered: whether its data is in the adapter that sends it.
-        marked: whether a switch on its way was congested (ECN, RFC 3168).
+        marked: whether a switch on its way was congested (ECN, RFC 3168; FECN).
         ready_at: when its first byte may go over the link it waits for, in ps.
         staged_at: when it was handed over to be gathered, in ps; of responses, if somebody listens.
         holder: what holds its room until then.

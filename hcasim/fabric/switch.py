@@ -9,6 +9,7 @@ from hcasim.catalog import Switch as SwitchDescription
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.arbitration import ARBITRATIONS
 from hcasim.fabric.flow_control import ENDLESS
+from hcasim.fabric.lanes import ONE_LANE, LaneTransmitter, Marking
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
@@ -142,6 +143,7 @@ class Switch:
     """Forwards packets to where their destination is; at each output the inputs compete.
 
     Attributes:
+        markings: of outputs that mark packets of InfiniBand.
         memory: what its ports share, if they do.
         queues: in that memory, by output and priority; ``waiting`` has those of each output.
         outputs: by port; None where nothing is connected. Those ``watched`` have a watchdog.
@@ -189,12 +191,20 @@ class Switch:
                 sim, name, description.flowlet, self._load
             )
         self._arbitration = ARBITRATIONS[description.arbitration]
+        self.markings: list[Marking] = []
+        self._qos = description.qos or ONE_LANE
+        self._control = description.congestion_control
+        self._laned = description.qos is not None or self._control is not None
+        if self._laned:
+            sim.forward = None
 
-    def add_port(self, port: int, link: Link) -> Transmitter:
+    def add_port(self, port: int, link: Link, to_adapter: bool = False) -> Transmitter:
         name = f"{self.name}.port{port + 1}"
         output: Transmitter
         described = self._described
-        if described is None:
+        if self._laned:
+            output = self._with_lanes(name, link, to_adapter)
+        elif described is None:
             output = Transmitter(self.sim, name, link, self._arbitration())
         else:
             order = Unpaused(0, self._by_age)
@@ -226,6 +236,14 @@ class Switch:
         if self.memory is None:
             return output.backlog()
         return sum([queue.length + queue.coming for queue in self.waiting.get(output, ())])
+
+    def _with_lanes(self, name: str, link: Link, to_adapter: bool) -> Transmitter:
+        marking = None
+        if self._control is not None:
+            room = self.buffer_bytes // self._qos.max_vls
+            marking = Marking(self._control, name, room, to_adapter)
+            self.markings.append(marking)
+        return LaneTransmitter(self.sim, name, link, self._qos, self._arbitration, marking=marking)
 
     def find(self, lid: int) -> Transmitter | None:
         """The output towards a destination; None if there is none."""

@@ -57,7 +57,7 @@ class Fabric:
         """Join an adapter's port and a switch; a shared memory there needs the buffer's parts."""
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
-        output = switch.add_port(port, link)
+        output = switch.add_port(port, link, to_adapter=True)
         far, room = switch.inputs[port], switch.buffer_bytes
         self._link(end.transmitter, end, end.buffer_bytes, output, far, room)
         if switch.memory is not None:
@@ -98,9 +98,8 @@ class Fabric:
 
     def _enter(self, end: EndPort) -> None:
         end.groups = self.groups
-        credits = end.transmitter.credits
-        assert credits is not None
-        self.sim.resources.keeps_waiting(credits.name, credits)
+        for credits in end.transmitter.pools:
+            self.sim.resources.keeps_waiting(credits.name, credits)
 
     def switch(self, number: int) -> Switch:
         found = self._switches.get(number)

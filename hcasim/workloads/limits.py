@@ -88,6 +88,8 @@ dma.writes: adapter.dma.write_interval
 *.link.credits: adapter.receive.buffer
 *.receive_buffer: adapter.receive.buffer
 *.discards: adapter.receive.buffer
+*.link.vl*.credits: adapter.receive.buffer
+*.congestion_table: switch.congestion_control.ccti_timer,marking_rate
 *.paused: switch.memory.alpha,size
 *.rate_control: switch.memory.marking.kmin,kmax,pmax
     adapter.roce_cc.dcqcn.rpg_ai_rate,rpg_hai_rate,rpg_time_reset

@@ -117,6 +117,9 @@ class Options:
         "perftest's --rate_limit says; 0: the port's",
         low=0,
     )
+    sl: int = _option(
+        0, "Service level of a connection's packets, as perftest's -S says", low=0, high=15
+    )
     fault: Fault = _option(
         "silent",
         "What is wrong with the peer: it does not answer, has no receive for a send, or refuses "

@@ -133,7 +133,7 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
         understood += "memory "
         words |= _PEER
     if verb not in ("read", "atomic"):
-        understood += "inline inline_size connection rate_limit "
+        understood += "inline inline_size connection rate_limit sl "
     return _workload(
         f"{verb}_{way}",
         f"{title}{' both ways' if way == 'bibw' else ''}, full queues",
@@ -177,7 +177,7 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
-    understood = _QUEUES + "nodes verb connection " + understood
+    understood = _QUEUES + "nodes verb connection sl " + understood
     fields = _RATE + _COMPLETIONS + "fairness" + _LOADED
     return _workload(name, title, fields, understood, "flows", **more)
 
@@ -391,7 +391,7 @@ _EVERY = (
         "open_loop",
         "flows of drawn sizes between drawn nodes, at a load that is given",
         f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}{_LOADED}",
-        "iters page_size iommu explain work nodes verb connection load flow_sizes seed",
+        "iters page_size iommu explain work nodes verb connection sl load flow_sizes seed",
         "flows",
         # A message is as long as flows are in the mean, and their memory has few pages.
         defaults=Options(size=2**20, iters=1000, page_size=2**21),
