@@ -239,9 +239,9 @@ class LaneTransmitter(Transmitter):
             self._wake(first)
 
     def _leave(self, lane: int, source: int) -> None:
-        self._turns[lane].served(source)
         place = self._active.index(source * _LANES + lane)
         packet = self._queues[place].pop(0)
+        self._turns[lane].served(source, packet.size)
         if not self._queues[place]:
             del self._active[place], self._queues[place]
         needed = -(-packet.size // self.credit_block)

@@ -22,9 +22,9 @@ NO_CONGESTION_CONTROL = (
     "fabric."
 )
 SHARED_MEMORY = (
-    "Switches count bytes, not the cells of their memory, and only inputs have reserves; a pause "
-    "holds until it is taken back; a queue pair's rate is that of its packets on their way into "
-    "the adapter's send buffer."
+    "Switches count bytes, not the cells of their memory, and only inputs have reserves; inputs "
+    "take turns at an output; a pause holds until it is taken back; a queue pair's rate is that of "
+    "its packets on their way into the adapter's send buffer."
 )
 _AT_SWITCHES = {
     "switch_discards": "switches discarded {} packets",

@@ -177,7 +177,7 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
-    understood = _QUEUES + "nodes verb connection sl " + understood
+    understood = _QUEUES + "nodes verb connection sl burst pause " + understood
     fields = _RATE + _COMPLETIONS + "fairness" + _LOADED
     return _workload(name, title, fields, understood, "flows", **more)
 
@@ -291,11 +291,11 @@ def _sections_of_host_memory(group: NodeGroup, options: Options) -> Iterator[str
             )
 
 
-def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterator[str]:
+def _memory_registered_by_requests(name: str, group: NodeGroup, options: Options) -> Iterator[str]:
     assert isinstance(group.adapter, Adapter)
     if group.adapter.umr is None:
         yield (
-            f"nvmf_read: found with {group.adapter.id}, which has no section umr; "
+            f"{name}: found with {group.adapter.id}, which has no section umr; "
             "allowed: with one that registers memory by work requests"
         )
     else:
@@ -399,6 +399,19 @@ _EVERY = (
         queue_pairs=lambda options: options.iters,
         flows=lambda options: 1,
     ),
+    _workload(
+        "probe_lat",
+        "ping-pong of two nodes while others load the network, beside one in an idle network",
+        "latency_us latency_p50_us latency_p99_us latency_p999_us idle_p50_us slowdown_p50_times "
+        "slowdown_p99_times background_MBps",
+        "size iters warmup page_size iommu explain nodes verb connection background "
+        "background_size load flow_sizes seed",
+        "probe.probe_lat",
+        defaults=Options(iters=200, warmup=20),
+        words={**_TWO_SIDED, **_CONNECTED},
+        queue_pairs=lambda options: options.nodes,
+        flows=lambda options: 100 * (options.nodes - 1),
+    ),
     _rates(
         "rc_swarm",
         "small requests of threads of each node to each other",
@@ -439,14 +452,17 @@ _EVERY = (
         queue_pairs=request_reply.queue_pairs,
         replies=True,
     ),
-    _workload(
-        "nvmf_read",
-        "reads of NVMe over Fabrics: registration, command, write and response",
-        _RATE,
-        _COMMON + _ROLES + "qps window iommu",
-        "nvmf.nvmf_read",
-        defaults=Options(size=4096, window=16, iters=100, warmup=20),
-        node_faults=_memory_registered_by_requests,
+    *(
+        _workload(
+            f"nvmf_{way}",
+            f"{way}s of NVMe over Fabrics: registration, command, {data} and response",
+            _RATE + "latency_p50_us latency_p99_us",
+            _COMMON + _ROLES + "qps window iommu",
+            f"nvmf.nvmf_{way}",
+            defaults=Options(size=4096, window=16, iters=100, warmup=20),
+            node_faults=partial(_memory_registered_by_requests, f"nvmf_{way}"),
+        )
+        for way, data in (("read", "write"), ("write", "RDMA read"))
     ),
     _workload(
         "put_lat",
