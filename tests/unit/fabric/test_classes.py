@@ -19,6 +19,7 @@ from tests.unit.fabric.test_memory import (
     NEEDED,
     ON_WIRE,
     PS_PER_BYTE,
+    WHOLE,
     End,
     Told,
     network,
@@ -152,7 +153,7 @@ def circle(watchdog: Watchdog | None) -> tuple[Fabric, list[End]]:
     fabric = Fabric(sim, wiring)
     ends = [End(sim, node + 1, LINK, 0) for node in range(15)]
     for end in ends:
-        fabric.attach(end, LINK)
+        fabric.attach(end, LINK, [WHOLE])
     return fabric, ends
 
 

@@ -17,7 +17,7 @@ from hcasim.ground.errors import CatalogError
 from tests.fabrics import described
 from tests.handed import Nobody
 from tests.rig import WRITE, Rig, succeeded
-from tests.unit.fabric.test_memory import NEEDED, PS_PER_BYTE, End, pausing
+from tests.unit.fabric.test_memory import NEEDED, PS_PER_BYTE, WHOLE, End, pausing
 
 pytestmark = pytest.mark.pure
 
@@ -41,7 +41,7 @@ def two_switches(
     fabric = Fabric(sim, wiring)
     made = [End(sim, n + 1, LINK, 0) for n in range(2 * ends)]
     for end in made:
-        fabric.attach(end, LINK)
+        fabric.attach(end, LINK, [WHOLE])
     return fabric, made
 
 
