@@ -337,6 +337,8 @@ def open_loop(run: Run) -> Result:
     Nodes are given a share of what their links carry, in bytes of data.
     """
     options, cluster = run.options, run.cluster
+    # To look for what repeats itself takes as long as all else where many flows meet by chance.
+    run.sim.forward = None
     sizes = SIZES[options.flow_sizes]
     whole_ps = mean_size(sizes) * float(medium(run.machine.link).ps_per_byte)
     each_ps = whole_ps / (options.load / 100) / options.nodes
