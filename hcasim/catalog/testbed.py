@@ -89,6 +89,11 @@ class PacketMemory(Section):
         return self.profile == "lossless"
 
     @property
+    def kept(self) -> int:
+        """Bytes for what comes after a pause: without pauses, headroom is shared."""
+        return self.headroom if self.pauses else 0
+
+    @property
     def marks(self) -> Marking | None:
         """How packets are marked, if they are."""
         return None if self.profile == "tail-drop" else self.marking
@@ -120,9 +125,9 @@ class Switch(Description):
             if memory.classes is not None and self.arbitration != "round_robin":
                 found = f"classes with arbitration {self.arbitration}"
                 raise FaultError(self, "arbitration round_robin", text=found)
-            own = self.ports * (memory.headroom + memory.reserve)
+            own = self.ports * (memory.kept + memory.reserve)
             if own >= memory.size:
-                found = f"{self.ports} ports with {format_size(memory.headroom)} of headroom and "
+                found = f"{self.ports} ports with {format_size(memory.kept)} of headroom and "
                 found += f"{format_size(memory.reserve)} reserved"
                 allowed = f"less than memory.size, {format_size(memory.size)}"
                 raise FaultError(self, allowed, text=found)

@@ -82,7 +82,7 @@ class Memory:
         self.writes = description.telemetry
         self._alpha = description.alpha
         self._reserve = description.reserve
-        self._headroom = description.headroom if description.pauses else 0
+        self._headroom = description.kept
         self._resume = description.resume
         self.reaction = description.reaction
         own = ports * (description.reserve + self._headroom)
