@@ -131,7 +131,7 @@ class RoceCc(Section):
     min_time_between_cnps: Latency = key("from one CNP to the next")
     cnp_limit: Literal["port", "address_pair", "queue_pair"] = key("which CNPs that is for")
     cnp_802p_prio: int = key("priority of CNPs", 0, 7)
-    cnp_with_nak: bool = key("a NAK of missing packets brings a CNP, where switches mark packets")
+    cnp_with_nak: bool = key("a NAK of missing packets brings a CNP")
     dcqcn: Dcqcn
     dctcp: Dctcp = key("parameters of DCTCP", default=DCTCP)
     timely: Timely = key("parameters of TIMELY", default=TIMELY)

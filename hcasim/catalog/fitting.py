@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.adapter import Adapter
+from hcasim.catalog.adapter import CELL, LONGEST_FRAME, Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
@@ -175,9 +175,10 @@ def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def contradictions(machine: Machine) -> Iterator[Fault]:
     """Yield a fault for each pair of values that could not work together."""
+    lanes = 1 if machine.qos is None else machine.qos.max_vls
     for group in machine.groups:
         alone = len(machine.groups) == 1 and group.name == "nodes"
-        for fault in _of_nodes(group, machine.mtu):
+        for fault in chain(_of_nodes(group, machine.mtu, lanes), _without_headroom(machine, group)):
             yield fault if alone else fault.at(f"{group.name}.{fault.place}")
     cards = [group.adapter for group in machine.groups]
     spoken = list(dict.fromkeys(one.protocol.kind for one in cards if isinstance(one, Adapter)))
@@ -185,8 +186,16 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
         yield _fault("adapter.protocol", " and ".join(spoken), "one for all nodes")
     links = [*(group.link for group in machine.groups), *machine.trunks.values()]
     for name, switch in machine.switches.items():
-        path = f"{name}.switch.buffer".lstrip(".")
-        yield from _too_small(path, switch.buffer, machine.mtu, links)
+        path = f"{name}.switch".lstrip(".")
+        yield from _too_small(f"{path}.buffer", switch.buffer, machine.mtu, links, lanes)
+        if (memory := switch.memory) is not None and memory.pauses:
+            yield from _too_small(f"{path}.memory.headroom", memory.headroom, machine.mtu, links)
+        for section in ("qos", "congestion_control"):
+            found, first = getattr(switch, section), getattr(machine, section)
+            if found is not None and isinstance(machine.link, EthernetLink):
+                yield _fault(f"{path}.{section}", "links of Ethernet", "links of InfiniBand")
+            if found != first:
+                yield _fault(f"{path}.{section}", "switches that differ", "one for all switches")
     if isinstance(machine.network, BackToBack) and machine.nodes != 2:
         yield _fault("nodes.count", machine.nodes, "2, back to back; more with --switch ID")
     try:
@@ -194,6 +203,20 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
         yield from _overtaxed(machine)
     except CatalogError as error:
         yield from error.faults
+
+
+def _without_headroom(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
+    """Say that a part of a receive buffer has no room behind the point where it has to pause."""
+    adapter, link = group.adapter, group.link
+    pauses = any(one.memory and one.memory.pauses for one in machine.switches.values())
+    if pauses and isinstance(adapter, Adapter) and isinstance(link, EthernetLink):
+        for part in adapter.receive.parts(link, machine.mtu):
+            need = part.size - part.xon + CELL
+            if part.size < need:
+                name = "buffer_size" if adapter.receive.buffer_size else "buffer"
+                allowed = f"from {format_size(need)}, for the switch pauses: headroom for the link "
+                allowed += f"and adapter.receive.cable_len, and a frame of {LONGEST_FRAME} B"
+                yield _fault(f"adapter.receive.{name}", format_size(part.size), allowed)
 
 
 def _fault(path: str, found: object, allowed: str) -> Fault:
@@ -229,17 +252,23 @@ def _overtaxed(machine: Machine) -> Iterator[Fault]:
                 yield _fault(f"{name}.{key}", rate, allowed)
 
 
-def _too_small(path: str, size: int, mtu: int, links: list[Link]) -> Iterator[Fault]:
-    """Say that a receive buffer holds no packet of some links, and no credit update beside it."""
+def _too_small(
+    path: str, size: int, mtu: int, links: list[Link], lanes: int = 1
+) -> Iterator[Fault]:
+    """Say that a receive buffer holds no packet of some links, and no credit update beside it.
+
+    It has so much for each of some lanes.
+    """
     credits = [link.credit_update for link in links if isinstance(link, InfinibandLink)]
-    need = mtu + HEADROOM + max(credits, default=0)
+    need = lanes * (mtu + HEADROOM + max(credits, default=0))
     if size < need:
         beside = f" beside link.credit_update, {format_size(max(credits))}" if credits else ""
-        allowed = f"from {format_size(need)}, to hold a packet of MTU {mtu}{beside}"
+        each = f" for each of {lanes} lanes" if lanes > 1 else ""
+        allowed = f"from {format_size(need)}, to hold a packet of MTU {mtu}{beside}{each}"
         yield _fault(path, format_size(size), allowed)
 
 
-def _of_nodes(group: NodeGroup, mtu: int) -> Iterator[Fault]:
+def _of_nodes(group: NodeGroup, mtu: int, lanes: int) -> Iterator[Fault]:
     adapter, bus, port = group.adapter, group.adapter.bus, group.host.root_port
     if isinstance(bus, PcieDevice) and port is not None:
         payload = f"adapter.bus.max_payload, {format_size(bus.max_payload)}"
@@ -264,7 +293,7 @@ def _of_nodes(group: NodeGroup, mtu: int) -> Iterator[Fault]:
     if isinstance(protocol, IwarpProtocol) and adapter.limits.atomics:
         allowed = "false, because iWARP has no atomic operations (RFC 5040)"
         yield _fault("adapter.limits.atomics", "true", allowed)
-    yield from _too_small("adapter.receive.buffer", adapter.receive.buffer, mtu, [link])
+    yield from _too_small("adapter.receive.buffer", adapter.receive.buffer, mtu, [link], lanes)
     local = {name: table for name, table in adapter.caches.items() if not adapter.in_host(table)}
     if local and not adapter.local_memory_size:
         by_mode = all(table.location == "mode" for table in local.values())

@@ -14,6 +14,7 @@ from hcasim.catalog.link import Link
 from hcasim.catalog.plausible import Doubts
 from hcasim.catalog.section import Parameter, Section, Value
 from hcasim.catalog.stack import Stack
+from hcasim.catalog.subnet import CongestionControl, Qos
 from hcasim.catalog.testbed import Network, Switch
 from hcasim.catalog.wiring import Wiring, wire
 from hcasim.ground.text import brief, html_table
@@ -131,7 +132,20 @@ class Machine(Section):
     def loses(self) -> bool:
         """Whether its links may lose or corrupt packets, or its switches drop, mark or pause."""
         links = (*(group.link for group in self.groups), *self.trunks.values())
-        return self.shares_memory or any(link.loss or link.corruption for link in links)
+        marks = self.shares_memory or self.congestion_control is not None
+        return marks or any(link.loss or link.corruption for link in links)
+
+    @property
+    def qos(self) -> Qos | None:
+        """The virtual lanes of its subnet, if there is more than one."""
+        switch = self.switch
+        return None if switch is None else switch.qos
+
+    @property
+    def congestion_control(self) -> CongestionControl | None:
+        """That of InfiniBand, if it is on."""
+        switch = self.switch
+        return None if switch is None else switch.congestion_control
 
     @property
     def shares_memory(self) -> bool:

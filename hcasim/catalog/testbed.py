@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from hcasim.catalog.classes import TrafficClasses, Watchdog
 from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, Seed, Share, mtu_fault
 from hcasim.catalog.section import (
     PLAIN,
@@ -18,6 +19,7 @@ from hcasim.catalog.section import (
     key,
     optional,
 )
+from hcasim.catalog.subnet import CongestionControl, Qos
 from hcasim.ground.errors import FaultError, nearest, one_of
 from hcasim.ground.units import SHARE, Bytes, format_size
 
@@ -25,11 +27,14 @@ SwitchName = Annotated[str, Refers("switches")]
 Arbitration = Literal["round_robin", "oldest_first"]
 """Names of the classes in `hcasim.fabric.arbitration`."""
 Forwarding = Literal["cut_through", "store_and_forward"]
+Routing = Literal["destination", "ecmp", "adaptive", "spray"]
+"""How one of equally short ways is chosen; names of the classes in `hcasim.fabric.routing`."""
 Shape = tuple[tuple[int, int, int], ...]
 """Children, parents and cables to each parent, level by level."""
 
 
 Alpha = Annotated[int, SHARE, Field(ge=10**6, le=128 * 10**9)]
+Profile = Literal["lossless", "lossy-ecn", "tail-drop"]
 
 
 class Marking(Section):
@@ -51,14 +56,15 @@ class Marking(Section):
 class PacketMemory(Section):
     """Memory for packets that all ports of an Ethernet switch share.
 
-    A packet takes room of the input that it came by, first from what is reserved for it. With
-    pauses, an input that has more than its part pauses its sender, and what still comes goes to
-    the headroom; without, a packet is dropped whose output queue has more than its part. The part
-    is ``alpha`` times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
+    A packet takes room of the input that it came by, first from what is reserved for it. With the
+    profile "lossless" an input that has more than its part pauses its sender by priority (IEEE
+    802.1Qbb), and what still comes goes to the headroom; with others a packet is dropped whose
+    output queue has more than its part, and with "tail-drop" none is marked. The part is ``alpha``
+    times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
     """
 
     size: Size = key("all of it")
-    pause: bool = key("senders are paused by priority (IEEE 802.1Qbb), or packets are dropped")
+    profile: Profile = key("what it does when it fills: pause and mark, mark and drop, or drop")
     alpha: Alpha = key("most that one input or output queue takes, as a share of what is free")
     reserve: Bytes = key("of each priority of a port, for itself", 0, 2**24)
     headroom: Bytes = key("of each port, for what comes after a pause", 0, 2**24)
@@ -68,12 +74,29 @@ class PacketMemory(Section):
         "writes into packets that have room for it how full the output is", default=False
     )
     marking: Marking | None = optional("marks of congestion")
+    classes: TrafficClasses | None = optional("of priorities, which take turns without")
+    watchdog: Watchdog | None = optional("of outputs that are paused for long")
 
     @model_validator(mode="after")
     def _can_pause(self) -> PacketMemory:
-        if self.pause and not self.headroom:
+        if self.pauses and not self.headroom:
             raise FaultError(self, "more than 0 B of headroom with pauses", text="headroom 0 B")
         return self
+
+    @property
+    def pauses(self) -> bool:
+        """Whether senders are paused."""
+        return self.profile == "lossless"
+
+    @property
+    def kept(self) -> int:
+        """Bytes for what comes after a pause: without pauses, headroom is shared."""
+        return self.headroom if self.pauses else 0
+
+    @property
+    def marks(self) -> Marking | None:
+        """How packets are marked, if they are."""
+        return None if self.profile == "tail-drop" else self.marking
 
 
 class Switch(Description):
@@ -84,16 +107,27 @@ class Switch(Description):
     buffer: Size = key("receive buffer of each port")
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
     forwarding: Forwarding = key("when a packet may leave", default="cut_through")
+    routing: Routing = key("what chooses among equal ways of a packet", default="destination")
+    flowlet: Latency = key("adaptive: pause behind which a flow may take another way", default=0)
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
+    qos: Qos | None = optional("virtual lanes of InfiniBand's links, if more than one")
+    congestion_control: CongestionControl | None = optional("of InfiniBand, if it is on")
     port: Port | None = optional("links that its ports take, if not all")
 
     @model_validator(mode="after")
     def _has_room(self) -> Switch:
         memory = self.memory
+        if self.flowlet and self.routing != "adaptive":
+            raise FaultError(
+                self, "routing adaptive", text=f"a flowlet with routing {self.routing}"
+            )
         if memory is not None:
-            own = self.ports * (memory.headroom + memory.reserve)
+            if memory.classes is not None and self.arbitration != "round_robin":
+                found = f"classes with arbitration {self.arbitration}"
+                raise FaultError(self, "arbitration round_robin", text=found)
+            own = self.ports * (memory.kept + memory.reserve)
             if own >= memory.size:
-                found = f"{self.ports} ports with {format_size(memory.headroom)} of headroom and "
+                found = f"{self.ports} ports with {format_size(memory.kept)} of headroom and "
                 found += f"{format_size(memory.reserve)} reserved"
                 allowed = f"less than memory.size, {format_size(memory.size)}"
                 raise FaultError(self, allowed, text=found)

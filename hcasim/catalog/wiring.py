@@ -96,9 +96,13 @@ class Wiring:
         home, port = self.places[lid - 1]
         if switch == home:
             return port
-        distance = self.distances(home)
-        ways = [way for way in self.ways[switch] if distance[way.neighbour] < distance[switch]]
+        ways = self.shortest(switch, lid)
         return ways[self._numbers[lid - 1] // self._divisors[switch] % len(ways)]
+
+    def shortest(self, switch: int, lid: int) -> list[Way]:
+        """Return all shortest ways from a switch towards a LID; none from the one that it is on."""
+        distance = self.distances(self.places[lid - 1][0])
+        return [way for way in self.ways[switch] if distance[way.neighbour] < distance[switch]]
 
     def route(self, source: int, lid: int) -> list[int]:
         path = [source]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hcasim.bus import connect
-from hcasim.catalog import Machine
+from hcasim.catalog import EthernetLink, Machine
 from hcasim.engine import FastForward, Simulator, collect_seldom
 from hcasim.fabric import Fabric
 from hcasim.hca import HostChannelAdapter
@@ -45,6 +45,8 @@ class Node:
             machine.mtu,
             lid,
             pausable=machine.shares_memory,
+            qos=machine.qos,
+            subnet=machine.congestion_control,
         )
         self._next_address = {0: PAGE}
 
@@ -111,8 +113,10 @@ class Cluster:
                 self.fabric.join(one, other)
             return
         for node in self.nodes:
+            link, receive = node.group.link, node.group.hca.receive
+            parts = receive.parts(link, machine.mtu) if isinstance(link, EthernetLink) else ()
             for port in node.adapter.ports:
-                self.fabric.attach(port, node.group.link)
+                self.fabric.attach(port, link, parts)
 
     def packets_sent(self) -> int:
         """Packets that all adapters have sent so far, those without data included."""
@@ -124,8 +128,8 @@ class Cluster:
 
         Where links lose packets, what they have lost and corrupted is among them, and how often the
         timers of requests have expired, whatever drivers call that. Of switches with a shared
-        memory it is what they and adapters have discarded and they have marked, and how often they
-        have paused a sender.
+        memory it is what they and adapters have discarded and they have marked, and how often each
+        has paused the other.
         """
         total = Counter[str]()
         for node in self.nodes:
@@ -138,5 +142,12 @@ class Cluster:
             total["switch_discards"] = sum([one.dropped for one in memories])
             total["switch_marks"] = sum([one.marked for one in memories])
             total["pause_frames"] = sum([one.pauses for one in memories])
-            total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.unannounced])
+            total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.port_buffers])
+            for one in self.fabric.port_buffers:
+                total.update(one.pauses())
+        if watched := [output for one in self.fabric.switches for output in one.watched]:
+            total["pfcwd_storms"] = sum([output.storms for output in watched])
+            total["pfcwd_drops"] = sum([output.discarded for output in watched])
+        if markings := [one for switch in self.fabric.switches for one in switch.markings]:
+            total["switch_marks"] = sum([one.marked for one in markings])
         return dict(total)

@@ -47,7 +47,8 @@ class RoundRobin:
         """What has to be equal beside the attributes of packets when a machine repeats itself."""
         return ()
 
-    def served(self, source: int) -> None:
+    def served(self, source: int, size: int) -> None:
+        """Learn that a source sends a packet of so many bytes."""
         if source >= self._urgent:
             self._next = source + 1
 
@@ -65,7 +66,7 @@ class OldestFirst(RoundRobin):
         ready = [packet.ready_at for queue in queues for packet in queue]
         return tuple(sorted(range(len(ready)), key=ready.__getitem__))
 
-    def served(self, source: int) -> None:
+    def served(self, source: int, size: int) -> None:
         """Nothing depends on it."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+from hcasim.engine import CreditPool
 from hcasim.engine.changes import Changes
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.packet import Holder, Packet
@@ -19,11 +20,10 @@ class ReceiveBuffer(Holder):
     that pauses: see `hcasim.fabric.medium`.
     """
 
-    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
+    def __init__(self, incoming: Transmitter, outgoing: Transmitter, credits: CreditPool) -> None:
         self._outgoing = outgoing
         self._block = incoming.credit_block
-        assert incoming.credits is not None
-        self._credits = incoming.credits
+        self._credits = credits
 
     def free(self, packet: Packet, at_ps: int) -> None:
         known_at = self.known_at(packet.payload, at_ps)
@@ -47,8 +47,8 @@ class CreditedBuffer(ReceiveBuffer):
 
     changes: ClassVar[Changes] = Changes(slips="_freed")
 
-    def __init__(self, incoming: Transmitter, outgoing: Transmitter) -> None:
-        super().__init__(incoming, outgoing)
+    def __init__(self, incoming: Transmitter, outgoing: Transmitter, credits: CreditPool) -> None:
+        super().__init__(incoming, outgoing, credits)
         self._freed = 0
         self._update = outgoing.medium.update
         outgoing.carries(self._credits, outgoing.medium.update_size)
@@ -63,58 +63,22 @@ class CreditedBuffer(ReceiveBuffer):
         return self._outgoing.announce(packets, freed_at)
 
 
-class Room(Holder):
-    """So many bytes that nobody knows of but who takes them."""
+class DividedBuffer(Holder):
+    """A receive buffer with a part for each virtual lane."""
 
-    changes: ClassVar[Changes] = Changes(slips="_free")
-
-    __slots__ = ("_free",)
-
-    def __init__(self, size: int) -> None:
-        self._free = size
-
-    def take(self, size: int) -> bool:
-        """Take room, if there is so much."""
-        if size > self._free:
-            return False
-        self._free -= size
-        return True
+    def __init__(self, incoming: Transmitter, parts: list[ReceiveBuffer]) -> None:
+        self._incoming = incoming
+        self._parts = parts
 
     def free(self, packet: Packet, at_ps: int) -> None:
-        self._free += packet.size
+        self._parts[self._incoming.lane(packet)].free(packet, at_ps)
 
 
-class UnannouncedBuffer(Receiver):
-    """Stands before an end whose sender does not know what room there is, and discards packets.
-
-    A packet takes its room when it begins to leave the other end.
-
-    Attributes:
-        discarded: packets so far, which mlx5 counts as rx_discards_phy.
-    """
-
-    changes: ClassVar[Changes] = Changes(counts="discarded")
-
-    def __init__(self, incoming: Transmitter, end: Receiver, room: int) -> None:
-        assert incoming.receiver is not None, f"{incoming.name} leads nowhere"
-        self._sim = incoming.sim
-        self._behind = incoming.receiver
-        self._room = end.buffer = Room(room)
-        self.discarded = 0
-        incoming.attach(self, ENDLESS)
-
-    def receive(self, packet: Packet, head_at: int, tail_at: int) -> None:
-        if self._room.take(packet.size):
-            self._behind.receive(packet, head_at, tail_at)
-            return
-        self.discarded += 1
-        self._sim.call_at(tail_at, packet.tell_lost)
-
-
-def receive_buffer(incoming: Transmitter, outgoing: Transmitter) -> ReceiveBuffer:
+def receive_buffer(incoming: Transmitter, outgoing: Transmitter) -> Holder:
     """The accounting of a receive buffer, by the flow control of its link."""
     kind = CreditedBuffer if outgoing.medium.update else ReceiveBuffer
-    return kind(incoming, outgoing)
+    parts = [kind(incoming, outgoing, pool) for pool in incoming.pools]
+    return parts[0] if len(parts) == 1 else DividedBuffer(incoming, parts)
 
 
 def connect_ports(

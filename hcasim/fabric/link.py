@@ -117,6 +117,16 @@ class Transmitter(Action):
             self.sim, f"{self.name}.credits", max(1, buffer_bytes // self.credit_block)
         )
 
+    @property
+    def pools(self) -> list[CreditPool]:
+        """The credits of each part of the receive buffer at the far end."""
+        assert self.credits is not None
+        return [self.credits]
+
+    def lane(self, packet: Packet) -> int:
+        """The part of it that a packet takes room of."""
+        return 0
+
     def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         """Queue a packet of one source.
 
@@ -180,9 +190,9 @@ class Transmitter(Action):
         active = self._active
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
-        self._arbitration.served(source)
         queue = self._queues[place]
         packet = queue.pop(0)
+        self._arbitration.served(source, packet.size)
         if not queue:
             active.pop(place)
             self._queues.pop(place)
@@ -213,7 +223,7 @@ class Transmitter(Action):
                     self._wake_at = packet.ready_at
                     self.sim.schedule(packet.ready_at, self)
                 continue
-            self._arbitration.served(source)
+            self._arbitration.served(source, packet.size)
             del queues[place][0]
             if not queues[place]:
                 del active[place], queues[place]
@@ -293,6 +303,10 @@ class Transmitter(Action):
     @property
     def propagation_ps(self) -> int:
         return self._propagation
+
+    def backlog(self) -> int:
+        """Bytes of the packets that wait."""
+        return sum([packet.size for queue in self._queues for packet in queue])
 
     def serialisation(self, packet: Packet) -> int:
         return self._times.get(packet.size) or self._time(packet.size)

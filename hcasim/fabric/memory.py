@@ -51,14 +51,15 @@ class OutputQueue:
 
     Attributes:
         length: their bytes, but for those of the packet that leaves; ``longest`` so far.
+        coming: bytes on the way into it.
     """
 
-    changes: ClassVar[Changes] = Changes(slips="length", counts="longest")
+    changes: ClassVar[Changes] = Changes(slips="coming length", counts="longest")
 
-    __slots__ = ("length", "longest")
+    __slots__ = ("coming", "length", "longest")
 
     def __init__(self) -> None:
-        self.length = self.longest = 0
+        self.coming = self.length = self.longest = 0
 
 
 class Memory:
@@ -69,6 +70,7 @@ class Memory:
         dropped, marked: packets so far.
         pauses: frames that paused a sender so far.
         writes: whether its switch writes into packets how full its outputs are.
+        reaction: from a frame that pauses to no more packets beginning to leave, in ps.
     """
 
     changes: ClassVar[Changes] = Changes(slips="shared", counts="most_shared dropped marked pauses")
@@ -76,16 +78,16 @@ class Memory:
     def __init__(self, sim: Simulator, description: PacketMemory, name: str, ports: int) -> None:
         self.sim = sim
         self._probe = Probe(sim, name)
-        self.pauses_senders = description.pause
+        self.pauses_senders = description.pauses
         self.writes = description.telemetry
         self._alpha = description.alpha
         self._reserve = description.reserve
-        self._headroom = description.headroom if description.pause else 0
+        self._headroom = description.kept
         self._resume = description.resume
-        self._reaction = description.reaction
+        self.reaction = description.reaction
         own = ports * (description.reserve + self._headroom)
         self._size = description.size - own
-        self._marking = description.marking
+        self._marking = description.marks
         seed = self._marking.seed if self._marking is not None else 0
         self._random = Random(f"{seed} {name}")
         self.shared = self.most_shared = self.dropped = self.marked = self.pauses = 0
@@ -166,7 +168,7 @@ class Memory:
         share.paused = pause
         sender, back = share.sender, share.back
         comes_at = back.announce(1, self.sim.now)
-        known_at = comes_at + self._reaction
+        known_at = comes_at + self.reaction
         if self._probe.listeners:
             sender.hear(PauseFrame(back.name, share.priority, pause), comes_at)
         if pause:
@@ -213,6 +215,7 @@ class Arriving(Action):
 
     def act(self) -> None:
         lane, packet = self._lane, self._packet
+        lane.queue.coming -= packet.size
         if lane.memory.admit(lane.share, lane.queue, packet.size):
             ready_at = max(self._ready_at, lane.memory.sim.now)
             lane.output.send(lane.source, packet, ready_at, lane)

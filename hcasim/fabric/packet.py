@@ -225,18 +225,20 @@ SERVICE_LEVELS: Final = 16
 
 
 class Route:
-    """The way of packets: to a port, with a priority, 0 to 15, that no switch tells apart.
+    """The way of packets: to a port, with a service level, 0 to 15, of a lane or a priority.
 
     Attributes:
         pkey: key of the partition that they belong to.
         grh: the global route header in front of them, or the IP header in its place, as it is
             written into receive buffers; None without any.
         extra: bytes of a packet that this header takes beside its usual size.
+        flow: LID of the port that they come from, and in the low 16 bits the UDP source port over
+            Ethernet, 0 if it is the usual one of datagrams.
         mgid: GID of the multicast group that they go to, if ``lid`` is that of a group.
         slower: how many times slower a link on it is than that of the port; None if none is.
     """
 
-    __slots__ = ("extra", "grh", "lid", "mgid", "pkey", "service_level", "slower")
+    __slots__ = ("extra", "flow", "grh", "lid", "mgid", "pkey", "service_level", "slower")
 
     def __init__(
         self,
@@ -247,6 +249,7 @@ class Route:
         extra: int = 0,
         mgid: int = ANY_GROUP,
         slower: Fraction | None = None,
+        flow: int = 0,
     ) -> None:
         self.lid = lid
         self.service_level = service_level
@@ -255,13 +258,14 @@ class Route:
         self.extra = extra
         self.mgid = mgid
         self.slower = slower
+        self.flow = flow
 
     def within(self, pkey: int) -> Route:
         """The same way in the partition of a key."""
         if pkey == self.pkey:
             return self
         level, mgid = self.service_level, self.mgid
-        return Route(self.lid, level, pkey, self.grh, self.extra, mgid, self.slower)
+        return Route(self.lid, level, pkey, self.grh, self.extra, mgid, self.slower, self.flow)
 
 
 class Holder:
@@ -304,7 +308,7 @@ class Packet:
         size: bytes of the packet by its wire format: from LRH to VCRC in InfiniBand.
         data: what its data is, if that is known.
         gathered: whether its data is in the adapter that sends it.
-        marked: whether a switch on its way was congested (ECN, RFC 3168).
+        marked: whether a switch on its way was congested (ECN, RFC 3168; FECN).
         ready_at: when its first byte may go over the link it waits for, in ps.
         staged_at: when it was handed over to be gathered, in ps; of responses, if somebody listens.
         holder: what holds its room until then.

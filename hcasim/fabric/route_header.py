@@ -18,6 +18,9 @@ _IPV4: Final = struct.Struct(">BBHHHBBH4s4s")
 _DO_NOT_CUT: Final = 0x4000
 _UDP_INSIDE: Final = 17
 _HOPS: Final = 64
+_LABEL: Final = (1 << 20) - 1
+LEAST_PORT: Final = 0xC000
+"""The least UDP source port of RoCEv2, and that of datagrams without a flow label."""
 
 
 def global_header(
@@ -33,6 +36,20 @@ def ipv4_header(source: bytes, destination: bytes, traffic_class: int, hop_limit
     hops = hop_limit or _HOPS
     parts = (0x45, traffic_class, 0, 0, _DO_NOT_CUT, hops, _UDP_INSIDE, 0, source, destination)
     return bytes(GRH - IPV4) + _IPV4.pack(*parts)
+
+
+def source_port(label: int, qpn: int = 0, remote_qpn: int = 0) -> int:
+    """UDP source port of a flow label, or else of the queue pairs of a connection; 0 of neither.
+
+    Source: Linux, rdma/ib_verbs.h: rdma_get_udp_sport, by which mlx5 and others set it.
+    """
+    if not label:
+        mixed = qpn * remote_qpn
+        mixed ^= mixed >> 20
+        label = (mixed ^ mixed >> 40) & _LABEL
+        if not qpn:
+            return 0
+    return LEAST_PORT | (label ^ label >> 14) & ~LEAST_PORT & 0xFFFF
 
 
 def turned(header: bytes) -> bytes:

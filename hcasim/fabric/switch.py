@@ -6,14 +6,23 @@ from typing import Final, Protocol
 
 from hcasim.catalog import Link
 from hcasim.catalog import Switch as SwitchDescription
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.engine import Probe, Simulator
 from hcasim.fabric.arbitration import ARBITRATIONS
 from hcasim.fabric.flow_control import ENDLESS
+from hcasim.fabric.lanes import ONE_LANE, LaneTransmitter, Marking
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.memory import Arriving, InputShare, Lane, Memory, OutputQueue
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import NOBODY, Holder, Packet, SharedRoom
-from hcasim.fabric.priorities import PRIORITIES, PriorityTransmitter, priority
+from hcasim.fabric.priorities import (
+    Classes,
+    PriorityTransmitter,
+    Unpaused,
+    WatchedTransmitter,
+    priority,
+)
+from hcasim.fabric.routing import ROUTINGS
 from hcasim.fabric.telemetry import WritingLane
 
 _FIRST_GROUP: Final = MULTICAST_LIDS.start
@@ -24,6 +33,9 @@ class Routes(Protocol):
 
     def output(self, switch: Switch, lid: int) -> int:
         """The output of a switch towards a destination; -1 if there is none."""
+
+    def equal(self, switch: Switch, lid: int) -> list[int]:
+        """The outputs of a switch towards one on another, by all ways that are equally short."""
 
     def outputs(self, switch: Switch, mlid: int) -> list[int]:
         """The outputs of a switch towards the members of a multicast group."""
@@ -42,7 +54,7 @@ class SwitchInput(Receiver):
         if output is None and lid >= _FIRST_GROUP:
             self._replicate(packet, head_at, tail_at)
             return
-        output = output or self._switch.find(lid)
+        output = output or self._switch.choose(packet)
         if output is None:
             self._drop(packet, tail_at)
         else:
@@ -108,6 +120,7 @@ class MemoryInput(SwitchInput):
         lanes = self._lanes.get(output)
         lane = (lanes[one] if lanes is not None else None) or self._add_lane(output, one)
         ready_at = self._leaves(output, packet, head_at, tail_at)
+        lane.queue.coming += packet.size
         takes_room_at = self._memory.takes_room(head_at, tail_at)
         self._switch.sim.schedule(takes_room_at, Arriving(lane, packet, ready_at))
 
@@ -118,7 +131,10 @@ class MemoryInput(SwitchInput):
         share = self._shares.get(one)
         if share is None:
             share = self._shares[one] = InputShare(self._sender, back, one)
-        queue = switch.queues.setdefault((output, one), OutputQueue())
+        queue = switch.queues.get((output, one))
+        if queue is None:
+            queue = switch.queues[output, one] = OutputQueue()
+            switch.waiting.setdefault(output, []).append(queue)
         kind = WritingLane if self._memory.writes else Lane
         lane = kind(self._memory, share, queue, self._port, output)
         self._lanes.setdefault(output, [None] * PRIORITIES)[one] = lane
@@ -126,13 +142,15 @@ class MemoryInput(SwitchInput):
 
 
 class Switch:
-    """Forwards packets by destination LID; at each output the inputs compete.
+    """Forwards packets to where their destination is; at each output the inputs compete.
 
     Attributes:
+        markings: of outputs that mark packets of InfiniBand.
         memory: what its ports share, if they do.
-        queues: in that memory, by output and priority.
-        outputs: by port; None where nothing is connected.
-        routes: outputs by LID, which the network tells when they are first needed.
+        queues: in that memory, by output and priority; ``waiting`` has those of each output.
+        outputs: by port; None where nothing is connected. Those ``watched`` have a watchdog.
+        routes: outputs by LID, which the network tells when they are first needed; without those
+            to choose among.
     """
 
     def __init__(
@@ -152,7 +170,10 @@ class Switch:
         self.stores = description.forwarding == "store_and_forward"
         self.outputs: list[Transmitter | None] = [None] * description.ports
         self.queues: dict[tuple[Transmitter, int], OutputQueue] = {}
+        self.waiting: dict[Transmitter, list[OutputQueue]] = {}
+        self.watched: list[WatchedTransmitter] = []
         self.memory: Memory | None = None
+        self._described = description.memory
         self.inputs: list[SwitchInput]
         ports = range(description.ports)
         if description.memory is None:
@@ -165,18 +186,66 @@ class Switch:
         self.routes: dict[int, Transmitter] = {}
         self._network = network
         self._by_age = description.arbitration == "oldest_first"
+        self._ways: dict[int, list[Transmitter]] = {}
+        self._routing = None
+        if description.routing != "destination":
+            self._routing = ROUTINGS[description.routing](
+                sim, name, description.flowlet, self._load
+            )
         self._arbitration = ARBITRATIONS[description.arbitration]
+        self.markings: list[Marking] = []
+        self._qos = description.qos or ONE_LANE
+        self._control = description.congestion_control
+        self._laned = description.qos is not None or self._control is not None
+        if self._laned:
+            sim.forward = None
 
-    def add_port(self, port: int, link: Link) -> Transmitter:
+    def add_port(self, port: int, link: Link, to_adapter: bool = False) -> Transmitter:
         name = f"{self.name}.port{port + 1}"
-        output = (
-            Transmitter(self.sim, name, link, self._arbitration())
-            if self.memory is None
-            else PriorityTransmitter(self.sim, name, link, by_age=self._by_age)
-        )
+        output: Transmitter
+        described = self._described
+        if self._laned:
+            output = self._with_lanes(name, link, to_adapter)
+        elif described is None:
+            output = Transmitter(self.sim, name, link, self._arbitration())
+        else:
+            order = Unpaused(0, self._by_age)
+            if described.classes is not None:
+                order = Classes(described.classes)
+            if described.watchdog is None:
+                output = PriorityTransmitter(self.sim, name, link, order=order)
+            else:
+                output = WatchedTransmitter(self.sim, name, link, described.watchdog, order)
+                self.watched.append(output)
         self.outputs[port] = output
         self.sim.resources.serves(output.name, output)
         return output
+
+    def choose(self, packet: Packet) -> Transmitter | None:
+        """The output for a packet whose destination has none yet, or several; None without any."""
+        lid, routing = packet.route.lid, self._routing
+        if routing is not None:
+            ways = self._ways.get(lid)
+            if ways is None:
+                found = [self.outputs[port] for port in self._network.equal(self, lid)]
+                ways = self._ways[lid] = [output for output in found if output is not None]
+            if len(ways) > 1:
+                return routing.choose(ways, packet)
+        return self.find(lid)
+
+    def _load(self, output: Transmitter) -> int:
+        """Bytes that are to leave by an output."""
+        if self.memory is None:
+            return output.backlog()
+        return sum([queue.length + queue.coming for queue in self.waiting.get(output, ())])
+
+    def _with_lanes(self, name: str, link: Link, to_adapter: bool) -> Transmitter:
+        marking = None
+        if self._control is not None:
+            room = self.buffer_bytes // self._qos.max_vls
+            marking = Marking(self._control, name, room, to_adapter)
+            self.markings.append(marking)
+        return LaneTransmitter(self.sim, name, link, self._qos, self._arbitration, marking=marking)
 
     def find(self, lid: int) -> Transmitter | None:
         """The output towards a destination; None if there is none."""

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hcasim.catalog import Link, Way, Wiring
+from hcasim.catalog.adapter import BufferPart
 from hcasim.engine import Simulator
-from hcasim.fabric.flow_control import UnannouncedBuffer, connect_ports
+from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter
 from hcasim.fabric.loss import LossyWay, RandomLosses, lose
 from hcasim.fabric.multicast import Groups
+from hcasim.fabric.port_buffer import PortBuffer
 from hcasim.fabric.priorities import PriorityTransmitter
 from hcasim.fabric.switch import MemoryInput, Switch
 
 
 class EndPort(Receiver):
-    """A port of an adapter; ``groups`` are those of its subnet."""
+    """A port of an adapter; ``groups`` are those of its subnet.
+
+    It overruns if who sends to it does not know the room in its buffer.
+    """
+
+    overruns = False
 
     groups: Groups
     lid: int
@@ -29,7 +38,7 @@ class Fabric:
 
     Attributes:
         lossy: the directions of links that lose or corrupt packets.
-        unannounced: receive buffers of adapters that discard what finds no room.
+        port_buffers: of adapters, behind switches that do not know the room in them.
     """
 
     def __init__(self, sim: Simulator, wiring: Wiring) -> None:
@@ -37,21 +46,28 @@ class Fabric:
         self.wiring = wiring
         self.groups = Groups(wiring)
         self.lossy: list[LossyWay] = []
-        self.unannounced: list[UnannouncedBuffer] = []
+        self.port_buffers: list[PortBuffer] = []
         self._switches: dict[int, Switch] = {}
 
     @property
     def switches(self) -> list[Switch]:
         return [self._switches[number] for number in sorted(self._switches)]
 
-    def attach(self, end: EndPort, link: Link) -> None:
+    def attach(self, end: EndPort, link: Link, parts: Sequence[BufferPart] = ()) -> None:
+        """Join an adapter's port and a switch; a shared memory there needs the buffer's parts."""
         number, port = self.wiring.places[end.lid - 1]
         switch = self.switch(number)
-        output = switch.add_port(port, link)
+        output = switch.add_port(port, link, to_adapter=True)
         far, room = switch.inputs[port], switch.buffer_bytes
         self._link(end.transmitter, end, end.buffer_bytes, output, far, room)
-        if switch.memory is not None and not switch.memory.pauses_senders:
-            self.unannounced.append(UnannouncedBuffer(output, end, end.buffer_bytes))
+        if switch.memory is not None:
+            assert isinstance(output, PriorityTransmitter)
+            reaction = switch.memory.reaction if switch.memory.pauses_senders else None
+            end.overruns = True
+            back = end.transmitter
+            what = "discards" if reaction is None else "receive_buffer"
+            name = f"{back.name.removesuffix('.link')}.{what}"
+            self.port_buffers.append(PortBuffer(name, output, end, back, parts, reaction))
         self._enter(end)
 
     def join(self, a: EndPort, b: EndPort) -> None:
@@ -82,9 +98,8 @@ class Fabric:
 
     def _enter(self, end: EndPort) -> None:
         end.groups = self.groups
-        credits = end.transmitter.credits
-        assert credits is not None
-        self.sim.resources.keeps_waiting(credits.name, credits)
+        for credits in end.transmitter.pools:
+            self.sim.resources.keeps_waiting(credits.name, credits)
 
     def switch(self, number: int) -> Switch:
         found = self._switches.get(number)
@@ -105,6 +120,15 @@ class Fabric:
         if switch.outputs[way.port] is None:
             self._connect(switch, way)
         return way.port
+
+    def equal(self, switch: Switch, lid: int) -> list[int]:
+        if not 1 <= lid <= len(self.wiring.places):
+            return []
+        ways = self.wiring.shortest(switch.number, lid)
+        for way in ways:
+            if switch.outputs[way.port] is None:
+                self._connect(switch, way)
+        return [way.port for way in ways]
 
     def outputs(self, switch: Switch, mlid: int) -> list[int]:
         ports = self.groups.outputs(switch.number, mlid)

@@ -22,6 +22,8 @@ from hcasim.hca.egress import REQUESTS
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
+from hcasim.hca.qp.congestion.notifications import slows_down
+from hcasim.hca.qp.congestion.table import BECN
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
 from hcasim.hca.qp.queues import ReceiveQueue
@@ -181,9 +183,8 @@ class HostChannelAdapter(Parts):
         """
         packet = arrival.packet
         qp = self._queue_pairs.get(packet.qpn)
-        if packet.marked and qp is not None and (told := self.notifications) is not None:
-            end = qp.requester.end if packet.answers else qp.responder.peer(packet)
-            told.marked(packet, end)
+        if packet.marked and qp is not None:
+            self._marked(qp, packet)
         if qp is None and packet.qpn == MULTICAST_QPN:
             self._spread(arrival)
         elif qp is None or (qp.accepts != packet.route.pkey and not self._admits(qp, packet)):
@@ -195,6 +196,8 @@ class HostChannelAdapter(Parts):
         elif packet.answers:
             if packet.opcode in _WITHOUT_DATA:
                 arrival.free()
+                if self.becns is not None and packet.headers and packet.headers[-1] is BECN:
+                    qp.requester.slow_down()
             arrival.half = qp.requester
             if self.sqpc.held(qp.index):
                 arrival.accept()
@@ -207,9 +210,19 @@ class HostChannelAdapter(Parts):
             else:
                 self.rqpc.access(qp.index, arrival.accept)
 
+    def _marked(self, qp: QueuePair, packet: Packet) -> None:
+        end = qp.requester.end if packet.answers else qp.responder.peer(packet)
+        if self.notifications is not None:
+            self.notifications.marked(packet, end)
+        elif self.becns is not None:
+            self.becns.marked(packet, end)
+
     def _slow_down(self, qp: QueuePair, packet: Packet) -> None:
         if self.notifications is not None:
             self.counts["rp_cnp_handled"] += 1
+            if not slows_down(packet):
+                return
+        if self.notifications is not None or self.becns is not None:
             (qp.requester if packet.answers else qp.responder).slow_down()
 
     def _admits(self, qp: QueuePair, packet: Packet) -> bool:

@@ -50,6 +50,8 @@ _MLX5: Final = (
 )
 _ROCE: Final = ("roce_adp_retrans", "roce_adp_retrans_to")
 _CONGESTION: Final = ("rp_cnp_handled", "np_ecn_marked_roce_packets", "np_cnp_sent")
+FECN: Final = ("port_pkt_rcv_fecn", "port_pkt_rcv_becn")
+"""Of InfiniBand's congestion control, as infiniband-diags call what ports count."""
 _MLX4: Final = {
     "resp_local_length_error": "rq_num_lle",
     "resp_cqe_flush_error": "rq_num_wrfe",
@@ -98,7 +100,7 @@ class Overdue:
 
 def shown(counts: Mapping[str, int], adapter: Adapter, over_ethernet: bool) -> dict[str, int]:
     """Return what the driver of an adapter shows of its counts, with those that are ours."""
-    found = {name: counts[name] for name in OWN}
+    found = {name: counts[name] for name in (*OWN, *FECN) if name in counts}
     if (counters := adapter.counters) is None:
         return found
     if counters.driver == "mlx4":

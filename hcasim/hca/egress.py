@@ -6,9 +6,11 @@ from typing import ClassVar
 
 from hcasim.catalog import Adapter, InfinibandLink, Link
 from hcasim.catalog.adapter import Send
+from hcasim.catalog.subnet import Qos
 from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.arbitration import RoundRobin
+from hcasim.fabric.lanes import LaneTransmitter
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import NOBODY, Holder, Packet
 from hcasim.fabric.priorities import PriorityTransmitter
@@ -168,16 +170,19 @@ class Egress:
         payload: int,
         pipeline: InOrder,
         pausable: bool,
+        qos: Qos | None,
     ) -> None:
         self.sim = sim
         self.name = name
         self.lid = lid
         between = adapter.send.flow_control if isinstance(link, InfinibandLink) else 0
-        self.transmitter = (
-            PriorityTransmitter(sim, f"{name}.link", link, urgent=1)
-            if pausable
-            else Transmitter(sim, f"{name}.link", link, RoundRobin(urgent=1), between)
-        )
+        way = f"{name}.link"
+        if pausable:
+            self.transmitter: Transmitter = PriorityTransmitter(sim, way, link, urgent=1)
+        elif qos is not None:
+            self.transmitter = LaneTransmitter(sim, way, link, qos, urgent=1, between=between)
+        else:
+            self.transmitter = Transmitter(sim, way, link, RoundRobin(urgent=1), between)
         no_cable = {"cable_length": 0, "credit_update": 0, "fec": None, "loss": 0, "corruption": 0}
         inside = link.model_copy(update=no_cable)
         self.loopback = Transmitter(sim, f"{name}.loopback", inside, RoundRobin(urgent=1))

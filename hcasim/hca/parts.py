@@ -6,13 +6,14 @@ from typing import ClassVar, Final
 
 from hcasim.bus import Bus
 from hcasim.catalog import Adapter, Cache, EthernetLink, Link
+from hcasim.catalog.subnet import CongestionControl, Qos
 from hcasim.engine import Probe, Simulator, Waits, servers
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import FULL_MEMBER, INDEX, Packet
 from hcasim.fabric.wire import wire_format
 from hcasim.hca.completion import CompletionEngine
 from hcasim.hca.context_cache import ContextCache
-from hcasim.hca.counters import COUNTED, Overdue
+from hcasim.hca.counters import COUNTED, FECN, Overdue
 from hcasim.hca.dma import DmaEngine, OverlappingDmaEngine
 from hcasim.hca.egress import Egress
 from hcasim.hca.icm import Icm
@@ -20,6 +21,7 @@ from hcasim.hca.local_memory import LocalMemory
 from hcasim.hca.pipeline import InOrder, PacketService, PerQueuePair
 from hcasim.hca.port import Dispatcher
 from hcasim.hca.qp.congestion.notifications import Notifications
+from hcasim.hca.qp.congestion.table import Becns
 from hcasim.hca.translation import TranslationTables
 from hcasim.hca.units import AtomicUnit, RegistrationUnit
 from hcasim.hca.wqe import WqeCache
@@ -44,7 +46,8 @@ class Parts(Dispatcher):
         entries: requesters that wait for an entry behind which others wait to be fetched.
         reads: requesters that have as many reads and atomics in flight as they may.
         receive_entries: messages that wait for entries on their way to the chip.
-        notifications: what tells others of congestion, if the adapter does.
+        notifications: what tells others of congestion over Ethernet, if the adapter does.
+        becns: what does so in a subnet of InfiniBand, if its congestion control is on.
         overdue: what timers have waited for requests that had to be sent again.
     """
 
@@ -60,6 +63,8 @@ class Parts(Dispatcher):
         mtu: int,
         first_lid: int,
         pausable: bool = False,
+        qos: Qos | None = None,
+        subnet: CongestionControl | None = None,
     ) -> None:
         self.sim = sim
         self.name = name
@@ -70,7 +75,7 @@ class Parts(Dispatcher):
         self.wire = wire_format(adapter.protocol)
         pipeline, dma = _PIPELINES[adapter.order]
         self.pipeline = pipeline()
-        common = adapter, link, self.wire.payload(mtu), self.pipeline, pausable
+        common = adapter, link, self.wire.payload(mtu), self.pipeline, pausable, qos
         self.egresses = [
             Egress(sim, f"{name}.port{index + 1}", first_lid + index, *common)
             for index in range(adapter.ports)
@@ -107,6 +112,11 @@ class Parts(Dispatcher):
                 # How full queues are does not repeat itself.
                 sim.forward = None
             sim.resources.keeps_waiting(f"{name}.rate_control", told.held)
+        self.becns: Becns | None = None
+        if subnet is not None:
+            self.counts |= dict.fromkeys(FECN, 0)
+            self.becns = Becns(subnet, self.counts, self.egresses)
+            sim.resources.keeps_waiting(f"{name}.congestion_table", self.becns.held)
         self._pkeys = [[FULL_MEMBER] for _ in self.egresses]
         self._enter_resources()
         self._build()

@@ -35,6 +35,8 @@ _HOLD: Final = Verdict.HOLD
 _ANSWER: Final = Verdict.ANSWER
 _REFUSE: Final = Verdict.REFUSE
 _READ: Final = Opcode.RDMA_READ_REQUEST
+_QUEUED: Final = 8192
+"""Bytes of data that may wait for the bus while packets behind them are dealt with."""
 
 
 class Half:
@@ -138,7 +140,17 @@ class Arrival(Placing):
 
     changes: ClassVar[Changes] = Changes(times="tail_at")
 
-    __slots__ = ("_has_turn", "_is_through", "_port", "_room", "half", "line", "tail_at")
+    __slots__ = (
+        "_has_turn",
+        "_is_through",
+        "_leaves",
+        "_port",
+        "_room",
+        "_stands",
+        "half",
+        "line",
+        "tail_at",
+    )
 
     block: ClassVar[str] = "Port"
 
@@ -151,11 +163,16 @@ class Arrival(Placing):
         self._port = port
         self._room: Holder | None = room
         self._has_turn = True
-        self._is_through = False
+        self._is_through = self._leaves = self._stands = False
 
     def act(self) -> None:
         if self._is_through:
             self.free()
+            if self._leaves:
+                self._port.leaving -= self.packet.payload
+            if self._stands:
+                self.half.placed(self.packet)
+                self.finish()
         else:
             self._is_through = True
             self._port.through(self)
@@ -204,6 +221,14 @@ class Arrival(Placing):
         self.finish()
 
     def placed(self) -> None:
+        port = self._port
+        if port.overruns and self._room is not None:
+            self._leaves = True
+            port.leaving += self.packet.payload
+            if port.leaving > _QUEUED:
+                # The bus is behind, and packets wait in the buffer without an answer.
+                self._stands = True
+                return
         self.half.placed(self.packet)
         self.finish()
 
@@ -247,10 +272,11 @@ class Port(EndPort):
         pipeline: its receiving units.
         lines: of arrivals that keep their order.
         members: of each multicast group, by its LID: GIDs and the queue pairs attached to them.
+        leaving: bytes of data that wait for the bus, where the buffer may overrun.
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="packets_received payload_received bad_pkeys bad_qkeys"
+        slips="leaving", counts="packets_received payload_received bad_pkeys bad_qkeys"
     )
 
     def __init__(
@@ -270,7 +296,7 @@ class Port(EndPort):
         self.buffer_bytes = adapter.receive.buffer
         Loopback(self, egress.loopback)
         self.packets_received = self.payload_received = 0
-        self.bad_pkeys = self.bad_qkeys = 0
+        self.bad_pkeys = self.bad_qkeys = self.leaving = 0
         way_in = adapter.receive.latency
         self._latency = adapter.send.latency if way_in is None else way_in
         self._service = adapter.receive.packet_service

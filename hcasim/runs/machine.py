@@ -22,9 +22,9 @@ NO_CONGESTION_CONTROL = (
     "fabric."
 )
 SHARED_MEMORY = (
-    "Switches count bytes, not the cells of their memory, and only inputs have reserves; a pause "
-    "holds until it is taken back; a queue pair's rate is that of its packets on their way into "
-    "the adapter's send buffer."
+    "Switches count bytes, not the cells of their memory, and only inputs have reserves; inputs "
+    "take turns at an output; a pause holds until it is taken back; a queue pair's rate is that of "
+    "its packets on their way into the adapter's send buffer."
 )
 _AT_SWITCHES = {
     "switch_discards": "switches discarded {} packets",
@@ -99,6 +99,8 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
     for name, words in _AT_SWITCHES.items():
         if count := counters.get(name, 0):
             said.append(words.format(count))
+    if paused := sum(n for name, n in counters.items() if name.startswith("tx_prio")):
+        said.append(f"adapters paused switches {paused} times")
     if not said:
         return ()
     how = f"{title}: {', '.join(said)}"

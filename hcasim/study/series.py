@@ -14,10 +14,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Onlooker as Look
 from hcasim.fabric.packet import INDEX, PSN_MODULUS
-from hcasim.fabric.priorities import PRIORITIES, PriorityTransmitter
+from hcasim.fabric.priorities import PriorityTransmitter
 from hcasim.ground.units import UnitError, parse_time
 from hcasim.hca import QueuePair
 from hcasim.hca.qp.congestion.control import RateControl
@@ -45,7 +46,7 @@ def _network(cluster: Cluster) -> Iterator[Value]:
             yield "discards_count", switch.name, memory.dropped
     ends = [port.transmitter for node in cluster.nodes for port in node.adapter.ports]
     for way in (*ends, *cluster.fabric.transmitters()):
-        if isinstance(way, PriorityTransmitter) and way.pauses:
+        if isinstance(way, PriorityTransmitter) and any(way.pauses):
             for priority in range(PRIORITIES):
                 yield "paused", f"{way.name} priority {priority}", way.paused >> priority & 1
 

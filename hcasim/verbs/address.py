@@ -13,7 +13,7 @@ from hcasim.catalog.link import LANES
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
 from hcasim.fabric.packet import GRH, SERVICE_LEVELS, Route
-from hcasim.fabric.route_header import global_header, ipv4_header
+from hcasim.fabric.route_header import global_header, ipv4_header, source_port
 from hcasim.hca.qp.pacing import LEAST, STATIC_RATES
 from hcasim.verbs.errors import VerbsError
 
@@ -223,7 +223,8 @@ def routed(node: Node, attr: AHAttr, lid: int, port_num: int, pkey: int) -> Rout
     source = _source(node, attr, port_num)
     header, extra = _header(node, attr, source, lid), 0 if on_ethernet(node) else GRH
     mgid = int(attr.grh.dgid) if lid in MULTICAST_LIDS else 0
-    return Route(lid, attr.sl, pkey, header, extra, mgid, _slower(node, attr))
+    flow = lid_at(node, port_num) << 16 | source_port(attr.grh.flow_label)
+    return Route(lid, attr.sl, pkey, header, extra, mgid, _slower(node, attr), flow)
 
 
 def slower_by(node: Node, static_rate: float) -> Fraction | None:

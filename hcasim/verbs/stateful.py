@@ -228,7 +228,7 @@ class Stateful:
             else:
                 if self._datagram and on_ethernet(node):
                     header = header_between(self.lid, dlid)
-                route = Route(dlid, 0, pkey, header)
+                route = Route(dlid, 0, pkey, header, flow=self.lid << 16)
             self._routes[name] = route
         return route
 
@@ -257,7 +257,8 @@ class Stateful:
             rnr_retry: how often to try again when the receiver is not ready; 7 is for ever. Over
                 iWARP it means nothing: such a send ends the connection with REM_OP_ERR.
             min_rnr_timer_ps: pause in ps before the remote end tries again, if this is not ready.
-            service_level: priority that its packets ask for. Nothing tells them apart by it.
+            service_level: of its packets, by which switches with lanes or priorities tell them
+                apart.
             static_rate: Gbit/s of the slowest InfiniBand link on the way, as ibv_rate names them,
                 at which the requests of this end then leave; 0 is the port's.
 

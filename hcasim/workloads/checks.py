@@ -128,6 +128,12 @@ def _idle(workload: Workload, settings: Options) -> Iterator[str]:
         yield "access: found without region, of which it says the address that is next; add region"
     if settings.seed != usual.seed and settings.shift:
         yield "seed: found with shift, which draws nothing; leave one out"
+    if settings.pause != usual.pause and not settings.burst:
+        yield "pause: found without burst, behind which it is; add burst"
+    if settings.burst % settings.post_list:
+        allowed = f"allowed: multiples of post_list, {settings.post_list}, or 0"
+        yield f"burst: found {settings.burst}; {allowed}"
+    yield from _beside_a_probe(workload, settings)
     if settings.rounds and settings.cq_mod <= 1:
         yield (
             f"rounds: found with cq_mod {settings.cq_mod}, with which each request is waited for; "
@@ -138,6 +144,17 @@ def _idle(workload: Workload, settings: Options) -> Iterator[str]:
     if settings.memory == "gpu" and (settings.inline or settings.inline_size > 0):
         name = "inline" if settings.inline else "inline_size"
         yield f"{name}: found with memory 'gpu', which processors do not read; leave it out"
+
+
+def _beside_a_probe(workload: Workload, settings: Options) -> Iterator[str]:
+    """Options of a background that has none of them."""
+    if "background" not in workload.options:
+        return
+    unused = {"incast": ("load", "flow_sizes"), "open_loop": ("background_size",)}
+    for name in unused[settings.background]:
+        if getattr(settings, name) != getattr(workload.defaults, name):
+            (other,) = unused.keys() - {settings.background}
+            yield f"{name}: found with background {settings.background!r}; allowed: with {other}"
 
 
 def _thread_faults(workload: Workload, settings: Options) -> Iterator[str]:

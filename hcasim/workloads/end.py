@@ -181,12 +181,13 @@ class Endpoint(Program, ABC):
         """
         for mine, theirs in zip(self.qps, other.qps, strict=True):
             if mine.qp_type is QPType.UD:
-                if self.options.rate_limit:
-                    raise VerbsError("EINVAL", "rate_limit of datagrams; allowed: of connections")
+                for name in ("rate_limit", "sl"):
+                    if getattr(self.options, name):
+                        raise VerbsError("EINVAL", f"{name} of datagrams; allowed: of connections")
                 mine.activate()
             else:
                 how = {"static_rate": self.options.rate_limit, "min_rnr_timer_ps": rnr_timer_ps}
-                mine.connect(theirs, **how)
+                mine.connect(theirs, service_level=self.options.sl, **how)
             self._to.append((theirs.lid, theirs.qp_num))
 
     def request(

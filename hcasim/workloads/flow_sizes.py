@@ -1,9 +1,9 @@
 """How large the flows of data centres are, as studies of networks draw them.
 
-Source: alibaba-edu/High-Precision-Congestion-Control, traffic_gen/WebSearch_distribution.txt and
-FbHdp_distribution.txt. The first is the web search of Alizadeh and others, Data Center TCP (SIGCOMM
-2010), the second the Hadoop cluster of Roy and others, Inside the Social Network's (Datacenter)
-Network (SIGCOMM 2015).
+Source: alibaba-edu/High-Precision-Congestion-Control, traffic_gen/WebSearch_distribution.txt,
+FbHdp_distribution.txt and AliStorage2019.txt. The first is the web search of Alizadeh and others,
+Data Center TCP (SIGCOMM 2010), the second the Hadoop cluster of Roy and others, Inside the Social
+Network's (Datacenter) Network (SIGCOMM 2015), the third the block storage of Alibaba in 2019.
 """
 
 from bisect import bisect_left
@@ -49,6 +49,17 @@ SIZES: Mapping[str, Sizes] = {
         (1_000_000, 97.5),
         (2_000_000, 99),
         (10_000_000, 100),
+    ),
+    "storage": (
+        (0, 0),
+        (4000, 22.93),
+        (8000, 69.21),
+        (16_000, 80.61),
+        (32_000, 90.47),
+        (64_000, 93.53),
+        (128_000, 96.77),
+        (256_000, 97.53),
+        (2_000_000, 100),
     ),
 }
 

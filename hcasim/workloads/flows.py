@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, islice, product
 from math import prod
 from random import Random
 from typing import Any
@@ -101,7 +101,7 @@ def neighbours(nodes: int, dimensions: int) -> Pairs:
 
 
 @contextmanager
-def _circles_told(cluster: Cluster) -> Iterator[None]:
+def circles_told(cluster: Cluster) -> Iterator[None]:
     """Say what it means that nothing more is to come."""
     try:
         yield
@@ -131,7 +131,7 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
         peers.append(peer)
     kept = run.machine.shares_memory
     span = Span(run.sim, [movement(*both, kept=kept) for both in flows.values()], size)
-    with _circles_told(cluster):
+    with circles_told(cluster):
         run.usage.between(span.begun, span.over)
     return span.rates(), span.error if size < whole else 0.0
 
@@ -171,7 +171,7 @@ def run_flows(
         sender.starts_ps = starts_ps
         senders.append(sender)
         sides += [sender, receiver]
-    with _circles_told(cluster):
+    with circles_told(cluster):
         cluster.sim.run(until=start(cluster.sim, sides))
     return senders
 
@@ -312,19 +312,23 @@ def likeness(machine: Machine, source: int, target: int) -> tuple[str, str, int]
     return near.name, far.name, switches
 
 
-def drawn(nodes: int, flows: int, sizes: Sizes, each_ps: float, seed: int) -> list[Drawn]:
-    """Flows of drawn sizes between drawn nodes, the first at once.
+def draws(nodes: int, sizes: Sizes, each_ps: float, seed: int) -> Iterator[Drawn]:
+    """Flows of drawn sizes between drawn nodes for ever, the first at once.
 
     Parameters:
         each_ps: mean time from a flow to the next, which is distributed exponentially.
     """
-    draw, at, found = Random(seed), 0.0, []
-    for _ in range(flows):
+    draw, at = Random(seed), 0.0
+    while True:
         source, away = draw.randrange(nodes), draw.randrange(1, nodes)
         pair = source, (source + away) % nodes
-        found.append((pair, round(at), size_at(sizes, draw.random())))
+        yield pair, round(at), size_at(sizes, draw.random())
         at += draw.expovariate(1 / each_ps)
-    return found
+
+
+def drawn(nodes: int, flows: int, sizes: Sizes, each_ps: float, seed: int) -> list[Drawn]:
+    """So many of these flows."""
+    return list(islice(draws(nodes, sizes, each_ps, seed), flows))
 
 
 def open_loop(run: Run) -> Result:

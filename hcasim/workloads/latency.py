@@ -82,12 +82,16 @@ class PingPong:
                 self._half |= self._run.usage.report()
             yield from self._server.send()
 
-    def measure(self, laps: Laps, every: int = 1) -> float:
-        """Return the mean of half a round trip in us, of one of so many."""
+    def measure(
+        self, laps: Laps, every: int = 1, beside: Callable[[], None] = lambda: None
+    ) -> float:
+        """Return the mean of half a round trip in us, of one of so many; ``beside`` begins what
+        else is to run."""
         sim = self._run.sim
         for party in (self._client, self._server):
             sim.run(until=sim.process(party.prepare()))
         sim.run()
+        beside()
         sim.process(self._serve())
         return measure(self._run, laps, self._there_and_back, 2, every)
 
@@ -174,7 +178,7 @@ class SendEnd(End):
 OneEnd = TypeVar("OneEnd", bound=End)
 
 
-def _two(kind: type[OneEnd], run: Run, opcode: WROpcode) -> tuple[OneEnd, OneEnd]:
+def two_ends(kind: type[OneEnd], run: Run, opcode: WROpcode) -> tuple[OneEnd, OneEnd]:
     """Client and server, connected; on one node each has a processor of its own."""
     nodes, apart = both_ends(run.options), run.options.loopback
     client, server = (kind(run, node, n * apart, opcode) for n, node in enumerate(nodes))
@@ -188,7 +192,7 @@ def _ping_pong(
 ) -> Result:
     opcode = WROpcode.SEND if kind is SendEnd else WROpcode.RDMA_WRITE
     laps = laps or make_laps(run.options)
-    test = PingPong(run, *_two(kind, run, opcode), typical=repeats(run.options))
+    test = PingPong(run, *two_ends(kind, run, opcode), typical=repeats(run.options))
     return _result(run, laps, test.measure(laps, every), test.explain)
 
 
@@ -215,7 +219,7 @@ def qp_lat(run: Run) -> Result:
 
 def _fetch(run: Run, opcode: WROpcode) -> Result:
     """The client posts a request and polls its completion queue; the server is passive."""
-    client, _ = _two(End, run, opcode)
+    client, _ = two_ends(End, run, opcode)
 
     def once() -> Steps:
         yield from client.post()

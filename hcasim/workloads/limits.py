@@ -28,6 +28,13 @@ WINDOWS: Final = (
 """Names of what limits how much is under way at once, from the link backwards: each also waits for
 what is behind it."""
 
+OVERRUN: Final = "*.receive_buffer"
+"""Names of buffers that pause what comes: what empties them limits rather than what fills them."""
+DISCARDS: Final = "*.discards"
+"""Likewise of buffers that discard it: what fills them is busy in vain."""
+WASTED: Final = 0.01
+"""Share of the time from which on what is discarded tells."""
+
 _PARAMETERS: Final = """
 *.cpu*: stack.cycles.lock,post_send,post_wr,blueflame,post_recv,poll_entry
     stack.post_send,post_recv,poll_cq,poll_memory stack.mpi.cycles.send,recv,packet
@@ -79,6 +86,10 @@ dma.writes: adapter.dma.write_interval
 *.registrations: adapter.umr.service
 *.retry_timer: link.loss,corruption
 *.link.credits: adapter.receive.buffer
+*.receive_buffer: adapter.receive.buffer
+*.discards: adapter.receive.buffer
+*.link.vl*.credits: adapter.receive.buffer
+*.congestion_table: switch.congestion_control.ccti_timer,marking_rate
 *.paused: switch.memory.alpha,size
 *.rate_control: switch.memory.marking.kmin,kmax,pmax
     adapter.roce_cc.dcqcn.rpg_ai_rate,rpg_hai_rate,rpg_time_reset
@@ -167,6 +178,26 @@ def latency_bound(binds: str) -> bool:
 
 def limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str]:
     """Resources that limit, the first one most; none if nothing is saturated.
+
+    Of a node whose receive buffer discards they are its own, and of one that pauses if these are
+    about as busy.
+    """
+    told = _like(waited, [OVERRUN, DISCARDS])
+    waited = {name: share for name, share in waited.items() if name not in told}
+    every = _limiting(busy, waited)
+    inside = [f"{name.partition('.')[0]}.*" for name, share in told.items() if share > 0]
+    if not every or not inside:
+        return every
+    within = _like(busy, inside)
+    own = _limiting(within, _like(waited, inside))
+    if max(_like(told, [DISCARDS]).values(), default=0.0) >= WASTED:
+        return own or [max(within, key=lambda name: within[name])]
+    shares = {**waited, **busy}
+    return own if own and shares[own[0]] >= CLOSE * shares[every[0]] else every
+
+
+def _limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[str]:
+    """Resources that limit, whatever overruns.
 
     What is busy all the time limits; then what work waits for, such as credits, and what deals with
     one after the other. A window is full also where what is behind it is nearly saturated, so that

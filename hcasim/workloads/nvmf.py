@@ -1,11 +1,13 @@
-"""NVMe over Fabrics: blocks that a host reads from a target, each registered by a work request.
+"""NVMe over Fabrics: blocks that a host reads from a target or writes there, each registered by a
+work request.
 
 The method is that of fio with the drivers of Linux. The host (drivers/nvme/host/rdma.c) posts the
 registration of a block's memory and the capsule of its command as one list. The target
-(drivers/nvme/target/rdma.c) takes the capsule, writes the block and sends its response, also as one
-list; that send makes the registration invalid. Each queue has a queue pair, and a processor at both
-ends if there are enough of them. The device answers at once, as a null block device does; what file
-system, block layer and interrupts take of the processors is left out.
+(drivers/nvme/target/rdma.c) takes the capsule. What the host reads it writes there, and sends its
+response, also as one list; what the host writes it fetches by an RDMA read, and sends the response
+once that is there. The response makes the registration invalid. Each queue has a queue pair, and a
+processor at both ends if there are enough of them. The device answers at once, as a null block
+device does; what file system, block layer and interrupts take of the processors is left out.
 """
 
 from __future__ import annotations
@@ -14,8 +16,18 @@ from collections.abc import Generator
 
 from hcasim.cluster import Node
 from hcasim.engine import Event
-from hcasim.verbs import CQ, MR, QP, SGE, RecvWR, SendWR, WROpcode
-from hcasim.workloads.end import ALL_ACCESS, Program, Steps, join, rate_columns, receive, request
+from hcasim.verbs import CQ, MR, QP, SGE, RecvWR, SendWR, WCOpcode, WROpcode
+from hcasim.workloads.end import (
+    ALL_ACCESS,
+    OPCODES,
+    Program,
+    Steps,
+    join,
+    rate_columns,
+    receive,
+    request,
+)
+from hcasim.workloads.flows import percentile
 from hcasim.workloads.rdma_bench.meter import Meter, metered
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
@@ -24,7 +36,7 @@ CAPSULE = 64
 """Bytes of a command (NVM Express over Fabrics 1.0, 2.1)."""
 RESPONSE = 16
 """Bytes of a completion (NVM Express over Fabrics 1.0, 2.2)."""
-WRITE = WROpcode.RDMA_WRITE
+WRITE, READ = OPCODES["write"], OPCODES["read"]
 LISTED = 2
 """Requests that are posted at once."""
 
@@ -49,9 +61,12 @@ class Queue(Program):
 
     def post(self, first: SendWR, slot: int) -> Steps:
         """Post a request, and a capsule or response behind it."""
+        yield from self.qp.post_send_list([first, self.message(slot)])
+
+    def message(self, slot: int) -> SendWR:
+        """A capsule or response."""
         place = self._out.addr + slot * self._sent
-        message = SendWR(WROpcode.SEND, (SGE(place, self._sent, self._out.lkey),))
-        yield from self.qp.post_send_list([first, message])
+        return SendWR(WROpcode.SEND, (SGE(place, self._sent, self._out.lkey),))
 
     def take(self) -> Generator[Event, object, int]:
         """Wait for a message, whose receive is posted again; the slots have their turns."""
@@ -68,18 +83,22 @@ class HostQueue(Queue):
         super().__init__(home, number, run)
         size, window = run.options.size, run.options.window
         self.blocks = [self.pd.alloc_mr(size, ALL_ACCESS) for _ in range(window)]
+        self._asked_ps = [0] * window
+        self.took_ps: list[int] = []
 
     def run(self, meter: Meter) -> Steps:
-        """Read blocks for ever, and have them counted."""
+        """Read or write blocks for ever, and have them counted."""
         for slot in range(len(self.blocks)):
             yield from self._ask(slot)
         while True:
             slot = yield from self.take()
             self.blocks[slot].invalidate()
+            self.took_ps.append(self.sim.now - self._asked_ps[slot])
             meter.posted(self.home.index, 1)
             yield from self._ask(slot)
 
     def _ask(self, slot: int) -> Steps:
+        self._asked_ps[slot] = self.sim.now
         yield from self.post(SendWR(WROpcode.REG_MR, mr=self.blocks[slot], signaled=False), slot)
 
 
@@ -99,15 +118,45 @@ class TargetQueue(Queue):
             yield from self.post(write, slot)
 
 
-def nvmf_read(run: Run) -> Result:
-    """Blocks that a host reads in a second over so many queues, with a window of each in flight."""
+class FetchingQueue(TargetQueue):
+    """Fetches the block of each command from the host's memory, and answers when it is there."""
+
+    def run(self, blocks: list[MR]) -> Steps:
+        size = self.options.size
+        while True:
+            completion = yield from self.cq.wait()
+            if completion.is_receive:
+                slot = completion.wr_id
+                yield from self.qp.post_recv(self._receive(slot))
+                fetch = request(READ, self._data, slot * size, size, blocks[slot], 0)
+                fetch.wr_id = slot
+                yield from self.qp.post_send(fetch)
+            elif completion.opcode is WCOpcode.RDMA_READ:
+                yield from self.qp.post_send(self.message(completion.wr_id))
+
+
+def _blocks(run: Run, kind: type[TargetQueue]) -> Result:
+    """Blocks that a host moves in a second over so many queues, with a window of each in flight."""
     options = run.options
     host, target = run.cluster.nodes
     hosts = [HostQueue(host, number, run) for number in range(options.qps)]
     for number, asks in enumerate(hosts):
-        answers = TargetQueue(target, number, run)
+        answers = kind(target, number, run)
         join(asks.qp, answers.qp)
         run.sim.process(answers.run(asks.blocks))
     meter = metered(run, hosts)
     (rate,) = meter.rates()
-    return run.result(rate_columns(rate, options.size) | {"error_percent": 100 * meter.error})
+    took = [one for asks in hosts for one in asks.took_ps[options.warmup :] or asks.took_ps]
+    late = {f"latency_p{share}_us": percentile(took, share) / 1e6 for share in (50, 99)}
+    row = rate_columns(rate, options.size) | late
+    return run.result(row | {"error_percent": 100 * meter.error})
+
+
+def nvmf_read(run: Run) -> Result:
+    """Blocks that a host reads."""
+    return _blocks(run, TargetQueue)
+
+
+def nvmf_write(run: Run) -> Result:
+    """Blocks that a host writes."""
+    return _blocks(run, FetchingQueue)

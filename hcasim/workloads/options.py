@@ -24,7 +24,8 @@ Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
 Connection = Literal["RC", "UC", "UD"]
 Fault = Literal["silent", "not-ready", "key"]
-FlowSizes = Literal["websearch", "hadoop"]
+FlowSizes = Literal["websearch", "hadoop", "storage"]
+Background = Literal["incast", "open_loop"]
 NasClass = Literal["S", "W", "A", "B", "C"]
 
 
@@ -117,6 +118,9 @@ class Options:
         "perftest's --rate_limit says; 0: the port's",
         low=0,
     )
+    sl: int = _option(
+        0, "Service level of a connection's packets, as perftest's -S says", low=0, high=15
+    )
     fault: Fault = _option(
         "silent",
         "What is wrong with the peer: it does not answer, has no receive for a send, or refuses "
@@ -197,6 +201,20 @@ class Options:
     stagger: int = _option(
         0, "Microseconds from the start of a flow to that of the next", low=0, high=10**6
     )
+    burst: int = _option(
+        0,
+        "Messages of each queue pair in a burst, with a pause behind it; 0: without pauses",
+        low=0,
+    )
+    pause: int = _option(
+        100, "Microseconds from the end of a burst to the next", high=10**6, varies="100 or 1"
+    )
+    background: Background = _option(
+        "incast",
+        "What loads the network beside a probe: streams of the other nodes to the one that is "
+        "probed, or flows of drawn sizes between drawn nodes",
+    )
+    background_size: int = _bytes(65536, "Bytes of a message of those streams", low=1)
     load: int = _option(
         30, "Data that nodes are given to send, as a percentage of what a link carries", high=100
     )

@@ -133,7 +133,7 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
         understood += "memory "
         words |= _PEER
     if verb not in ("read", "atomic"):
-        understood += "inline inline_size connection rate_limit "
+        understood += "inline inline_size connection rate_limit sl "
     return _workload(
         f"{verb}_{way}",
         f"{title}{' both ways' if way == 'bibw' else ''}, full queues",
@@ -177,7 +177,7 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     """A pattern of flows, each over a connection; ``of_a_node`` counts their ends on a node."""
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
-    understood = _QUEUES + "nodes verb connection " + understood
+    understood = _QUEUES + "nodes verb connection sl burst pause " + understood
     fields = _RATE + _COMPLETIONS + "fairness" + _LOADED
     return _workload(name, title, fields, understood, "flows", **more)
 
@@ -291,11 +291,11 @@ def _sections_of_host_memory(group: NodeGroup, options: Options) -> Iterator[str
             )
 
 
-def _memory_registered_by_requests(group: NodeGroup, options: Options) -> Iterator[str]:
+def _memory_registered_by_requests(name: str, group: NodeGroup, options: Options) -> Iterator[str]:
     assert isinstance(group.adapter, Adapter)
     if group.adapter.umr is None:
         yield (
-            f"nvmf_read: found with {group.adapter.id}, which has no section umr; "
+            f"{name}: found with {group.adapter.id}, which has no section umr; "
             "allowed: with one that registers memory by work requests"
         )
     else:
@@ -391,13 +391,26 @@ _EVERY = (
         "open_loop",
         "flows of drawn sizes between drawn nodes, at a load that is given",
         f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}{_LOADED}",
-        "iters page_size iommu explain work nodes verb connection load flow_sizes seed",
+        "iters page_size iommu explain work nodes verb connection sl load flow_sizes seed",
         "flows",
         # A message is as long as flows are in the mean, and their memory has few pages.
         defaults=Options(size=2**20, iters=1000, page_size=2**21),
         words={**_TWO_SIDED, **_CONNECTED},
         queue_pairs=lambda options: options.iters,
         flows=lambda options: 1,
+    ),
+    _workload(
+        "probe_lat",
+        "ping-pong of two nodes while others load the network, beside one in an idle network",
+        "latency_us latency_p50_us latency_p99_us latency_p999_us idle_p50_us slowdown_p50_times "
+        "slowdown_p99_times background_MBps",
+        "size iters warmup page_size iommu explain nodes verb connection background "
+        "background_size load flow_sizes seed",
+        "probe.probe_lat",
+        defaults=Options(iters=200, warmup=20),
+        words={**_TWO_SIDED, **_CONNECTED},
+        queue_pairs=lambda options: options.nodes,
+        flows=lambda options: 100 * (options.nodes - 1),
     ),
     _rates(
         "rc_swarm",
@@ -439,14 +452,25 @@ _EVERY = (
         queue_pairs=request_reply.queue_pairs,
         replies=True,
     ),
+    *(
+        _workload(
+            f"nvmf_{way}",
+            f"{way}s of NVMe over Fabrics: registration, command, {data} and response",
+            _RATE + "latency_p50_us latency_p99_us",
+            _COMMON + _ROLES + "qps window iommu",
+            f"nvmf.nvmf_{way}",
+            defaults=Options(size=4096, window=16, iters=100, warmup=20),
+            node_faults=partial(_memory_registered_by_requests, f"nvmf_{way}"),
+        )
+        for way, data in (("read", "write"), ("write", "RDMA read"))
+    ),
     _workload(
-        "nvmf_read",
-        "reads of NVMe over Fabrics: registration, command, write and response",
-        _RATE,
-        _COMMON + _ROLES + "qps window iommu",
-        "nvmf.nvmf_read",
-        defaults=Options(size=4096, window=16, iters=100, warmup=20),
-        node_faults=_memory_registered_by_requests,
+        "put_lat",
+        "RDMA writes one at a time, from their posting to their completion",
+        f"{_COMPLETIONS}packet_seq_err_count rp_cnp_handled_count retransmissions_count",
+        "size iters warmup page_size iommu client server explain",
+        "put.put_lat",
+        defaults=Options(size=65536, iters=100, warmup=10),
     ),
     _workload(
         "fault",

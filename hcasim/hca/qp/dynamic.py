@@ -265,7 +265,8 @@ class DctResponder(Responder):
         session = Session(end.qpn, end.pd, end.port, end.kind, False, size_of, _RTS)
         session.segment, session.denies = end.segment, end.denies
         grh = None if way.grh is None or not way.extra else turned(way.grh)
-        route = Route(origin.source_lid, way.service_level, end.pkey, grh, way.extra)
+        level, flow = way.service_level, way.lid << 16
+        route = Route(origin.source_lid, level, end.pkey, grh, way.extra, flow=flow)
         reads = self._parts.description.responder.outstanding
         session.path = replace(
             end.path, route=route, qpn=origin.source_qpn, max_dest_rd_atomic=reads

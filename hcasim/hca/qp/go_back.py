@@ -101,7 +101,14 @@ class GoBack(Recovery):
         if self._refusals > self._requester.end.path.retries:
             self._requester.fail(wqe, WCStatus.RETRY_EXC_ERR)
         else:
+            self.restart()
             self._requester.send_again(wqe)
+
+    def restart(self) -> None:
+        """Count what is sent again as a notice of congestion, as slow restart does."""
+        accl = self._parts.description.roce_accl
+        if accl is not None and accl.roce_slow_restart_en and self._parts.over_ethernet:
+            self._parts.counts["rp_cnp_handled"] += 1
 
     def unanswered(self) -> None:
         requester = self._requester

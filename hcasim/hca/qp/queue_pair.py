@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.catalog import IwarpProtocol
+from hcasim.fabric.route_header import source_port
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
@@ -111,6 +112,9 @@ class QueuePair(Endpoint):
             self.segment = path.mtu
         self.size_of = parts.wire.routed_size if path.route.extra else parts.wire.size
         self.join(pkeys[path.pkey_index])
+        if path.qpn and not path.route.flow & 0xFFFF:
+            port = source_port(0, self.qpn, path.qpn)
+            path.route.flow = self.requester.egress.lid << 16 | port
         if self.state is State.RTR:
             # Packets are counted from the numbers that both ends have agreed on.
             self.responder.expected_psn = path.rq_psn

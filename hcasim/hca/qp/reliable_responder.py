@@ -25,6 +25,7 @@ from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Verdict
 from hcasim.hca.qp.congestion.algorithms import notified
+from hcasim.hca.qp.congestion.table import BECN
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.pacing import Pacing
 from hcasim.hca.qp.queues import ReceiveQueue
@@ -285,9 +286,11 @@ class ReliableResponder(Responder):
         return last
 
     def slow_down(self) -> None:
-        if (by := self._parts.notifications) is not None:
-            link = self._egress.transmitter
-            self.pacing = notified(self.pacing, link, by, self._release)
+        parts, link = self._parts, self._egress.transmitter
+        if parts.notifications is not None:
+            self.pacing = notified(self.pacing, link, parts.notifications, self._release)
+        elif parts.becns is not None:
+            self.pacing = parts.becns.notified(self.pacing, link, self._release)
 
     def _release(self) -> None:
         self.pacing = None
@@ -322,6 +325,8 @@ class ReliableResponder(Responder):
         if packet.headers and (seen := packet.header(Telemetry)) is not None:
             seen.marked = packet.marked
             headers = (*headers, seen)
+        if packet.marked and packet.ack_request and self._parts.becns is not None:
+            headers = (*headers, BECN)
         answer = self.end.answer(_ACKNOWLEDGE, psn % PSN_MODULUS, headers)
         answer.sender = packet.sender
         return answer

@@ -415,9 +415,11 @@ class Requester(Half):
 
     def slow_down(self) -> None:
         """Learn that what it has sent was marked on its way."""
-        if (by := self._parts.notifications) is not None:
-            link = self.egress.transmitter
-            self.pacing = notified(self.pacing, link, by, self.release)
+        parts, link = self._parts, self.egress.transmitter
+        if parts.notifications is not None:
+            self.pacing = notified(self.pacing, link, parts.notifications, self.release)
+        elif parts.becns is not None:
+            self.pacing = parts.becns.notified(self.pacing, link, self.release)
 
     def release(self) -> None:
         """Let packets go as fast as they can."""

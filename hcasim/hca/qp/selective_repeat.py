@@ -187,6 +187,7 @@ class SelectiveRepeat(GoBack):
             requester, SelectiveRequester
         ):
             self._parts.counts["packet_seq_err"] += 1
+            self.restart()
             if not requester.go_back_to_send(psn):
                 requester.repair(psn)
         else:

@@ -16,9 +16,10 @@ import struct
 from typing import Final
 from zlib import crc32
 
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.fabric.packet import INDEX, Opcode, Packet, Reth
-from hcasim.fabric.priorities import PRIORITIES, PauseFrame
-from hcasim.fabric.route_header import checksum
+from hcasim.fabric.priorities import PauseFrame
+from hcasim.fabric.route_header import LEAST_PORT, checksum
 from hcasim.fabric.wire import FCS, IP, MINIMUM_FRAME, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
 from hcasim.study.capture.infiniband import Way
@@ -94,8 +95,7 @@ def rocev2_frames(packet: Packet, way: Way) -> list[bytes]:
     """Return InfiniBand's packet in a UDP datagram."""
     inner = infiniband.headers(packet, way.service) + infiniband.data(packet)
     size = UDP + len(inner) + 4
-    # The source port spreads the flows of a node over the paths of a network.
-    port = 0xC000 | (way.source_qpn * 0x9E37 ^ way.qpn) & 0x3FFF
+    port = packet.route.flow & 0xFFFF | LEAST_PORT
     outer = _internet(way.source_lid, way.lid, _UDP, size, way.ecn)
     inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + inner
     # Type of service, hops, both checksums and a byte of the BTH are ones.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 from typing import ClassVar
 
 from hcasim.cluster import Cluster
@@ -22,6 +23,7 @@ MODERATED = 8192
 BATCH = 16
 """Completions that are taken before queues are filled again (CTX_POLL_BATCH)."""
 _PAGE = 4096
+_ENDLESS = 1 << 60
 _FAILED = {
     WCStatus.RNR_RETRY_EXC_ERR: "a request failed, as when no receive was posted (--rx-depth)",
     WCStatus.RETRY_EXC_ERR: "a request had no answer, however often it was sent again",
@@ -44,6 +46,7 @@ class Side(Endpoint):
         iters: messages of each queue pair.
         sent, done: those of each queue pair that were posted, and are known to be complete.
         awaited, received: those of each queue pair with a receive, and that have come in.
+        allowed: messages of each queue pair up to the next pause.
         starts_ps: when it begins, from the start of all on.
         saved_ps, pace_error: time of messages that were left out, and its relative error.
         laps: that are complete; `lapped_ps` is when the last one was, which `on_lap` is told.
@@ -51,7 +54,7 @@ class Side(Endpoint):
     """
 
     changes: ClassVar[Changes] = Changes(
-        counts="sent done awaited received laps full_ps _taken",
+        counts="sent done allowed awaited received laps full_ps _taken",
         since="began_ps ended_ps lapped_ps",
     )
 
@@ -68,7 +71,8 @@ class Side(Endpoint):
     ) -> None:
         self.lap, self.iters = lap, options.iters
         self.depth = min(options.tx_depth, options.iters)
-        self.every = moderation(options)
+        self.every = gcd(moderation(options), options.burst)
+        self.allowed = options.burst or _ENDLESS
         self.sends, self.receives = sends, receives
         self.ahead = min(options.rx_depth, options.iters) if receives else 0
         entries = (self.depth + self.ahead) * options.qps
@@ -114,6 +118,9 @@ class Side(Endpoint):
             yield self.sim.timeout(self.starts_ps)
         self.began_ps = self.lapped_ps = self.sim.now
         while self._remains():
+            if self.sends and min(self.done) == self.allowed:
+                yield self.sim.timeout(self.options.pause * 1_000_000)
+                self.allowed += self.options.burst
             if self.sends and self.may_send:
                 yield from self._fill()
             began = self.sim.now
@@ -136,7 +143,9 @@ class Side(Endpoint):
     def _fill(self) -> Steps:
         count = self.options.post_list
         for number, qp in enumerate(self.qps):
-            while self.sent[number] + count <= min(self.iters, self.done[number] + self.depth):
+            while self.sent[number] + count <= min(
+                self.iters, self.allowed, self.done[number] + self.depth
+            ):
                 if count == 1:
                     yield from qp.post_send(self._request(number))
                 else:

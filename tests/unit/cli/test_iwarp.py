@@ -60,7 +60,7 @@ NETWORK = [
     and "bus alone" not in one.title
     and "qps" in one.options
     # NetEffect's adapter registers no memory by work requests.
-    and name != "nvmf_read"
+    and not name.startswith("nvmf_")
     # iWARP has no datagrams.
     and not one.replies
 ]

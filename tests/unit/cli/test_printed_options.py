@@ -18,6 +18,7 @@ OTHER = {
     "cq_mod": "4",
     "post_list": "2",
     "rate_limit": "10",
+    "sl": "3",
     "connection": "UC",
     "inline_size": "16",
     "ports": "2 --mode binding",
@@ -54,7 +55,7 @@ UNTOLD = {
         "warmup",
     },
     "send_bw": {
-        *("page_size", "iommu", "client", "server", "clients", "loopback", "rate_limit"),
+        *("page_size", "iommu", "client", "server", "clients", "loopback", "rate_limit", "sl"),
         *("rx_depth", "memory", "work"),
     },
 }

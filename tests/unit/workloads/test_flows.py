@@ -420,6 +420,25 @@ def test_the_first_nodes_alone_send_and_each_flow_begins_behind_the_one_before()
     assert len({one["completion_us"] for one in found}) == 1
 
 
+def test_between_bursts_nothing_is_sent() -> None:
+    usual = {"size": 2**13, "nodes": 3, "shift": 1, "tx_depth": 4}
+    once, _ = flows_of("permutation", iters=4, **usual)
+    several, _ = flows_of("permutation", iters=12, burst=4, pause=70, **usual)
+    took = several["completion_max_us"]
+    assert took == pytest.approx(3 * once["completion_max_us"] + 2 * 70, rel=0.01)
+    # Messages that are left when all are sent end without a pause.
+    assert flows_of("permutation", iters=4, burst=4, **usual)[0] == once
+
+
+def test_bursts_that_cannot_be_are_refused() -> None:
+    assert faults_of("incast", pause=5) == [
+        "pause: found without burst, behind which it is; add burst"
+    ]
+    assert faults_of("incast", iters=4, burst=3, post_list=2) == [
+        "burst: found 3; allowed: multiples of post_list, 2, or 0"
+    ]
+
+
 LOADED = (
     *("amplification_times", "retransmissions_count", "discards_count", "marks_count"),
     *("pauses_count", "paused_us", "largest_queue_KiB"),
@@ -472,7 +491,9 @@ def test_flows_over_unreliable_services_end_when_they_have_left(connection: str)
     )
 
 
-@pytest.mark.parametrize(("name", "mean"), [("websearch", 1_710_000), ("hadoop", 120_000)])
+@pytest.mark.parametrize(
+    ("name", "mean"), [("websearch", 1_710_000), ("hadoop", 120_000), ("storage", 40_870)]
+)
 def test_sizes_that_are_drawn_have_the_distribution(name: str, mean: float) -> None:
     sizes = SIZES[name]
     for size, share in sizes[1:]:

@@ -31,6 +31,19 @@ def test_a_block_costs_a_capsule_its_data_and_a_response() -> None:
     assert found.counters["naks"] == found.counters["retransmissions"] == 0
 
 
+def test_a_block_that_is_written_is_fetched_before_it_is_answered_for() -> None:
+    how = FEW | {"qps": 1, "window": 1, "size": 3000, "iters": 20, "exact": True}
+    read, written = (run(f"nvmf_{way}", machine(), **how) for way in ("read", "write"))
+    # One at a time takes what one takes; the read of the target goes there and back once more.
+    for found in (read, written):
+        assert found.row["latency_p50_us"] == pytest.approx(1 / found.row["rate_Mps"], rel=0.05)
+        assert found.row["latency_p50_us"] <= found.row["latency_p99_us"]
+    assert written.row["latency_p50_us"] > read.row["latency_p50_us"] + 1
+    blocks = written.counters["port_rcv_data"] / (CAPSULE + 3000 + RESPONSE)
+    assert blocks == pytest.approx(30, abs=2)
+    assert written.counters["naks"] == 0
+
+
 def test_one_command_at_a_time_takes_a_registration_and_both_ways() -> None:
     """The rate of one is the reciprocal of its latency, in which the registration is whole."""
     one = {"qps": 1, "window": 1}

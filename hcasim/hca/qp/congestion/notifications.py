@@ -17,6 +17,8 @@ from hcasim.hca.qp.endpoint import Endpoint
 
 _RESERVED: Final = Header(16)
 """What a CNP has behind its base transport header."""
+_OF_LOSS: Final = Header(16)
+"""Likewise one that tells of a loss where nothing is marked: it changes no rate."""
 
 
 class HeldBack:
@@ -37,7 +39,8 @@ class HeldBack:
 class Notifications:
     """Tells queue pairs by CNPs that what they have sent was marked, or lost, on its way.
 
-    What was lost is told of once a packet has come marked: the network marks packets, then.
+    Who is told of losses alone keeps its rate: two ConnectX-5 that send to a third through a switch
+    that only drops take milliseconds to seconds until one of them slows down (simllm, ANOM-18).
     """
 
     changes: ClassVar[Changes] = Changes(times="_next_at")
@@ -63,10 +66,10 @@ class Notifications:
 
     def refused(self, end: Endpoint) -> None:
         """The end has sent a NAK, because packets are missing."""
-        if self._marks and self._tells and self.description.cnp_with_nak:
-            self._tell(end, True)
+        if self._tells and self.description.cnp_with_nak:
+            self._tell(end, True, _RESERVED if self._marks else _OF_LOSS)
 
-    def _tell(self, end: Endpoint, requester: bool) -> None:
+    def _tell(self, end: Endpoint, requester: bool, why: Header = _RESERVED) -> None:
         description, route, now = self.description, end.path.route, self._sim.now
         limited = {"port": 0, "address_pair": route.lid, "queue_pair": end.qpn}
         name = end.port, limited[description.cnp_limit]
@@ -74,8 +77,13 @@ class Notifications:
             return
         self._next_at[name] = now + description.min_time_between_cnps
         level = description.cnp_802p_prio
-        way = Route(route.lid, level, route.pkey, route.grh, route.extra)
-        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (_RESERVED,), size_of=end.size_of)
+        way = Route(route.lid, level, route.pkey, route.grh, route.extra, flow=route.flow)
+        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (why,), size_of=end.size_of)
         packet.answers = requester
         self._counts["np_cnp_sent"] += 1
         self._egresses[end.port].acknowledge_at_once(packet)
+
+
+def slows_down(packet: Packet) -> bool:
+    """Whether who gets a CNP slows down."""
+    return packet.headers[0] is not _OF_LOSS

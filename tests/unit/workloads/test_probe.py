@@ -1,0 +1,55 @@
+"""A probe waits behind what loads its way, and for nothing in an idle network."""
+
+from typing import Any
+
+import pytest
+
+from hcasim.runs.benchmark import bench
+from tests.unit.runs.test_options import faults_of
+
+PACKET_US = (1024 + 82) * 80 / 1e6
+
+
+def probe(testbed: str = "ideal-100g-4mb", **options: Any) -> Any:
+    usual = {"cache": False, "jobs": 1, "iters": 8, "warmup": 3}
+    return bench("probe_lat", testbed, **(usual | options)).rows[0]
+
+
+def test_a_probe_waits_behind_the_streams_to_its_server() -> None:
+    row = probe(nodes=4, background_size="16K", warmup=16)
+    alone = bench("write_lat", "ideal-100g-4mb", cache=False, jobs=1, iters=4, warmup=1)
+    latency = alone.rows[0]["latency_us"]
+    assert row["idle_p50_us"] == pytest.approx(latency, rel=1e-3)
+    # At least half a packet on one of two ways, and at most 16 messages of each of two streams.
+    assert PACKET_US / 4 < row["latency_p50_us"] - latency < 2 * 16 * 16 * PACKET_US / 2
+    assert row["latency_p50_us"] <= row["latency_p99_us"] <= row["latency_p999_us"]
+    ratio = row["latency_p99_us"] / row["idle_p50_us"]
+    assert row["slowdown_p99_times"] == pytest.approx(ratio, rel=1e-6)
+    # Once what is in flight fills the switch, no more leaves than the server's link carries.
+    carried = 12500 * 1024 / (1024 + 82)
+    assert 0.8 * carried < row["background_MBps"] < 1.3 * carried
+
+
+def test_with_two_nodes_and_streams_nothing_loads_the_network() -> None:
+    row = probe(nodes=2)
+    assert row["latency_p999_us"] == pytest.approx(row["idle_p50_us"], rel=1e-3)
+    assert row["background_MBps"] == 0
+
+
+def test_flows_of_drawn_sizes_delay_the_tail_and_are_the_same_for_a_seed() -> None:
+    usual = {"nodes": 4, "background": "open_loop", "flow_sizes": "storage", "iters": 30}
+    low, high = (probe(load=load, **usual) for load in (1, 90))
+    assert low["slowdown_p50_times"] == pytest.approx(1, abs=0.01)
+    assert high["latency_us"] > low["latency_us"] + PACKET_US / 2
+    assert high["latency_p99_us"] > high["idle_p50_us"] + 4 * PACKET_US
+    assert probe(load=90, **usual) == high
+    assert probe(load=90, seed=2, **usual) != high
+
+
+def test_options_of_another_background_are_refused() -> None:
+    assert faults_of("probe_lat", load=50) == [
+        "load: found with background 'incast'; allowed: with open_loop"
+    ]
+    assert faults_of("probe_lat", background="open_loop", background_size=8) == [
+        "background_size: found with background 'open_loop'; allowed: with incast"
+    ]
