@@ -206,9 +206,7 @@ class Options:
         "Messages of each queue pair in a burst, with a pause behind it; 0: without pauses",
         low=0,
     )
-    pause: int = _option(
-        100, "Microseconds from the end of a burst to the next", high=10**6, varies="100 or 1"
-    )
+    pause: int = _option(100, "Microseconds from the end of a burst to the next", high=10**6)
     background: Background = _option(
         "incast",
         "What loads the network beside a probe: streams of the other nodes to the one that is "

@@ -65,7 +65,12 @@ def test_each_file_of_the_catalogue_fits_its_schema() -> None:
         assert faults(name, {**table, "extra": 1}), file
 
 
-OF_ONE = {"reg_mr": "rashti2007", "host_memory": "sur2005", "nvmf_read": "nvmf"}
+OF_ONE = {
+    "reg_mr": "rashti2007",
+    "host_memory": "sur2005",
+    "nvmf_read": "nvmf",
+    "nvmf_write": "nvmf",
+}
 FEW = {"size": 64, "iters": 4}
 
 
