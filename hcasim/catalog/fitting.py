@@ -206,14 +206,17 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
 
 
 def _without_headroom(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
-    """Say that a part of a receive buffer has no room behind the point where it has to pause."""
+    """Say that a part of a receive buffer holds no packet, or none before it has to pause."""
     adapter, link = group.adapter, group.link
     pauses = any(one.memory and one.memory.pauses for one in machine.switches.values())
-    if pauses and isinstance(adapter, Adapter) and isinstance(link, EthernetLink):
+    if machine.shares_memory and isinstance(adapter, Adapter) and isinstance(link, EthernetLink):
+        name = "buffer_size" if adapter.receive.buffer_size else "buffer"
         for part in adapter.receive.parts(link, machine.mtu):
+            if not pauses:
+                yield from _too_small(f"adapter.receive.{name}", part.size, machine.mtu, [link])
+                continue
             need = part.size - part.xon + CELL
             if part.size < need:
-                name = "buffer_size" if adapter.receive.buffer_size else "buffer"
                 allowed = f"from {format_size(need)}, for the switch pauses: headroom for the link "
                 allowed += f"and adapter.receive.cable_len, and a frame of {LONGEST_FRAME} B"
                 yield _fault(f"adapter.receive.{name}", format_size(part.size), allowed)

@@ -134,7 +134,7 @@ class CongestionControl(Section):
     seed: Seed = key("of the random numbers", default=1)
     ccti_increase: int = key("places that a BECN goes on in the table", 1, 255)
     ccti_timer: int = key("units of 1.024 us after which one is gone back", 1, 65535)
-    ccti_min: int = key("place in the table before any BECN", 0, 127)
+    ccti_min: int = key("least place in the table from the first BECN on", 0, 127)
     cct: str = key("the table, SHIFT:MULTIPLIER of each place; the last is CCTI_Limit")
 
     @field_validator("cct")

@@ -20,12 +20,14 @@ class Hop(NamedTuple):
         sent: bytes on the wire before it.
         queue: bytes that wait behind it.
         rate: bit/s.
+        output: its name.
     """
 
     at_ps: int
     sent: int
     queue: int
     rate: int
+    output: str
 
 
 class Telemetry(Header):
@@ -61,4 +63,4 @@ class WritingLane(Lane):
                 out = self.output
                 sent = out.wire_bytes - packet.size - out.medium.around
                 rate = int(8 * 10**12 / out.medium.ps_per_byte)
-                seen.hops.append(Hop(self.memory.sim.now, sent, self.queue.length, rate))
+                seen.hops.append(Hop(self.memory.sim.now, sent, self.queue.length, rate, out.name))

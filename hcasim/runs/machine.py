@@ -22,13 +22,13 @@ NO_CONGESTION_CONTROL = (
     "fabric."
 )
 SHARED_MEMORY = (
-    "Switches count bytes, not the cells of their memory, and only inputs have reserves; inputs "
-    "take turns at an output; a pause holds until it is taken back; a queue pair's rate is that of "
-    "its packets on their way into the adapter's send buffer."
+    "Switches count bytes, not the cells of their memory, and only inputs have reserves; a "
+    "queue pair's rate is that of its packets on their way into the adapter's send buffer."
 )
 _AT_SWITCHES = {
     "switch_discards": "switches discarded {} packets",
     "rx_discards_phy": "adapters discarded {} packets",
+    "pfcwd_drops": "watchdogs of pauses discarded {} packets",
     "switch_marks": "switches marked {} packets",
     "pause_frames": "senders were paused {} times",
 }
@@ -104,7 +104,7 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
     if not said:
         return ()
     how = f"{title}: {', '.join(said)}"
-    if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:2]))):
+    if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:3]))):
         return (f"{how}; nothing is sent again, and what is lost counts as sent",)
     sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
     return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)

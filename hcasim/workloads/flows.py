@@ -42,7 +42,10 @@ Drawn = tuple[tuple[int, int], int, int]
 """Two nodes, when a flow from one to the other begins in ps, and how many bytes it has."""
 COUNTED = {
     "retransmissions_count": ("retransmissions",),
-    "discards_count": ("switch_discards", "rx_discards_phy", "lost_packets", "corrupted_packets"),
+    "discards_count": (
+        *("switch_discards", "rx_discards_phy", "pfcwd_drops"),
+        *("lost_packets", "corrupted_packets"),
+    ),
     "marks_count": ("switch_marks",),
     "pauses_count": ("pause_frames",),
 }

@@ -71,7 +71,7 @@ def _timed(run: Run, loaded: bool) -> tuple[Sequence[int], float]:
     def look() -> Steps:
         """Note what has been sent, after the warm-up and at the end."""
         for count in (laps.warmup, laps.warmup + laps.iters):
-            while len(laps.durations_ps) < count:
+            while len(laps.durations_ps) < count or (seen and seen[0][0] == sim.now):
                 yield sim.timeout(LOOK_PS)
             seen.append((sim.now, sum([port.egress.payload_bytes for port in others])))
 
@@ -83,7 +83,7 @@ def _timed(run: Run, loaded: bool) -> tuple[Sequence[int], float]:
     with circles_told(run.cluster):
         probe.measure(laps, beside=beside)
         if loaded:
-            sim.run(until=sim.now + LOOK_PS + 1)
+            sim.run(until=sim.now + 2 * LOOK_PS + 1)
     took = laps.durations_ps[laps.warmup :]
     if not loaded:
         return took, 0.0

@@ -69,7 +69,11 @@ class Pacing:
     def sent(self, packet: Packet) -> None:
         raise NotImplementedError
 
-    # What the requester of a reliable connection tells it.
+    # What the requester of a reliable connection tells it, and asks.
+
+    def asks(self) -> bool:
+        """Whether each packet is to ask for an acknowledgement."""
+        return False
 
     def headed(self, headers: tuple[Header, ...]) -> tuple[Header, ...]:
         """The headers of the next packet with data, and what it adds to them."""

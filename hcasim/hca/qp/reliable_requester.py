@@ -91,7 +91,7 @@ class ReliableRequester(Requester):
         if last or self.since_ack_request >= self._interval:
             self.since_ack_request = 0
             return True
-        return False
+        return self.pacing is not None and self.pacing.asks()
 
     def sent(self, wqe: SendWqe, packet: Packet) -> None:
         """The last packet of a request is about to leave, and will be answered."""

@@ -1,1 +1,1 @@
-"""Congestion control of RoCE: who is told of congestion, and how fast each may send then."""
+"""Congestion control: who is told of congestion, and how fast each may send then."""

@@ -210,6 +210,10 @@ class RateControl(Pacing):
         seen = self.header()
         return headers if seen is None else (seen, *headers)
 
+    def asks(self) -> bool:
+        # A window that shrinks may be full of packets that did not.
+        return self.gate is not None and self.gate.window > 0
+
     def acknowledged(self, psn: int, packet: Packet) -> None:
         gate = self.gate
         if gate is None:

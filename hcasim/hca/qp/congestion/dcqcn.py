@@ -11,11 +11,10 @@ from typing import Final
 from hcasim.catalog.congestion import Dcqcn as Parameters
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
-from hcasim.hca.qp.congestion.control import RateControl
+from hcasim.hca.qp.congestion.control import MEGABIT, RateControl
 from hcasim.hca.qp.congestion.notifications import HeldBack
 
 _NEVER: Final = 1 << 62
-_MEGABIT: Final = 10**6
 _FRACTION: Final = 10
 """Bits behind the point of fixed-point parameters."""
 _FINER: Final = 20
@@ -107,7 +106,7 @@ class Dcqcn(RateControl):
         ):
             self.target = rate
         cut = rate - (rate * self.alpha >> (parameters.rpg_gd + _FINER))
-        least = max(rate * parameters.rpg_min_dec_fac // 100, parameters.rpg_min_rate * _MEGABIT)
+        least = max(rate * parameters.rpg_min_dec_fac // 100, parameters.rpg_min_rate * MEGABIT)
         self.rate = min(rate, max(cut, least))
         self.stages = [0, 0]
         self._bytes = 0
@@ -128,8 +127,8 @@ class Dcqcn(RateControl):
         if not parameters.rpg_byte_reset:
             by_bytes = by_time
         if min(by_time, by_bytes) > parameters.rpg_threshold:
-            self.target += parameters.rpg_hai_rate * _MEGABIT
+            self.target += parameters.rpg_hai_rate * MEGABIT
         elif max(by_time, by_bytes) >= parameters.rpg_threshold:
-            self.target += parameters.rpg_ai_rate * _MEGABIT
+            self.target += parameters.rpg_ai_rate * MEGABIT
         self.target = min(self.target, self.line_rate)
         self.rate = (self.rate + self.target + 1) // 2

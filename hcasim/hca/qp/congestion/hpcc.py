@@ -53,7 +53,9 @@ class Hpcc(RateControl):
     def heard(self, gate: Gate, seen: Telemetry) -> None:
         before, self._hops = self._hops, self._seen(seen)
         whole_trip = gate.acknowledged > self._until
-        if self._until and len(before) == len(self._hops) and before:
+        # What has come another way tells nothing about this one.
+        ways = [[hop.output for hop in hops] for hops in (before, self._hops)]
+        if self._until and ways[0] == ways[1] and before:
             rate = self._rate(before, whole_trip)
             old = self._last * self.line_rate // self.rate
             self.rate = rate
@@ -72,6 +74,7 @@ class Hpcc(RateControl):
                 hop.sent // bytes_ * bytes_,
                 hop.queue // queues * queues,
                 hop.rate,
+                hop.output,
             )
             for hop in seen.hops
         ]

@@ -52,7 +52,7 @@ class CongestionTable(RateControl):
         self._least = control.ccti_min
         self._period = control.ccti_timer * _TICK
         self._ticks = self._sim.now // self._period
-        self.place = 0
+        self.place = self._least
 
     def notified(self) -> None:
         self.go_on()
@@ -65,9 +65,6 @@ class CongestionTable(RateControl):
                 self._move(max(self._least, self.place - (ticks - self._ticks)))
             self._ticks = ticks
         return not self.place
-
-    def count(self, packet: Packet) -> None:
-        """Nothing depends on it."""
 
     def _move(self, place: int) -> None:
         self.place = place
