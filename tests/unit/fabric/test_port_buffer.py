@@ -121,6 +121,12 @@ def test_buffers_that_cannot_pause_in_time_are_faults(setting: str, value: str, 
         resolve("hux", overrides=overrides)
 
 
+def test_parts_that_hold_no_packet_are_faults_also_without_pauses() -> None:
+    overrides = {"receiver.adapter.receive.buffer_size": "1000,0,0,0,0,0,0,0"}
+    with pytest.raises(CatalogError, match="found 1000 B; allowed: from 1152 B"):
+        resolve("hux", overrides=overrides)
+
+
 @pytest.mark.parametrize(("told", "loses"), [("7 m", True), ("1 km", False)])
 def test_headroom_for_a_cable_that_is_longer_than_the_driver_was_told(
     told: str, loses: bool

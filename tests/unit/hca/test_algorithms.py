@@ -71,11 +71,11 @@ class Heard:
         self.control.heard(self.gate, header)
         return self.control.rate
 
-    def hop(self, at_ps: int, share: float, queue: int) -> list[Hop]:
+    def hop(self, at_ps: int, share: float, queue: int, output: str = "a") -> list[Hop]:
         """An output that has sent a share of what it carries since the last was read."""
         last, self._sent = self._sent, self._sent + int(self.line * share * TRIP / 8e12)
         assert last <= self._sent
-        return [Hop(at_ps, self._sent, queue, self.line)]
+        return [Hop(at_ps, self._sent, queue, self.line, output)]
 
 
 def test_hpcc_divides_by_the_utilisation_that_a_round_trip_has_shown() -> None:
@@ -93,6 +93,22 @@ def test_hpcc_divides_by_the_utilisation_that_a_round_trip_has_shown() -> None:
     assert third == pytest.approx(again, rel=0.01)
     fourth = one.hears(5 * TRIP, 160_000, hops=one.hop(5 * TRIP, 1, window))
     assert fourth == pytest.approx(third * 0.95 / 2 + 40 * MEGABIT, rel=0.01)
+
+
+def test_hpcc_does_not_compare_outputs_of_two_ways() -> None:
+    one = Heard("hpcc")
+    for trip, output, share in ((1, "a", 0), (2, "b", 1), (3, "a", 1)):
+        hops = one.hop(trip * TRIP, share, 10**6, output)
+        assert one.hears(trip * TRIP, 52_000 * trip, hops=hops) == one.line
+
+
+def test_what_fills_a_window_asks_for_an_acknowledgement() -> None:
+    # The window is of a packet, and the adapter asks at the end of a message alone.
+    changes = {"algorithm": "fixed_window", "round_trip": "50 ns"}
+    overrides = {f"adapter.roce_cc.{name}": value for name, value in changes.items()}
+    rig = Rig(resolve("ideal-100g", overrides={**overrides, "adapter.ack.interval": "1000"}))
+    a, b, qp, _ = rig.joined()
+    assert succeeded(rig.exchange(qp, a, a.request(WRITE, b, 1 << 16)))
 
 
 def test_dctcp_cuts_by_half_of_the_share_of_marks_once_in_a_round_trip() -> None:

@@ -122,6 +122,8 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "LIU-086": "LIU-013",
         "LIU-092": "LIU-014",
         "LIU-105": "LIU-011",
+        "R746": "R741",
+        "R774": "R768",
         "RAS-009": "RAS-008",
         "RAS-019": "RAS-018",
         "SUR-013": "SUR-001",

@@ -46,6 +46,12 @@ def test_flows_of_drawn_sizes_delay_the_tail_and_are_the_same_for_a_seed() -> No
     assert probe(load=90, seed=2, **usual) != high
 
 
+def test_a_probe_that_is_over_at_once_says_what_left_meanwhile() -> None:
+    # Within a microsecond, after which the streams are looked at.
+    row = probe("ideal-100g", nodes=3, iters=1, overrides={"link.cable_length": "1 m"})
+    assert 0 < row["background_MBps"] < 12_500
+
+
 def test_options_of_another_background_are_refused() -> None:
     assert faults_of("probe_lat", load=50) == [
         "load: found with background 'incast'; allowed: with open_loop"
