@@ -11,7 +11,7 @@ from hcasim.workloads import Options, Result, run_point
 def of_its_time(adapter: str) -> bool:
     """Whether the bus of an adapter is PCI-X or PCI Express of the first generation."""
     bus = load(adapter, "adapters").values["bus"]
-    return bus["kind"] == "pcix" or bus["generation"] == 1
+    return bus["kind"] == "pcix" or bus.get("generation") == 1
 
 
 MACHINES = {name: resolve(name) for name in list_ids("testbeds")}

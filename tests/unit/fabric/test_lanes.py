@@ -14,6 +14,8 @@ from hcasim.fabric.packet import BASE, Route
 from tests.fabrics import End, line
 from tests.handed import Nobody
 
+pytestmark = pytest.mark.pure
+
 LINK = InfinibandLink(speed="QDR", width=4, cable_length=5000, propagation=5000, credit_update=1024)
 MARKED = CongestionControl(
     threshold=15,
