@@ -247,9 +247,7 @@ CELL: Final = 128
 class BufferPart(NamedTuple):
     """A part of a receive buffer: its bytes, the priorities that use it, and when it pauses them.
 
-    Attributes:
-        priorities: a bit for each.
-        xoff: bytes in it above which they are paused; they go on at ``xon``.
+    ``priorities`` has a bit for each. They are paused above ``xoff`` bytes, and go on at ``xon``.
     """
 
     size: int
