@@ -263,7 +263,7 @@ def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
         if start != "link" or part.name != "trunk" or inner not in part.own
     }
     prefix, _, inner = path.partition(".")
-    if inner.endswith("count") and (prefix == "nodes" or f"{prefix}.host" in parts):
+    if prefix == "nodes" or (inner.endswith("count") and f"{prefix}.host" in parts):
         groups = [name.removesuffix("host") for name in parts if name.endswith(".host")]
         counts = [f"nodes.{start}count" for start in groups or [""]]
         hint = nearest(path, counts)

@@ -49,8 +49,11 @@ def the_first(machine: Machine, options: Options) -> list[int]:
 def first_nodes(machine: Machine, options: Options) -> list[int]:
     """The first nodes, as many as take part."""
     if options.nodes > machine.nodes:
+        group = machine.groups[-1].name
+        path = "nodes.count" if group == "nodes" else f"nodes.{group}.count"
         raise ValueError(
-            f"nodes: found {options.nodes}; allowed: up to {machine.nodes}, as {machine.id} has"
+            f"nodes: found {options.nodes}; allowed: up to {machine.nodes}, as {machine.id} has; "
+            f"more with --set {path}=N"
         )
     return list(range(options.nodes))
 

@@ -78,6 +78,7 @@ def test_a_setting_changes_one_value_and_its_evidence(
         ("adapter.bus.mmrbc", "512", "there is no adapter.bus.mmrbc here; allowed: "),
         ("adaptr.bus.lanes", "4", "unknown parameter; .*; did you mean 'adapter.bus.lanes'?"),
         ("", "2", "unknown parameter; allowed: paths that start with adapter., host."),
+        ("nodes", "8", "unknown parameter; allowed: nodes.count; did you mean 'nodes.count'?"),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_says_what_is_allowed(path: str, text: str, fault: str) -> None:

@@ -145,7 +145,12 @@ def test_roles_are_given_in_order_or_by_group(given: dict[str, Any], nodes: list
             {"client": "compute[3]", "server": "compute[3]"},
             "server: found compute[3], which is also the only client; allowed: another",
         ),
-        (first_nodes, {"nodes": 65}, "nodes: found 65; allowed: up to 64, as fat-tree-64 has"),
+        (
+            first_nodes,
+            {"nodes": 65},
+            "nodes: found 65; allowed: up to 64, as fat-tree-64 has; "
+            "more with --set nodes.storage.count=N",
+        ),
     ],
 )
 def test_nodes_that_are_not_there_are_refused(
