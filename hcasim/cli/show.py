@@ -241,8 +241,9 @@ def _print_scenario(scenario: Scenario, title: str) -> None:
     from hcasim.workloads.options import AXES
 
     options: dict[str, Any] = scenario.options.model_dump(exclude_none=True)
-    for name in AXES.keys() & scenario.options.chosen.keys():
-        values = map(AXES[name].label, scenario.options.chosen[name])
+    chosen = scenario.options.chosen
+    for name in filter(chosen.__contains__, AXES):
+        values = map(AXES[name].label, chosen[name])
         options["sizes" if name == "size" else name] = " ".join(values)
     options = {"testbed": scenario.testbed, "workload": scenario.workload, **options}
     print_table(title, ("option", "value"), ((name, str(one)) for name, one in options.items()))

@@ -209,7 +209,8 @@ def _limiting(busy: Mapping[str, float], waited: Mapping[str, float]) -> list[st
     # The queue of a queue pair also waits for reads in flight, as for any window.
     serial = _most(_like(waited, SERIAL[_most(_like(waited, [READS])) != [] :]))
     named = [*SERIAL, *(name for names in WINDOWS for name in names)]
-    pools = _most({name: waited[name] for name in waited.keys() - _like(waited, named)})
+    told = _like(waited, named)
+    pools = _most({name: share for name, share in waited.items() if name not in told})
     waits = [*pools, *(one for one in serial if not pools or waited[one] >= CLOSE)]
     if waits and not (at_work and busy[at_work[0]] >= waited[waits[0]]):
         return [*waits, *(one for one in at_work if busy[one] >= CLOSE)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hcasim.workloads.explain import Utilisation, stages
-from hcasim.workloads.limits import options_of
+from hcasim.workloads.limits import limiting, options_of
 from tests.rig import machine, run
 
 COMMON = ["post_send", "doorbell", "WQE fetch", "send engine"]
@@ -164,3 +164,8 @@ def test_what_limits_a_long_message_is_named_while_it_is_on_its_way(
     assert found["binds"] == limit.replace("node0", reader)
     shares = {one["name"]: one.get("busy", one.get("waited")) for one in found["resources"]}
     assert 0.9 < shares[found["binds"]] <= 1
+
+
+def test_of_equals_the_first_limits() -> None:
+    waited = {f"node{n}.root_port.lines": 0.9 for n in range(20)}
+    assert limiting({}, waited) == [*waited]

@@ -148,8 +148,10 @@ def test_roles_are_given_in_order_or_by_group(given: dict[str, Any], nodes: list
         (
             first_nodes,
             {"nodes": 65},
-            "nodes: found 65; allowed: up to 64, as fat-tree-64 has; "
-            "more with --set nodes.storage.count=N",
+            (
+                "nodes: found 65; allowed: up to 64, as fat-tree-64 has; "
+                "more with --set nodes.storage.count=N"
+            ),
         ),
     ],
 )
