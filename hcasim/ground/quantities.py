@@ -53,8 +53,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "slowdown": Quantity("slowdown_times", "", min, {"": (1.0, 2)}),
     "fairness": Quantity("fairness", "", max, {"": (1.0, 3)}),
     "count": Quantity("count", "", max, {"": (1.0, 0)}),
+    "counter": Quantity("count", "", max, {"": (1.0, 2), "%": (100.0, 4)}),
 }
-"""By name; a time is that of a call or of a whole operation."""
+"""By name; a time is that of a call or of a whole operation, a counter one under load."""
 
 _UNITS = {one.field.rpartition("_")[2]: one.unit for one in QUANTITIES.values()}
 """By the last word of a key, its unit."""

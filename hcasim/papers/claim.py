@@ -31,6 +31,7 @@ Quantity = Literal[
     "run",
     "communication",
     "count",
+    "counter",
 ]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -39,6 +40,7 @@ TOLERANCES = {
     **dict.fromkeys(("latency", "time", "overhead", "run", "communication", "count"), 0.05),
     "rate": 0.15,
     "memory": 0.25,
+    "counter": 1 / 3,
 }
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 RELATIONS = {"ordering": ("<", ">", "~"), "threshold": ("<", "<=", ">=", "=")}
@@ -239,7 +241,8 @@ class Claim(Statement):
     @property
     def usual_tolerance(self) -> float:
         """The tolerance of all claims of this kind."""
-        return TOLERANCES["ratio" if self.kind in ("ratio", "percent") else self.quantity]
+        usual = "ratio" if self.kind in ("ratio", "percent") else self.quantity
+        return max(TOLERANCES[usual], TOLERANCES["counter"] if self.quantity == "counter" else 0)
 
     @property
     def allowed_error(self) -> float:

@@ -176,7 +176,8 @@ def _not_measured(scenario: Scenario) -> Iterator[str]:
         for number, claim in enumerate(scenario.claims, start=1):
             field = QUANTITIES[claim.quantity].field
             read = name in (one for one, *_ in references(claim))
-            if read and (series.result is None or field != plotted):
+            counted = series.counters and claim.quantity == "counter"
+            if read and not counted and (series.result is None or field != plotted):
                 needed.append((f"claims[{number}].quantity", field, scenario.workload_of(name)))
         for place, field, workload in needed:
             found = find_workload(workload)

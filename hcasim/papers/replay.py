@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from hcasim.catalog import Machine
+from hcasim.catalog import Machine, one_of
 from hcasim.ground.errors import flag_fault, name_fault, refuse, settings_fault
 from hcasim.ground.quantities import band_fields, ends, result
 from hcasim.ground.text import brief
@@ -290,7 +290,7 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     field = line.series.result or line.field
     for number, job in enumerate(line.jobs):
         runs = [job, *(seed[number] for seed in line.again)]
-        row = _mean([one.row(points[one], [line.axis]) for one in runs])
+        row = _mean([_row(line, one, points[one]) for one in runs])
         value, known = result(row, field), ends(row, field)
         if line.over:
             value = 100 * (value / result(points[line.over[number]].row, field) - 1)
@@ -307,6 +307,21 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
         points=own,
         overrides=line.jobs[0].machine.overrides,
     )
+
+
+def _row(line: Line, job: Point, found: Result) -> Mapping[str, Any]:
+    """Return the row of a point, with what was counted if the series says what."""
+    row, series = job.row(found, [line.axis]), line.series
+    if not series.counters:
+        return row
+    known = found.counters
+    unknown = [name for name in (*series.counters, *(series.per or ())) if name not in known]
+    where = f"{line.scenario.id}: series.{line.name}.counters: found"
+    refuse(*(f"{where} {name!r}; allowed: {one_of([*known])}" for name in unknown))
+    count = sum(known[name] for name in series.counters)
+    per = sum(known[name] for name in series.per) if series.per else 1
+    refuse("" if per else f"{where} nothing of {one_of(series.per or ())}; allowed: at least one")
+    return {**row, "count": count / per}
 
 
 def _mean(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

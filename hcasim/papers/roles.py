@@ -128,7 +128,10 @@ def _node(claim: Claim, measure: Measure, lines: Iterable[Line], points: Points)
         at: Any = {line.axis: points[0] if len(points) == 1 else 0}
         options = replace(job.options, iters=1, warmup=0, **at)
         over = line.series.over if claim.quantity == "overhead" else None
-        found.add((job.workload, job.machine.digest, options, over, line.series.result))
+        what: Any = line.series.result
+        if claim.quantity == "counter":
+            what = line.series.counters, line.series.per
+        found.add((job.workload, job.machine.digest, options, over, what))
     peak = (measure.below, measure.above) if len(points) > 1 else None
     # A bandwidth is the rate times the size: a line of perftest's output states both.
     quantity = "bandwidth" if claim.quantity == "rate" else claim.quantity

@@ -26,6 +26,7 @@ from hcasim.papers.claim import (
     Entry,
     Measure,
     Points,
+    SeriesNames,
     Text,
     as_tuple,
     one_or_several,
@@ -137,6 +138,9 @@ class Series(Settings):
         workload: name of the benchmark, if it is another than that of the other series.
         result: what of it is plotted, by its name in a row of results, if it is named otherwise
             than the field of the axes.
+        counters: names of counters of adapters and switches, whose sum a claim reads as the count
+            beside what is plotted.
+        per: names of those by whose sum it is divided.
         over: name of another benchmark, which runs on the same machine with those of the options
             that it has: the series is the overhead over it, by how many percent its result is
             larger.
@@ -154,6 +158,8 @@ class Series(Settings):
     testbed: Text | None = None
     workload: Text | None = None
     result: Text | None = None
+    counters: SeriesNames | None = None
+    per: SeriesNames | None = None
     over: Text | None = None
     chipset_flag: bool | None = None
     adapter: Text

@@ -124,6 +124,38 @@ def test_a_series_may_be_one_result_of_several(simulated: Callable[[], list[Any]
     assert len(simulated()) == len(found["register"].rows)
 
 
+def counted(**changes: Any) -> Any:
+    """The row of a series that reads counters beside its bandwidth."""
+    scenario = load_scenario("lossy/two-senders")
+    series = scenario.series["vain"].model_copy(update=changes)
+    (line,) = plan(scenario.model_copy(update={"series": {"vain": series}, "claims": ()})).lines
+    row = {"size": 2**20, "bandwidth_MBps": 8e3}
+    counters = {"switch_discards": 3, "rx_discards_phy": 1, "port_xmit_packets": 16, "naks": 0}
+    return measured(line, {line.jobs[0]: Result(row, counters)}).rows[0]
+
+
+def test_a_series_may_read_counters_beside_what_is_plotted() -> None:
+    lost = ("switch_discards", "rx_discards_phy")
+    alone, share = (
+        counted(counters=lost, per=None),
+        counted(counters=lost, per=("port_xmit_packets",)),
+    )
+    assert (alone["count"], share["count"], share["bandwidth_MBps"]) == (4, 0.25, 8e3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"counters": ("switch_discard",)}, "found 'switch_discard'; allowed: switch_discards, "),
+        ({"counters": ("naks",), "per": ("naks",)}, "found nothing of naks; allowed: at least one"),
+    ],
+)
+def test_what_is_not_counted_is_a_fault(changes: dict[str, Any], fault: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        counted(**changes)
+    assert caught.value.faults[0].startswith(f"lossy/two-senders: series.vain.counters: {fault}")
+
+
 def test_several_figures_may_have_the_same_what_if() -> None:
     wanted = [load_scenario("liu2004/fig03"), load_scenario("rashti2007/fig2")]
     found = replay_all(plan_all(wanted, {"adapter.bus": "mt23108"}), jobs=1)

@@ -128,7 +128,7 @@ def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     measured = {*OPTIONS} - {"exact", "explain", "size"}
     assert {*Options.model_fields} == measured | {"sizes", "mtu"}
-    said = {"label", "group", "workload", "result", "over", "seeds"}
+    said = {"label", "group", "workload", "result", "over", "seeds", "counters", "per"}
     parts = {"testbed", "adapter", "firmware_mode", "stack", "chipset_flag"}
     assert {*Series.model_fields} == measured | said | parts | {"size"}
 
