@@ -167,3 +167,41 @@ def test_the_bus_of_a_slow_receiver_binds(switch: bool | str) -> None:
     assert found.breakdown["binds"] == "node1.bus.upstream"
     overrun = {"rx_discards_phy", "tx_prio0_pause"}
     assert any(found.counters.get(name) for name in overrun)
+
+
+REMOTE = {
+    "receiver.host.adapter_socket": "1",
+    "receiver.host.interconnect.bandwidth": "8 GB/s",
+    "receiver.host.cache.ddio": "0 B",
+}
+WALKS = {"receiver.host.iommu.enabled": "true", "receiver.host.iommu.walks": "1"}
+LARGE = Options(size=1 << 18, iters=20, warmup=0, tx_depth=16)
+SMALL = Options(size=512, iters=960, qps=4, post_list=16, region=2**26, access="random")
+FIRST = {"adapter.roce_cc.algorithm": "none"}
+
+
+@pytest.mark.parametrize("switch", [True, "spectrum-lossless"])
+@pytest.mark.parametrize(
+    ("overrides", "options", "binds"),
+    [
+        ({"receiver.host.slot.lanes": "4"}, LARGE, "node1.bus.upstream"),
+        (REMOTE, LARGE, "node1.interconnect1"),
+        (WALKS, SMALL, "node1.iommu_walks"),
+    ],
+)
+def test_what_slows_a_receiver_binds_and_fills_its_buffer(
+    switch: bool | str, overrides: dict[str, str], options: Options, binds: str
+) -> None:
+    host, changes = "broadwell-e5-2630v4", {**overrides, **FIRST}
+    machine = resolve("hux", host=host, switch=switch, overrides=changes)
+    found = run_point("write_bw", machine, options)
+    assert found.breakdown["binds"] == binds
+    pauses = sum(n for name, n in found.counters.items() if name.startswith("tx_prio"))
+    lost = found.counters["rx_discards_phy"]
+    assert (pauses > 0, lost > 0) == ((False, True) if switch is True else (True, False))
+    # Nothing waits at a receiver that keeps up.
+    quick = run_point(
+        "write_bw", resolve("hux", host=host, switch=switch, overrides=FIRST), options
+    )
+    assert quick.counters["rx_discards_phy"] == 0
+    assert quick.row["bandwidth_MBps"] > 1.2 * found.row["bandwidth_MBps"]
