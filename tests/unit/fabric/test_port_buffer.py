@@ -60,6 +60,13 @@ def test_a_slow_end_pauses_the_switch_and_that_the_sender() -> None:
     told = [buffer.pauses() for buffer in fabric.port_buffers]
     assert told[0]["tx_prio0_pause"] > 3
     assert told[1]["rx_prio0_pause"] > 3
+    # A pause lasts until what has come since, of which a third leaves, and the longest frame have
+    # left; the last one has an end.
+    since = (NEEDED - 2 * ON_WIRE) * 2 // 3
+    assert told[0]["tx_prio0_pause"] <= 1000 * SIZE / (since + part.xoff - part.xon)
+    waited = fabric.port_buffers[0].wait_ps
+    fabric.sim.run(until=2 * fabric.sim.now)
+    assert fabric.port_buffers[0].wait_ps == waited < times[-1]
     assert {*told[0]} == {"tx_prio0_pause"}
     assert sum(buffer.discarded for buffer in fabric.port_buffers) == 0
 
@@ -74,6 +81,19 @@ def test_what_a_slow_end_does_not_take_is_lost_and_counted_without_pauses() -> N
     # It takes a third of what comes, once its buffer is full.
     assert lost == pytest.approx((1000 - 1.5 * part.size / SIZE) * 2 / 3, rel=0.02)
     assert fabric.port_buffers[0].pauses() == {}
+
+
+def test_what_has_left_gives_all_of_its_room_back() -> None:
+    fabric, ends = network(
+        2, dropping(), pause_ps=PACE, parts=[BufferPart(2 * SIZE, ALL, 2 * SIZE)]
+    )
+    for _ in range(3):
+        send(ends[1], ends[0], 2)
+        fabric.sim.run()
+    assert (len(ends[0].arrivals), fabric.port_buffers[0].discarded) == (6, 0)
+    send(ends[1], ends[0], 4)
+    fabric.sim.run()
+    assert fabric.port_buffers[0].discarded > 0
 
 
 def test_parts_pause_their_own_priorities() -> None:
