@@ -66,9 +66,19 @@ def test_what_is_looked_at_adds_up_to_what_is_counted() -> None:
 def test_pauses_are_seen_while_they_last() -> None:
     lines, found = incast(overrides=SMALL)
     assert found.counters["pause_frames"] > 0
-    seen = [values for (what, _), values in lines.items() if what == "paused"]
-    assert seen
-    assert {value for values in seen for _, value in values} == {0, 1}
+    seen = {where: values for (what, where), values in lines.items() if what == "paused"}
+    assert {where.rpartition(" ")[2] for where in seen} == {"0"}
+    assert {value for values in seen.values() for _, value in values} == {0, 1}
+
+
+def test_messages_shorter_than_a_packet_count_as_long_as_they_are() -> None:
+    lines, found = looked_at("write_bw", "liu2004", size=500, iters=2000)
+    rates = lines["flow_Gbps", "node0.qp1 to node1"]
+    begins = [EVERY_US * (ceil(time / EVERY_US) - 1) for time, _ in rates]
+    whole = max(time for values in lines.values() for time, _ in values)
+    spans = [after - begin for begin, after in pairwise([*begins, whole])]
+    sent = sum(value * span for (_, value), span in zip(rates, spans, strict=True))
+    assert sent * 1000 / 8 == pytest.approx(found.counters["port_xmit_data"], rel=0.02)
 
 
 @pytest.mark.parametrize("testbed", ["ideal-100g", "liu2004"])

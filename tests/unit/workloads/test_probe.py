@@ -36,6 +36,12 @@ def test_with_two_nodes_and_streams_nothing_loads_the_network() -> None:
     assert row["background_MBps"] == 0
 
 
+def test_laps_before_those_that_are_timed_are_not_told() -> None:
+    cold, warm = (probe("simllm-leaf", nodes=2, warmup=laps) for laps in (0, 3))
+    assert cold["latency_p999_us"] > 1.1 * cold["latency_p50_us"]
+    assert warm["latency_p999_us"] < 1.01 * warm["latency_p50_us"]
+
+
 def test_flows_of_drawn_sizes_delay_the_tail_and_are_the_same_for_a_seed() -> None:
     usual = {"nodes": 4, "background": "open_loop", "flow_sizes": "storage", "iters": 30}
     low, high = (probe(load=load, **usual) for load in (1, 90))
