@@ -197,7 +197,7 @@ REMOTE = {
 WALKS = {"receiver.host.iommu.enabled": "true", "receiver.host.iommu.walks": "1"}
 LARGE = Options(size=1 << 18, iters=20, warmup=0, tx_depth=16)
 SMALL = Options(size=512, iters=960, qps=4, post_list=16, region=2**26, access="random")
-FIRST = {"adapter.roce_cc.algorithm": "none"}
+UNCONTROLLED = {"adapter.roce_cc.algorithm": "none"}
 
 
 @pytest.mark.parametrize("switch", [True, "spectrum-lossless"])
@@ -212,7 +212,7 @@ FIRST = {"adapter.roce_cc.algorithm": "none"}
 def test_what_slows_a_receiver_binds_and_fills_its_buffer(
     switch: bool | str, overrides: dict[str, str], options: Options, binds: str
 ) -> None:
-    host, changes = "broadwell-e5-2630v4", {**overrides, **FIRST}
+    host, changes = "broadwell-e5-2630v4", {**overrides, **UNCONTROLLED}
     machine = resolve("hux", host=host, switch=switch, overrides=changes)
     found = run_point("write_bw", machine, options)
     assert found.breakdown["binds"] == binds
@@ -221,7 +221,7 @@ def test_what_slows_a_receiver_binds_and_fills_its_buffer(
     assert (pauses > 0, lost > 0) == ((False, True) if switch is True else (True, False))
     # Nothing waits at a receiver that keeps up.
     quick = run_point(
-        "write_bw", resolve("hux", host=host, switch=switch, overrides=FIRST), options
+        "write_bw", resolve("hux", host=host, switch=switch, overrides=UNCONTROLLED), options
     )
     assert quick.counters["rx_discards_phy"] == 0
     assert quick.row["bandwidth_MBps"] > 1.2 * found.row["bandwidth_MBps"]
