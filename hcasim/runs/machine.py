@@ -86,13 +86,16 @@ def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
-def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) -> tuple[str, ...]:
+def losses_told(
+    title: str, counters: Mapping[str, int], *, again: bool = True, counted: bool = True
+) -> tuple[str, ...]:
     """Return what to say of packets that links lost or corrupted, if any were.
 
     Parameters:
         title: what was run.
         counters: of that.
         again: whether messages are sent again.
+        counted: whether those that are not count although they were lost.
     """
     lost, corrupted = (counters.get(f"{how}_packets", 0) for how in ("lost", "corrupted"))
     said = [f"links lost {lost} packets and corrupted {corrupted}"] if lost or corrupted else []
@@ -105,6 +108,7 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
         return ()
     how = f"{title}: {', '.join(said)}"
     if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:3]))):
-        return (f"{how}; nothing is sent again, and what is lost counts as sent",)
+        lost = ", and what is lost counts as sent" if counted else ""
+        return (f"{how}; nothing is sent again{lost}",)
     sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
     return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)

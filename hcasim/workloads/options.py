@@ -23,6 +23,8 @@ Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
 Connection = Literal["RC", "UC", "UD"]
+ACKNOWLEDGED = ("RC",)
+"""Services whose messages are acknowledged, and sent again."""
 Fault = Literal["silent", "not-ready", "key"]
 FlowSizes = Literal["websearch", "hadoop", "storage"]
 Background = Literal["incast", "open_loop"]

@@ -156,8 +156,9 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     counted = Counter[str]()
     for result in results:
         counted.update(result.counters)
-    again = any(not isinstance(one, Point) or one.options.connection == "RC" for one in points)
-    lost = losses_told("all points together", counted, again=again)
+    again = any(not isinstance(one, Point) or one.sends_again for one in points)
+    as_sent = any(isinstance(one, Point) and one.counts_lost for one in points)
+    lost = losses_told("all points together", counted, again=again, counted=as_sent)
     notes = (*all_notes(points), *lost)
     return Sweep(tuple(named), tuple(rows), notes=notes)
 
