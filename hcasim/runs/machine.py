@@ -108,7 +108,7 @@ def losses_told(
         return ()
     how = f"{title}: {', '.join(said)}"
     if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:3]))):
-        lost = ", and what is lost counts as sent" if counted else ""
-        return (f"{how}; nothing is sent again{lost}",)
+        also = ", and what is lost counts as sent" if counted else ""
+        return (f"{how}; nothing is sent again{also}",)
     sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
     return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)
