@@ -22,8 +22,8 @@ Access = Literal["sequential", "random"]
 Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
-Connection = Literal["RC", "UC", "UD"]
-ACKNOWLEDGED = ("RC",)
+Connection = Literal["RC", "UC", "UD", "DC"]
+ACKNOWLEDGED = ("RC", "DC")
 """Services whose messages are acknowledged, and sent again."""
 Fault = Literal["silent", "not-ready", "key"]
 FlowSizes = Literal["websearch", "hadoop", "storage"]

@@ -163,7 +163,7 @@ class Side(Endpoint):
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
         place = self._half + number * self.stride
-        yield from self.qps[number].post_recv(receive(self.buffer, place, self.room))
+        yield from self.receivers[number].post_recv(receive(self.buffer, place, self.room))
 
     def _take(self, completion: Completion) -> Steps:
         number = self.numbers[completion.qpn]
