@@ -132,7 +132,8 @@ class Point:
     def lost(self, result: Result) -> tuple[str, ...]:
         """What to say beside a result of packets that were lost, if any were."""
         reliable, counted = self.sends_again, self.counts_lost
-        found = losses_told(self.title, result.counters, again=reliable, counted=counted)
+        how = {"again": reliable, "counted": counted, "reorders": self.machine.reorders}
+        found = losses_told(self.title, result.counters, **how)
         # A corrupted packet arrives, and is dropped.
         packets = result.counters.get("dropped", 0) - result.counters.get("corrupted_packets", 0)
         if packets <= 0 or reliable:

@@ -472,6 +472,17 @@ def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() 
     assert not {*LOADED} & flows_of("incast", **usual)[0].keys()
 
 
+@pytest.mark.parametrize("routing", ["spray", "destination"])
+def test_a_network_that_changes_the_order_of_packets_says_so(routing: str) -> None:
+    given: dict[str, Any] = {"nodes": 8, "size": 8192, "adapter": "bluefield-3-selective"}
+    how = {"switch.routing": routing}
+    found = bench("permutation", "ideal-fat-tree", overrides=how, cache=False, **given)
+    count = found.counters["out_of_sequence"]
+    told = f": {count} packets came out of order; retransmissions: "
+    assert any(told in note for note in found.notes) == (routing == "spray")
+    assert (count > 0) == (routing == "spray")
+
+
 def test_a_network_that_pauses_says_how_often_and_for_how_long() -> None:
     small = {"switch.memory.size": "1 MiB"}
     usual = {"size": 2**18, "nodes": 3, "cache": False}
