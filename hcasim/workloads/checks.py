@@ -323,7 +323,7 @@ def _lacking(
         yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"
     elif settings.connection == "DC" and not adapter.limits.dc:
         others = one_of([one for one in workload.option("connection").words if one != "DC"])
-        found = f"connection: found 'DC' with {adapter.id}, which is older than Connect-IB"
+        found = f"connection: found 'DC' with {adapter.id}, which does not offer it"
         yield f"{found}; allowed: {others}"
 
 

@@ -220,7 +220,7 @@ def _complete(run: Run, pairs: Pairs) -> Result:
     return _completed(run, *run_flows(run.cluster, OPCODES[options.verb], each), pairs)
 
 
-def _loaded(cluster: Cluster, size: int) -> dict[str, Any]:
+def loaded(cluster: Cluster, size: int) -> dict[str, Any]:
     """What a network that loses or marks packets did to so many bytes of data; else nothing."""
     if not cluster.machine.loses:
         return {}
@@ -281,7 +281,7 @@ def _completed(
         }
     else:
         row["fairness"] = jain([size / one for size, one in zip(sizes, took, strict=True)])
-    row |= _loaded(run.cluster, sum(sizes))
+    row |= loaded(run.cluster, sum(sizes))
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 

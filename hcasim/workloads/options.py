@@ -209,6 +209,10 @@ class Options:
         low=0,
     )
     pause: int = _option(100, "Microseconds from the end of a burst to the next", high=10**6)
+    rings: int = _option(2, "Jobs that train, to whose rings nodes are dealt in turn", high=1024)
+    compute: int = _option(
+        100, "Microseconds that an iteration computes before it reduces", low=0, high=10**6
+    )
     background: Background = _option(
         "incast",
         "What loads the network beside a probe: streams of the other nodes to the one that is "

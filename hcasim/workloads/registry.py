@@ -20,6 +20,7 @@ from hcasim.workloads.rdma_bench import request_reply
 from hcasim.workloads.rdma_bench.worker import warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import (
+    dealt_nodes,
     first_nodes,
     hub_and_halves,
     paired_nodes,
@@ -421,6 +422,19 @@ _EVERY = (
         words={**_TWO_SIDED, **_CONNECTED},
         queue_pairs=lambda options: options.nodes,
         flows=lambda options: 100 * (options.nodes - 1),
+    ),
+    _workload(
+        "training",
+        "jobs that compute and reduce around rings again and again, beside one alone",
+        "iteration_mean_us iteration_p99_us iteration_max_us network_us alone_us slowdown_times"
+        + _LOADED,
+        "size iters page_size iommu explain nodes verb connection sl rings compute",
+        "training.training",
+        defaults=Options(size=2**20, iters=10),
+        words={**_TWO_SIDED, **_RELIABLE},
+        nodes=dealt_nodes,
+        queue_pairs=lambda options: 2,
+        flows=lambda options: 2 * options.nodes,
     ),
     _rates(
         "rc_swarm",

@@ -302,7 +302,7 @@ def test_over_dynamic_connections_a_connect_packet_goes_ahead(
 
 def test_adapters_before_connect_ib_have_no_dynamic_connections() -> None:
     assert faults_of("write_bw", connection="DC") == [
-        "connection: found 'DC' with mt25208, which is older than Connect-IB; allowed: RC or UC"
+        "connection: found 'DC' with mt25208, which does not offer it; allowed: RC or UC"
     ]
     assert faults_of("incast", "ideal-100g", connection="UD", nodes=3) == [
         "connection: found 'UD' with verb write; allowed: with verb send"
