@@ -136,6 +136,11 @@ class Machine(Section):
         return marks or any(link.loss or link.corruption for link in links)
 
     @property
+    def reorders(self) -> bool:
+        """Whether packets of a flow may take different ways."""
+        return self.switch is not None and self.switch.routing in ("adaptive", "spray")
+
+    @property
     def qos(self) -> Qos | None:
         """The virtual lanes of its subnet, if there is more than one."""
         switch = self.switch

@@ -144,6 +144,14 @@ class PriorityTransmitter(Transmitter):
         """A bit for each priority that is paused."""
         return self._order.paused
 
+    @property
+    def held(self) -> int:
+        """A bit for each priority that is paused and has packets to send."""
+        waiting = 0
+        for source in self._active:
+            waiting |= 1 << source % PRIORITIES
+        return waiting & self._order.paused
+
     def send(self, source: int, packet: Packet, ready_at: int, holder: Holder) -> None:
         super().send(source * PRIORITIES + priority(packet), packet, ready_at, holder)
 

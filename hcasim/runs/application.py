@@ -200,7 +200,11 @@ class Application(Table):
     def notes(self) -> tuple[str, ...]:
         """What the result leaves out that a reader may expect."""
         meeting = notes_on(self.machine, len({one.node for one in self.outcome.ranks}))
-        return (*meeting, *losses_told(self.program, self.counters))
+        return (*meeting, *self._losses)
+
+    @property
+    def _losses(self) -> tuple[str, ...]:
+        return losses_told(self.program, self.counters, reorders=self.machine.reorders)
 
     def matrix(self, what: str = "bytes") -> np.ndarray:
         """Return the traffic, by rank of the sender and rank of the receiver.

@@ -86,13 +86,22 @@ def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
-def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) -> tuple[str, ...]:
-    """Return what to say of packets that links lost or corrupted, if any were.
+def losses_told(
+    title: str,
+    counters: Mapping[str, int],
+    *,
+    again: bool = True,
+    counted: bool = True,
+    reorders: bool = False,
+) -> tuple[str, ...]:
+    """Return what to say of packets that were lost, corrupted or out of order, if any were.
 
     Parameters:
         title: what was run.
         counters: of that.
         again: whether messages are sent again.
+        counted: whether those that are not count although they were lost.
+        reorders: whether some may come out of order that were not lost.
     """
     lost, corrupted = (counters.get(f"{how}_packets", 0) for how in ("lost", "corrupted"))
     said = [f"links lost {lost} packets and corrupted {corrupted}"] if lost or corrupted else []
@@ -101,10 +110,13 @@ def losses_told(title: str, counters: Mapping[str, int], *, again: bool = True) 
             said.append(words.format(count))
     if paused := sum(n for name, n in counters.items() if name.startswith("tx_prio")):
         said.append(f"adapters paused switches {paused} times")
+    if reorders and (count := counters.get("out_of_sequence", 0)):
+        said.append(f"{count} packets came out of order")
     if not said:
         return ()
     how = f"{title}: {', '.join(said)}"
     if not again and any(map(counters.get, ("lost_packets", *[*_AT_SWITCHES][:3]))):
-        return (f"{how}; nothing is sent again, and what is lost counts as sent",)
+        also = ", and what is lost counts as sent" if counted else ""
+        return (f"{how}; nothing is sent again{also}",)
     sent, timeouts = counters.get("retransmissions", 0), counters.get("timeouts", 0)
     return (f"{how}; retransmissions: {sent}, timeouts: {timeouts}",)

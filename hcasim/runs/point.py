@@ -13,7 +13,7 @@ from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.runs.certainty import with_ends
 from hcasim.runs.machine import losses_told, notes_on
 from hcasim.verbs import VerbsError
-from hcasim.workloads.options import AXES, Options
+from hcasim.workloads.options import ACKNOWLEDGED, AXES, Options
 from hcasim.workloads.own import place_of
 from hcasim.workloads.perftest.side import moderation
 from hcasim.workloads.registry import WORKLOADS, Listen
@@ -118,18 +118,32 @@ class Point:
         nodes = len({*workload.nodes(self.machine, self.options)})
         return notes_on(self.machine, max(least, nodes))
 
+    @property
+    def sends_again(self) -> bool:
+        """Whether what is lost is sent again."""
+        return self.options.connection in ACKNOWLEDGED
+
+    @property
+    def counts_lost(self) -> bool:
+        """Whether what is lost for good counts as sent; what arrives does where flows meet."""
+        nodes = "nodes" in WORKLOADS[self.workload].options
+        return not nodes and self.options.clients == 1
+
     def lost(self, result: Result) -> tuple[str, ...]:
         """What to say beside a result of packets that were lost, if any were."""
-        reliable = self.options.connection == "RC"
-        found = losses_told(self.title, result.counters, again=reliable)
+        reliable, counted = self.sends_again, self.counts_lost
+        how = {"again": reliable, "counted": counted, "reorders": self.machine.reorders}
+        found = losses_told(self.title, result.counters, **how)
         # A corrupted packet arrives, and is dropped.
         packets = result.counters.get("dropped", 0) - result.counters.get("corrupted_packets", 0)
         if packets <= 0 or reliable:
             return found
         if found and self.options.connection == "UC":
-            why = "belonged to messages of which others were lost, or found no receive; these count"
-            return (*found, f"{self.title}: {packets} packets {why} as sent")
-        why = f"{packets} packets found no receive and were lost, but count as sent"
+            why = "belonged to messages of which others were lost, or found no receive"
+            these = "; these count as sent" if counted else ""
+            return (*found, f"{self.title}: {packets} packets {why}{these}")
+        but = ", but count as sent" if counted else ""
+        why = f"{packets} packets found no receive and were lost{but}"
         return (*found, f"{self.title}: {why}; --rx-depth posts more receives")
 
     def run(self, listen: Listen | None = None, profile: bool = False) -> Result:

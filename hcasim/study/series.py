@@ -2,7 +2,8 @@
 
 A line is written for what is another number than at the look before, or was nothing before the
 first. Queues are bytes that wait for an output of a switch; discards and marks are all so far. The
-rate of a flow is that of the data of its packets which were acknowledged, or have left if none are;
+rate of a flow is that of the data of its packets which were acknowledged, or have left if none are,
+in the whole time between two looks, of which the last is when the next look after the end would be;
 what begins and ends between two looks counts as packets of the MTU. Its limit is what congestion
 control holds it back to, or the rate of the link.
 """
@@ -37,7 +38,7 @@ Value = tuple[str, str, float]
 
 
 def _network(cluster: Cluster) -> Iterator[Value]:
-    """What switches hold and have done, and who is paused."""
+    """What switches hold and have done, and what is held back by pauses."""
     for switch in cluster.fabric.switches:
         for (output, priority), queue in switch.queues.items():
             yield "queue_bytes", f"{output.name} priority {priority}", queue.length
@@ -47,8 +48,9 @@ def _network(cluster: Cluster) -> Iterator[Value]:
     ends = [port.transmitter for node in cluster.nodes for port in node.adapter.ports]
     for way in (*ends, *cluster.fabric.transmitters()):
         if isinstance(way, PriorityTransmitter) and any(way.pauses):
+            held = way.held
             for priority in range(PRIORITIES):
-                yield "paused", f"{way.name} priority {priority}", way.paused >> priority & 1
+                yield "paused", f"{way.name} priority {priority}", held >> priority & 1
 
 
 class Series(Onlooker):
@@ -66,7 +68,7 @@ class Series(Onlooker):
         self._due = False
         self._last: dict[tuple[str, str], float] = {}
         self._progress: dict[tuple[int, int], tuple[int, float]] = {}
-        self._looked_at = 0
+        self._looked_at = -every_ps
         write(HEAD)
 
     def built(self, what: object) -> None:
@@ -87,14 +89,16 @@ class Series(Onlooker):
         """Begin, or go on, with the first event."""
         if not self._due:
             self._due = True
-            self.sim.schedule(self.sim.now, Look(self._begin, ()))
+            # No look is sooner after the one before than others.
+            at = max(self.sim.now, self._looked_at + self._every_ps)
+            self.sim.schedule(at, Look(self._begin, ()))
 
     def _begin(self) -> None:
         self.sim.unwatch(self)
         self._look()
 
     def _look(self) -> None:
-        self._note()
+        self._note(self.sim.now)
         if any(not isinstance(action, Look) for _, _, action in self.sim.to_come()):
             self.sim.schedule(self.sim.now + self._every_ps, Look(self._look, ()))
         else:
@@ -102,11 +106,11 @@ class Series(Onlooker):
             self.sim.watch(self)
 
     def finish(self) -> None:
-        """Write how it has ended."""
-        self._note()
+        """Write how it has ended, as of when the next look would have been."""
+        self._note(self._looked_at + self._every_ps)
 
-    def _note(self) -> None:
-        now, cluster = self.sim.now, self._cluster
+    def _note(self, now: int) -> None:
+        cluster = self._cluster
         if cluster is not None:
             for what, where, value in (*_network(cluster), *self._flows(cluster, now)):
                 self._say(now, what, where, value)
@@ -131,8 +135,7 @@ class Series(Onlooker):
                 peer = names.get(qp.path.route.lid)
                 where = f"{node.name}.qp{qp.qpn & INDEX}" + (f" to {peer}" if peer else "")
                 moved = self._moved(node, qp)
-                took = now - self._looked_at
-                yield "flow_Gbps", where, _GIGABITS * moved / took if took else 0.0
+                yield "flow_Gbps", where, _GIGABITS * moved / (now - self._looked_at)
                 pacing, link = qp.requester.pacing, qp.requester.egress.transmitter
                 limit = _GIGABITS / float(link.medium.ps_per_byte)
                 if isinstance(pacing, RateControl):

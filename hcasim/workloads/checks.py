@@ -218,7 +218,9 @@ def machine_faults(
 
 def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator[str]:
     if settings.connection == "UC" and settings.verb == "read":
-        yield "connection: found 'UC' with verb read, which needs answers; allowed: RC"
+        yield "connection: found 'UC' with verb read, which needs answers; allowed: RC or DC"
+    elif settings.connection == "UD" and "verb" in workload.options and settings.verb != "send":
+        yield f"connection: found 'UD' with verb {settings.verb}; allowed: with verb send"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
     name = "reply_size" if settings.reply_size else "size"
@@ -319,6 +321,10 @@ def _lacking(
         yield f"{with_}, which speaks iWARP; allowed: {allowed}"
     if settings.connection != "RC" and iwarp:
         yield f"connection: found {settings.connection!r}; allowed: RC, which alone iWARP has"
+    elif settings.connection == "DC" and not adapter.limits.dc:
+        others = one_of([one for one in workload.option("connection").words if one != "DC"])
+        found = f"connection: found 'DC' with {adapter.id}, which does not offer it"
+        yield f"{found}; allowed: {others}"
 
 
 def _too_many(
@@ -329,7 +335,8 @@ def _too_many(
     yield from _beyond(settings, "ports", adapter.ports, f"as {adapter.id} has")
     for name in ("processes", "client_processes"):
         yield from _beyond(settings, name, cpus, f"one for each processor of {group.host.id}")
-    pairs = workload.queue_pairs(settings)
+    # Of the dynamically connected transport each end has an initiator and a target.
+    pairs = workload.queue_pairs(settings) * (2 if settings.connection == "DC" else 1)
     if pairs > limits.max_qp:
         yield (
             f"qps: found {settings.qps}, in all {pairs} queue pairs of a node; "

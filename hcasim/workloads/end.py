@@ -10,7 +10,22 @@ from typing import Any
 
 from hcasim.cluster import Node
 from hcasim.engine import Event, Simulator
-from hcasim.verbs import CQ, GRH_SIZE, MR, PD, QP, SGE, Context, QPType, RecvWR, SendWR, WROpcode
+from hcasim.verbs import (
+    CQ,
+    DCI,
+    DCT,
+    GRH_SIZE,
+    MR,
+    PD,
+    QP,
+    SGE,
+    SRQ,
+    Context,
+    QPType,
+    RecvWR,
+    SendWR,
+    WROpcode,
+)
 from hcasim.verbs import Access as MemoryAccess
 from hcasim.verbs.context import VerbsError
 from hcasim.verbs.requests import WIRE
@@ -32,6 +47,10 @@ ATOMICS = {
     "fetch_add": WROpcode.ATOMIC_FETCH_AND_ADD,
     "cmp_swap": WROpcode.ATOMIC_CMP_AND_SWP,
 }
+SENDERS = {"RC": QPType.RC, "UC": QPType.UC, "UD": QPType.UD, "DC": QPType.DCI}
+"""What sends over each service."""
+KEY = 1
+"""What initiators of the dynamically connected transport name."""
 ANSWERED = (WROpcode.RDMA_READ, *ATOMICS.values())
 """Operations whose data comes back."""
 SEED = 1
@@ -114,7 +133,7 @@ def inline_limit(context: Context, options: Options, opcode: WROpcode) -> int:
         return options.size
     if options.inline_size >= 0:
         return options.inline_size
-    return context.blueflame_inline(WIRE[opcode], QPType[options.connection])
+    return context.blueflame_inline(WIRE[opcode], SENDERS[options.connection])
 
 
 class Program:
@@ -140,7 +159,10 @@ class Endpoint(Program, ABC):
     Attributes:
         room: bytes that a receive buffer has for a message.
         places: offsets in its region, one message after the other; none without a region.
-        numbers: of its queue pairs, by those of the adapter.
+        qps: its queue pairs, which send.
+        targets: what is sent to in their place, if they are initiators.
+        receivers: where receives of each queue pair are posted.
+        numbers: of its queue pairs and targets, by those of the adapter.
     """
 
     def __init__(
@@ -163,10 +185,22 @@ class Endpoint(Program, ABC):
         self.register()
         limit = inline_limit(self.context, options, opcode)
         self.inline = 0 < options.size <= limit
-        how: dict[str, Any] = {"max_inline_data": limit, "qp_type": QPType[options.connection]}
-        how |= {"max_send_wr": depths[0], "max_recv_wr": depths[1]}
-        self.qps = [QP(self.pd, self.cq, self.cq, **how) for _ in range(options.qps)]
-        self.numbers = {qp.qp_num: number for number, qp in enumerate(self.qps)}
+        how: dict[str, Any] = {"max_inline_data": limit, "max_send_wr": depths[0]}
+        self.qps: list[QP] = []
+        self.targets: list[DCT] = []
+        self.receivers: list[QP | SRQ] = []
+        for _ in range(options.qps):
+            if options.connection == "DC":
+                queue = SRQ(self.pd, max_wr=depths[1])
+                self.qps.append(DCI(self.pd, self.cq, **how))
+                self.targets.append(DCT(self.pd, self.cq, queue, KEY))
+                self.receivers.append(queue)
+            else:
+                how |= {"max_recv_wr": depths[1], "qp_type": SENDERS[options.connection]}
+                self.qps.append(QP(self.pd, self.cq, self.cq, **how))
+                self.receivers.append(self.qps[-1])
+        every = *enumerate(self.qps), *enumerate(self.targets)
+        self.numbers = {qp.qp_num: number for number, qp in every}
         self._to: list[tuple[int, int]] = []
 
     @abstractmethod
@@ -179,11 +213,15 @@ class Endpoint(Program, ABC):
         Parameters:
             rnr_timer_ps: pause that it asks for when it has no receive for a message.
         """
-        for mine, theirs in zip(self.qps, other.qps, strict=True):
-            if mine.qp_type is QPType.UD:
+        for target in self.targets:
+            target.activate(min_rnr_timer_ps=rnr_timer_ps)
+        for mine, theirs in zip(self.qps, other.targets or other.qps, strict=True):
+            if mine.qp_type in (QPType.UD, QPType.DCI):
                 for name in ("rate_limit", "sl"):
                     if getattr(self.options, name):
-                        raise VerbsError("EINVAL", f"{name} of datagrams; allowed: of connections")
+                        raise VerbsError(
+                            "EINVAL", f"{name} of {self.options.connection}; allowed: of RC, UC"
+                        )
                 mine.activate()
             else:
                 how = {"static_rate": self.options.rate_limit, "min_rnr_timer_ps": rnr_timer_ps}
@@ -198,4 +236,5 @@ class Endpoint(Program, ABC):
         found = request(self.opcode, near, place, self.options.size, far, there, compare_add=1)
         found.inline, found.signaled = self.inline, signaled
         found.dlid, found.remote_qpn = dlid, remote_qpn
+        found.dc_key = KEY if self.targets else 0
         return found

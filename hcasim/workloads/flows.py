@@ -1,7 +1,8 @@
 """Patterns of flows between many nodes, and how long each flow takes.
 
 A flow is a test of perftest's from one node to another; all begin at once. Its completion time goes
-from its first request to its last completion, as the sender sees them.
+from its first request to its last completion, as the sender sees them. Of services that acknowledge
+nothing, that is when its last packet has left; what the network carries are messages that arrive.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice, product
-from math import prod
+from math import inf, prod
 from random import Random
 from typing import Any
 
@@ -24,7 +25,7 @@ from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import ATOMICS, OPCODES
 from hcasim.workloads.flow_sizes import SIZES, Sizes, mean_size, size_at
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import Side, join, movement, start
+from hcasim.workloads.perftest.side import Side, join, movement, start, whole
 from hcasim.workloads.perftest.stream import Span, Stream, in_columns
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
@@ -132,8 +133,14 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
         senders, peers = flows.setdefault(source, ([], []))
         senders.append(side)
         peers.append(peer)
-    kept = run.machine.shares_memory
-    span = Span(run.sim, [movement(*both, kept=kept) for both in flows.values()], size)
+    reliable = sides[0].reliable
+    kept = run.machine.shares_memory or (run.machine.loses and not reliable)
+    moved = [movement(*both, kept=kept) for both in flows.values()]
+    left = None
+    if kept and not reliable:
+        # It may be that nothing arrives whole, however much is sent.
+        left = [movement(*both) for both in flows.values()]
+    span = Span(run.sim, moved, size, left=left)
     with circles_told(cluster):
         run.usage.between(span.begun, span.over)
     return span.rates(), span.error if size < whole else 0.0
@@ -163,20 +170,34 @@ def perftest(run: Run) -> Result:
 
 def run_flows(
     cluster: Cluster, opcode: WROpcode, flows: Sequence[tuple[tuple[int, int], int, Options]]
-) -> list[Side]:
+) -> tuple[list[Side], list[Side]]:
     """Run flows, each from node to node from a time in ps on, to their ends.
 
-    Returns the senders in their order.
+    Returns the senders and the receivers in their order.
     """
-    senders, sides = [], []
+    sides: list[Side] = []
     for pair, starts_ps, options in flows:
-        sender, receiver = join(cluster, pair, options, opcode)
-        sender.starts_ps = starts_ps
-        senders.append(sender)
-        sides += [sender, receiver]
+        both = join(cluster, pair, options, opcode)
+        both[0].starts_ps = starts_ps
+        sides += both
     with circles_told(cluster):
         cluster.sim.run(until=start(cluster.sim, sides))
-    return senders
+    return sides[::2], sides[1::2]
+
+
+def arrived(sim: Simulator, receivers: Sequence[Side]) -> tuple[int, int]:
+    """Go on until nothing more comes; return the bytes of whole messages, and when the last came.
+
+    Only of services that acknowledge nothing is anything on its way when all senders have ended.
+    """
+    tell = [whole([one]) for one in receivers]
+    wanted = sum([one.iters * one.options.qps * one.options.size for one in receivers])
+    bytes_, at = sum([one() for one in tell]), sim.now
+    while bytes_ < wanted and (due := sim.peek()) < inf:
+        sim.run(until=int(due) + 1)
+        if (now := sum([one() for one in tell])) > bytes_:
+            bytes_, at = now, sim.now
+    return bytes_, at
 
 
 def percentile(values: Sequence[float], count: int, of: int = 100) -> float:
@@ -196,10 +217,10 @@ def _complete(run: Run, pairs: Pairs) -> Result:
     options = run.options
     apart = options.stagger * 1_000_000
     each = [(pair, number * apart, options) for number, pair in enumerate(pairs)]
-    return _completed(run, run_flows(run.cluster, OPCODES[options.verb], each), pairs)
+    return _completed(run, *run_flows(run.cluster, OPCODES[options.verb], each), pairs)
 
 
-def _loaded(cluster: Cluster, size: int) -> dict[str, Any]:
+def loaded(cluster: Cluster, size: int) -> dict[str, Any]:
     """What a network that loses or marks packets did to so many bytes of data; else nothing."""
     if not cluster.machine.loses:
         return {}
@@ -217,14 +238,21 @@ def _loaded(cluster: Cluster, size: int) -> dict[str, Any]:
 
 
 def _completed(
-    run: Run, senders: Sequence[Side], pairs: Pairs, each_alone: Sequence[float] = ()
+    run: Run,
+    senders: Sequence[Side],
+    receivers: Sequence[Side],
+    pairs: Pairs,
+    each_alone: Sequence[float] = (),
 ) -> Result:
     """What flows took, and how much longer each took than alone if that is known."""
     options = run.options
     begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)
     took = [side.ended_ps - side.began_ps for side in senders]
     sizes = [side.iters * side.options.qps * side.options.size for side in senders]
-    row = in_columns(options, sum(sizes) / ((ended - begun) / 1e12)) | {
+    moved = sum(sizes)
+    if not senders[0].reliable:
+        moved, ended = arrived(run.sim, receivers)
+    row = in_columns(options, moved / ((ended - begun) / 1e12)) | {
         "nodes": len(run.cluster.nodes),
         "flows": len(pairs),
         "completion_mean_us": sum(took) / len(took) / 1e6,
@@ -253,7 +281,7 @@ def _completed(
         }
     else:
         row["fairness"] = jain([size / one for size, one in zip(sizes, took, strict=True)])
-    row |= _loaded(run.cluster, sum(sizes))
+    row |= loaded(run.cluster, sum(sizes))
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 
@@ -296,7 +324,7 @@ def alone_ps(run: Run, pair: tuple[int, int]) -> Callable[[int], float]:
     for size in (1, mtu, 64 * mtu, 128 * mtu):
         cluster = Cluster(Simulator(), run.machine, pair)
         options = replace(run.options, size=size, iters=1)
-        (side,) = run_flows(cluster, OPCODES[options.verb], [((0, 1), 0, options)])
+        (side,), _ = run_flows(cluster, OPCODES[options.verb], [((0, 1), 0, options)])
         points.append((size, side.ended_ps - side.began_ps))
 
     def took(size: int) -> float:
@@ -347,7 +375,7 @@ def open_loop(run: Run) -> Result:
     each_ps = whole_ps / (options.load / 100) / options.nodes
     every = drawn(options.nodes, options.iters, sizes, each_ps, options.seed)
     flows = [(pair, at, replace(options, size=size, iters=1)) for pair, at, size in every]
-    senders = run_flows(cluster, OPCODES[options.verb], flows)
+    senders, receivers = run_flows(cluster, OPCODES[options.verb], flows)
     known: dict[Any, Callable[[int], float]] = {}
     each_alone: list[float] = []
     for pair, _, size in every:
@@ -356,4 +384,4 @@ def open_loop(run: Run) -> Result:
         if kind not in known:
             known[kind] = alone_ps(run, ends)
         each_alone.append(known[kind](size))
-    return _completed(run, senders, [pair for pair, _, _ in every], each_alone)
+    return _completed(run, senders, receivers, [pair for pair, _, _ in every], each_alone)

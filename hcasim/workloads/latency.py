@@ -158,8 +158,8 @@ class SendEnd(End):
     """It polls its completion queue and keeps a receive posted."""
 
     def prepare(self) -> Steps:
-        for qp in self.qps:
-            yield from self._post_receive(qp)
+        for number in range(len(self.qps)):
+            yield from self._post_receive(number)
 
     def send(self) -> Steps:
         yield from self.post()
@@ -168,11 +168,11 @@ class SendEnd(End):
         while not (completion := (yield from self.cq.wait())).is_receive:
             pass
         self.mark("poll CQ")
-        yield from self._post_receive(self.qps[self.numbers[completion.qpn]])
+        yield from self._post_receive(self.numbers[completion.qpn])
         self.mark("post_recv")
 
-    def _post_receive(self, qp: QP) -> Steps:
-        yield from qp.post_recv(receive(self.sink, 0, self.room))
+    def _post_receive(self, number: int) -> Steps:
+        yield from self.receivers[number].post_recv(receive(self.sink, 0, self.room))
 
 
 OneEnd = TypeVar("OneEnd", bound=End)

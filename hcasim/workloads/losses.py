@@ -11,6 +11,7 @@ from hcasim.mpi.message import MPIError
 from hcasim.verbs import VerbsError, WCStatus
 from hcasim.workloads.explain import TELLING
 from hcasim.workloads.limits import is_timer, whole
+from hcasim.workloads.options import ACKNOWLEDGED
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
 
@@ -31,7 +32,7 @@ def with_losses(run: Run, program: Callable[[Run], Result]) -> Result:
     except RuntimeError:
         if not run.sim.over:
             raise
-        raise CatalogError([f"{run.name}: {_failed(run) or _missing(run)}"]) from None
+        raise CatalogError([f"{run.name}: {_failed(run) or missing(run)}"]) from None
     if fault := _failed(run):
         raise CatalogError([f"{run.name}: {fault}"])
     name, share = _longest(run, "latency_us" in found.row)
@@ -51,9 +52,10 @@ def _failed(run: Run) -> str:
     return f"RETRY_EXC_ERR: {failed} requests had no answer, however often they were sent again"
 
 
-def _missing(run: Run) -> str:
+def missing(run: Run) -> str:
+    """Say that a message that is waited for does not come."""
     kind = run.options.connection
-    again = "" if kind == "RC" else f"; messages of {kind} are not sent again"
+    again = "" if kind in ACKNOWLEDGED else f"; messages of {kind} are not sent again"
     return f"no process can go on: what one waits for was lost or corrupted{again}"
 
 

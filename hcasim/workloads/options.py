@@ -22,7 +22,9 @@ Access = Literal["sequential", "random"]
 Caching = Literal["cold", "host-warm", "device-warm"]
 Translation = Literal["host", "on", "off"]
 Path = Literal["dma", "command"]
-Connection = Literal["RC", "UC", "UD"]
+Connection = Literal["RC", "UC", "UD", "DC"]
+ACKNOWLEDGED = ("RC", "DC")
+"""Services whose messages are acknowledged, and sent again."""
 Fault = Literal["silent", "not-ready", "key"]
 FlowSizes = Literal["websearch", "hadoop", "storage"]
 Background = Literal["incast", "open_loop"]
@@ -207,6 +209,10 @@ class Options:
         low=0,
     )
     pause: int = _option(100, "Microseconds from the end of a burst to the next", high=10**6)
+    rings: int = _option(2, "Jobs that train, to whose rings nodes are dealt in turn", high=1024)
+    compute: int = _option(
+        100, "Microseconds that an iteration computes before it reduces", low=0, high=10**6
+    )
     background: Background = _option(
         "incast",
         "What loads the network beside a probe: streams of the other nodes to the one that is "

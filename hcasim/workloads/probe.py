@@ -12,11 +12,14 @@ from dataclasses import replace
 
 from hcasim.engine import Simulator
 from hcasim.fabric.medium import medium
+from hcasim.ground.errors import CatalogError
 from hcasim.workloads.end import OPCODES, Steps
 from hcasim.workloads.flow_sizes import SIZES, mean_size
 from hcasim.workloads.flows import ENDLESS, circles_told, draws, percentile
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.latency import PingPong, SendEnd, WriteEnd, two_ends
+from hcasim.workloads.losses import missing
+from hcasim.workloads.options import ACKNOWLEDGED
 from hcasim.workloads.perftest.side import join
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import first_nodes
@@ -26,6 +29,9 @@ DEPTH = 16
 """Messages of a stream that are in flight."""
 LOOK_PS = 1_000_000
 """From a look at whether the probe is through to the next."""
+PATIENCE_PS = 10_000_000_000
+"""After so long without a round trip a message that is not sent again is lost: the memories of
+several switches have emptied by then."""
 _SERVER = 1
 _WRITE = OPCODES["write"]
 
@@ -61,19 +67,26 @@ def _flows(run: Run) -> Steps:
 
 
 def _timed(run: Run, loaded: bool) -> tuple[Sequence[int], float]:
-    """Return what round trips took, in ps, and bytes of others that left in a second meanwhile."""
+    """Return what round trips took, in ps, and bytes of others that came in a second meanwhile."""
     probe, laps = _round_trips(run)
-    nodes, sim = run.cluster.nodes, run.sim
-    others = [port for node in nodes[_SERVER + 1 :] for port in node.adapter.ports]
+    sim = run.sim
+    ports = [port for node in run.cluster.nodes for port in node.adapter.ports]
+    reliable = run.options.connection in ACKNOWLEDGED
     streams = run.options.background == "incast"
     seen: list[tuple[int, int]] = []
 
     def look() -> Steps:
         """Note what has been sent, after the warm-up and at the end."""
+        done, since = 0, sim.now
         for count in (laps.warmup, laps.warmup + laps.iters):
             while len(laps.durations_ps) < count or (seen and seen[0][0] == sim.now):
                 yield sim.timeout(LOOK_PS)
-            seen.append((sim.now, sum([port.egress.payload_bytes for port in others])))
+                if len(laps.durations_ps) > done:
+                    done, since = len(laps.durations_ps), sim.now
+                elif sim.now > since + PATIENCE_PS and not reliable:
+                    raise CatalogError([f"{run.name}: {missing(run)}"])
+            own = 2 * len(laps.durations_ps) * run.options.size
+            seen.append((sim.now, sum([port.payload_received for port in ports]) - own))
 
     def beside() -> None:
         background = _streams(run) if streams else [_flows(run)]

@@ -20,6 +20,7 @@ from hcasim.workloads.rdma_bench import request_reply
 from hcasim.workloads.rdma_bench.worker import warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import (
+    dealt_nodes,
     first_nodes,
     hub_and_halves,
     paired_nodes,
@@ -74,7 +75,9 @@ _FAULT = (
 )
 
 _TWO_SIDED = {"verb": ("write", "send")}
-_CONNECTED = {"connection": ("RC", "UC")}
+_CONNECTED = {"connection": ("RC", "UC", "DC")}
+_RELIABLE = {"connection": ("RC", "DC")}
+_STATIC = {"connection": ("RC", "UC")}
 _BY_ITSELF: dict[str, Any] = {"program": "bus", "rdma": False, "nodes": the_first}
 
 _FEW = Options(iters=100, warmup=10)
@@ -128,12 +131,13 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
         understood += "clients "
     understood += "rx_depth " if verb == "send" else _REGION
     if verb == "atomic":
-        understood += "op "
+        understood += "op connection "
+        words = dict(_RELIABLE)
     else:
-        understood += "memory "
-        words |= _PEER
+        understood += "memory connection "
+        words |= _PEER | (_RELIABLE if verb == "read" else {})
     if verb not in ("read", "atomic"):
-        understood += "inline inline_size connection rate_limit sl "
+        understood += "inline inline_size rate_limit sl "
     return _workload(
         f"{verb}_{way}",
         f"{title}{' both ways' if way == 'bibw' else ''}, full queues",
@@ -188,7 +192,7 @@ def _rates(name: str, title: str, queue_pairs: Round, options: str = "", **more:
     usual: dict[str, Any] = {
         "defaults": _THREADED,
         "round": lambda options: warm_up(options, options.qps),
-        "words": {"verb": ("write", "read"), **_CONNECTED},
+        "words": {"verb": ("write", "read"), **_STATIC},
         "queue_pairs": queue_pairs,
     }
     if "op" in options.split():
@@ -324,8 +328,15 @@ def twice(window: int, why: str, adapter: Adapter) -> Iterator[str]:
 _EVERY = (
     _latency("write_lat", "RDMA write ping-pong, memory polled", _INLINE, words=_CONNECTED),
     _latency("send_lat", "send/receive ping-pong, CQ polled", _INLINE + "memory ", words=_PEER),
-    _latency("read_lat", "RDMA read round trip", _LATENCY + _REGION + "memory ", words=_PEER),
-    _latency("atomic_lat", "atomic round trip", _LATENCY + _REGION + "op"),
+    _latency(
+        "read_lat",
+        "RDMA read round trip",
+        _LATENCY + _REGION + "memory connection",
+        words=_PEER | _RELIABLE,
+    ),
+    _latency(
+        "atomic_lat", "atomic round trip", _LATENCY + _REGION + "op connection", words=_RELIABLE
+    ),
     _few("qp_lat", "write ping-pong over queue pairs in turn, the first one's"),
     _few("scatter", "a buffer on each queue pair, all completions"),
     _latency(
@@ -412,6 +423,19 @@ _EVERY = (
         queue_pairs=lambda options: options.nodes,
         flows=lambda options: 100 * (options.nodes - 1),
     ),
+    _workload(
+        "training",
+        "jobs that compute and reduce around rings again and again, beside one alone",
+        "iteration_mean_us iteration_p99_us iteration_max_us network_us alone_us slowdown_times"
+        + _LOADED,
+        "size iters page_size iommu explain nodes verb connection sl rings compute",
+        "training.training",
+        defaults=Options(size=2**20, iters=10),
+        words={**_TWO_SIDED, **_RELIABLE},
+        nodes=dealt_nodes,
+        queue_pairs=lambda options: 2,
+        flows=lambda options: 2 * options.nodes,
+    ),
     _rates(
         "rc_swarm",
         "small requests of threads of each node to each other",
@@ -419,7 +443,7 @@ _EVERY = (
         "nodes ports mode",
         # Its loop divides three times: for the queue pair, its process and the completion's turn.
         defaults=replace(_THREADED, pattern="random", region=2**21, page_size=2**21, work=150),
-        words={"verb": ("write", "read"), **_CONNECTED, "mode": ("single", "binding")},
+        words={"verb": ("write", "read"), **_STATIC, "mode": ("single", "binding")},
         round=lambda options: warm_up(options, options.qps * (options.nodes - 1)),
     ),
     _rates(

@@ -91,6 +91,14 @@ def shifted_nodes(machine: Machine, options: Options) -> list[int]:
     return first_nodes(machine, options)
 
 
+def dealt_nodes(machine: Machine, options: Options) -> list[int]:
+    """The first nodes, of which each job gets as many."""
+    if options.nodes % options.rings or options.nodes < 2 * options.rings:
+        allowed = f"allowed: multiples of rings, {options.rings}, from {2 * options.rings} on"
+        raise ValueError(f"nodes: found {options.nodes}; {allowed}")
+    return first_nodes(machine, options)
+
+
 def _named(machine: Machine, role: str, text: str) -> range:
     """The nodes of the group that an option names or that is called as the role, if any."""
     if not text and role not in (group.name for group in machine.groups):

@@ -156,8 +156,11 @@ def make_table(axes: Sequence[str], planned: Sequence[Planned], results: Sequenc
     counted = Counter[str]()
     for result in results:
         counted.update(result.counters)
-    again = any(not isinstance(one, Point) or one.options.connection == "RC" for one in points)
-    lost = losses_told("all points together", counted, again=again)
+    again = any(not isinstance(one, Point) or one.sends_again for one in points)
+    as_sent = any(isinstance(one, Point) and one.counts_lost for one in points)
+    how = {"again": again, "counted": as_sent}
+    how["reorders"] = any(isinstance(one, Point) and one.machine.reorders for one in points)
+    lost = losses_told("all points together", counted, **how)
     notes = (*all_notes(points), *lost)
     return Sweep(tuple(named), tuple(rows), notes=notes)
 

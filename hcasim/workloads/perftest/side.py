@@ -12,7 +12,7 @@ from hcasim.engine.changes import Changes
 from hcasim.verbs import MR, Completion, SendWR, WCStatus, WROpcode
 from hcasim.verbs.context import VerbsError
 from hcasim.workloads.end import ANSWERED, Endpoint, Steps, hold, receive
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import ACKNOWLEDGED, Options
 
 RNR_TIMER_PS = 640_000_000
 """What a side asks for that has no receive (MIN_RNR_TIMER, 12: 0.64 ms)."""
@@ -79,7 +79,7 @@ class Side(Endpoint):
         depths = self.depth, max(1, self.ahead)
         super().__init__(cluster.sim, cluster.nodes[node], core, options, opcode, entries, depths)
         self.context.costs.run(options.work)
-        self.reliable = options.connection == "RC"
+        self.reliable = options.connection in ACKNOWLEDGED
         self.peer: MR = self.buffer
         self.may_send = True
         self.sent, self.done, self.awaited, self.received = ([0] * options.qps for _ in range(4))
@@ -163,7 +163,7 @@ class Side(Endpoint):
     def _post_receive(self, number: int) -> Steps:
         self.awaited[number] += 1
         place = self._half + number * self.stride
-        yield from self.qps[number].post_recv(receive(self.buffer, place, self.room))
+        yield from self.receivers[number].post_recv(receive(self.buffer, place, self.room))
 
     def _take(self, completion: Completion) -> Steps:
         number = self.numbers[completion.qpn]
@@ -232,18 +232,29 @@ def start(sim: Simulator, sides: list[Side]) -> Event:
     return sim.all_of([process for side, process in running if side.reliable or side.sends])
 
 
+def whole(peers: Sequence[Side]) -> Callable[[], int]:
+    """What tells the bytes of messages that have come to sides without a gap."""
+    halves = [
+        qp.responder for one in peers for qp in one.home.adapter.every_qp() if qp.qpn in one.numbers
+    ]
+    return lambda: sum([half.msn for half in halves]) * peers[0].options.size
+
+
 def movement(
     sides: Sequence[Side], peers: Sequence[Side], share: int = 1, kept: bool = False
 ) -> Callable[[], float]:
     """What tells the bytes that sides of a node, which so many share, have moved to their peers.
 
-    What is sent again counts once. Where switches keep much of it, only what is acknowledged does.
+    What is sent again counts once. Where switches keep or drop much of it, only what is
+    acknowledged does, or has come in whole if nobody acknowledges it.
     """
     one, ports = sides[0], sides[0].home.adapter.ports
     if one.opcode is WROpcode.SEND and one.reliable:
         return lambda: sum(sum(peer.received) for peer in peers) * one.options.size
     if kept and one.reliable:
         return lambda: sum(sum(side.done) for side in sides) * one.options.size
+    if kept:
+        return whole(peers)
     if one.opcode in ANSWERED:
         return lambda: sum(port.payload_received for port in ports) / share
     return lambda: sum(port.egress.payload_bytes for port in ports) / share

@@ -50,6 +50,7 @@ class Span:
         moved: tell the bytes that each of those who are looked at has moved so far.
         size: bytes to time; a quarter as many, and no fewer than `before`, go before.
         packets: of a message. Looks are the rarer the longer messages are.
+        left: tell the bytes that count for the size, if those moved do not.
 
     Attributes:
         begun, over: events of its two ends.
@@ -64,10 +65,11 @@ class Span:
         size: int,
         packets: int = 1,
         before: int = 0,
+        left: Sequence[Callable[[], float]] | None = None,
     ) -> None:
         self.sim = sim
         self._slice_ps = SLICE_PS * (packets if packets > LONG else 1)
-        self._moved = moved
+        self._moved, self._left = moved, moved if left is None else left
         self.begun, self.over = self.sim.event(), self.sim.event()
         before = max(before, size // 4)
         self._limits = [before + size * part // PARTS for part in range(PARTS + 1)]
@@ -81,7 +83,7 @@ class Span:
 
     def _look(self) -> None:
         moved = [tell() for tell in self._moved]
-        total = sum(moved)
+        total = sum(moved if self._left is self._moved else [tell() for tell in self._left])
         self._idle = self._idle + 1 if total == self._last else 0
         self._last = total
         if total > self._limits[0]:

@@ -108,6 +108,8 @@ def test_each_option_comes_back_or_the_form_is_refused(
         value = "read"
     if option == "algorithm" and workload.endswith("barrier"):
         value = "tree"
+    if option == "connection" and "UC" not in WORKLOADS[workload].option(option).words:
+        value = "DC --adapter connectx5"
     name = option.replace("_", "-")
     words = [f"--{name}", *value.split()] if value else [f"--{name}"]
     if option != "size" and "size" in WORKLOADS[workload].options and workload != "atomic_lat":
@@ -116,7 +118,7 @@ def test_each_option_comes_back_or_the_form_is_refused(
         words += ["--iters", "20"]
     file = tmp_path / "np.out"
     testbed = "fat-tree-64" if option in GROUPS else "liu2004"
-    if option in ("memory", "work"):
+    if option in ("memory", "work") or "--adapter" in words:
         testbed = "pair"
     stack = ("--stack", "mvapich-liu2004") if WORKLOADS[workload].mpi else ()
     words = ["bench", workload, "--testbed", testbed, *stack, "-j", "1", *words]

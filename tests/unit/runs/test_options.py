@@ -213,7 +213,7 @@ def test_an_option_is_checked_where_it_is_understood(
         ),
         (
             {"verb": "read", "connection": "UC"},
-            ["connection: found 'UC' with verb read, which needs answers; allowed: RC"],
+            ["connection: found 'UC' with verb read, which needs answers; allowed: RC or DC"],
         ),
         ({"post_list": 17}, ["post_list: found 17; allowed: up to 16, the window"]),
         (

@@ -48,7 +48,8 @@ def test_what_is_looked_at_adds_up_to_what_is_counted() -> None:
     assert queue[-1] == 0
     for values in lines.values():
         assert all(a != b for (_, a), (_, b) in pairwise(values))
-    whole = max(time for values in lines.values() for time, _ in values)
+    # Flows begin at once, and nothing is written of a last interval that is like that before.
+    whole = EVERY_US * ceil(found.rows[0]["completion_max_us"] / EVERY_US)
     lowest = list[float]()
     for node in (1, 2):
         rates = lines["flow_Gbps", f"node{node}.qp1 to node0"]
@@ -61,6 +62,21 @@ def test_what_is_looked_at_adds_up_to_what_is_counted() -> None:
         assert limits[0] == pytest.approx(100)
         lowest.append(min(limits))
     assert min(lowest) < 51
+
+
+@pytest.mark.parametrize("offset", [0.002, 0.9])
+def test_no_flow_is_faster_than_its_link_in_the_last_interval_either(offset: float) -> None:
+    # The last acknowledgement comes this share of an interval after the look before.
+    given: dict[str, Any] = {"size": 2**18, "nodes": 2}
+    _, found = looked_at("incast", "ideal-100g", **given)
+    took = round(found.rows[0]["completion_max_us"] * 1_000_000)
+    series = Series((parts := list[bytes]()).append, every := round(took / (3 + offset)))
+    points = Experiment.of("incast", "ideal-100g", **given).benchmark()
+    run_benchmark(points, listen=series.follow)
+    series.finish()
+    rates = [float(one.split(b",")[3]) for one in parts if b",flow_Gbps," in one]
+    assert len(rates) > 1
+    assert 0 < max(rates) <= 100, every
 
 
 def test_pauses_are_seen_while_they_last() -> None:
@@ -79,6 +95,15 @@ def test_messages_shorter_than_a_packet_count_as_long_as_they_are() -> None:
     spans = [after - begin for begin, after in pairwise([*begins, whole])]
     sent = sum(value * span for (_, value), span in zip(rates, spans, strict=True))
     assert sent * 1000 / 8 == pytest.approx(found.counters["port_xmit_data"], rel=0.02)
+
+
+def test_priorities_that_nothing_uses_are_not_paused() -> None:
+    # An adapter that is behind pauses all eight.
+    usual: dict[str, Any] = {"switch": "spectrum-lossless", "size": 2**18, "iters": 8}
+    lines, _ = looked_at("write_bw", "hux", **usual)
+    paused = [where for what, where in lines if what == "paused"]
+    assert paused
+    assert {where.rpartition(" ")[2] for where in paused} == {"0"}
 
 
 @pytest.mark.parametrize("testbed", ["ideal-100g", "liu2004"])

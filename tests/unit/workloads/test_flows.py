@@ -182,7 +182,7 @@ def whole_rates(machine: Machine, pairs: Pairs, verb: str = "write", **given: An
     options = Options(**vars(LONG) | given)
     cluster = Cluster(Simulator(), machine)
     each = [(pair, 0, options) for pair in pairs]
-    senders = run_flows(cluster, OPCODES[verb], each)  # type: ignore[index]
+    senders, _ = run_flows(cluster, OPCODES[verb], each)  # type: ignore[index]
     size = options.size * options.iters
     return [size / (side.ended_ps - side.began_ps) * 1e12 for side in senders]
 
@@ -412,7 +412,7 @@ def completions(machine: Machine, pairs: Pairs) -> list[int]:
     options = Options(size=2**20, iters=1)
     cluster = Cluster(Simulator(), machine, len({node for pair in pairs for node in pair}))
     each = [(pair, 0, options) for pair in pairs]
-    return [side.ended_ps - side.began_ps for side in run_flows(cluster, WRITE, each)]
+    return [side.ended_ps - side.began_ps for side in run_flows(cluster, WRITE, each)[0]]
 
 
 def flows_of(workload: str, testbed: str = "ideal-100g", **options: Any) -> Any:
@@ -472,6 +472,17 @@ def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() 
     assert not {*LOADED} & flows_of("incast", **usual)[0].keys()
 
 
+@pytest.mark.parametrize("routing", ["spray", "destination"])
+def test_a_network_that_changes_the_order_of_packets_says_so(routing: str) -> None:
+    given: dict[str, Any] = {"nodes": 8, "size": 8192, "adapter": "bluefield-3-selective"}
+    how = {"switch.routing": routing}
+    found = bench("permutation", "ideal-fat-tree", overrides=how, cache=False, **given)
+    count = found.counters["out_of_sequence"]
+    told = f": {count} packets came out of order; retransmissions: "
+    assert any(told in note for note in found.notes) == (routing == "spray")
+    assert (count > 0) == (routing == "spray")
+
+
 def test_a_network_that_pauses_says_how_often_and_for_how_long() -> None:
     small = {"switch.memory.size": "1 MiB"}
     usual = {"size": 2**18, "nodes": 3, "cache": False}
@@ -486,6 +497,32 @@ def test_no_more_nodes_send_than_there_are() -> None:
     assert faults_of("permutation", nodes=4, senders=5) == [
         "senders: found 5; allowed: up to 4, or 0"
     ]
+
+
+@pytest.mark.parametrize(("connection", "verb"), [("UC", "write"), ("UC", "send"), ("UD", "send")])
+def test_of_what_nobody_acknowledges_that_counts_which_arrives(connection: str, verb: str) -> None:
+    # The 4 MB of the switch hold all that four nodes send.
+    given: dict[str, Any] = {"connection": connection, "verb": verb, "size": 1024, "iters": 64}
+    goodput = 12_500 * 1024 / (1024 + 82)
+    row, _ = flows_of("incast", "ideal-100g-4mb", nodes=5, **given)
+    # The last comes to the node when all have gone over its link, and a little later.
+    assert 0.8 * goodput < row["bandwidth_MBps"] < goodput
+    if verb == "write":
+        given = {"connection": "UC", "size": "64K", "iters": 8}
+        row = bench("write_bw", "ideal-100g-4mb", clients=3, cache=False, **given).rows[0]
+        assert 0.8 * goodput < row["bandwidth_MBps"] < 1.01 * goodput
+
+
+@pytest.mark.parametrize("clients", [3, 1])
+def test_messages_that_lost_a_packet_for_good_count_for_nothing(clients: int) -> None:
+    small = {"switch.memory.size": "96 KiB", "switch.memory.reserve": "0 B"}
+    lossy = {"adapter": "connectx6", "switch": "spectrum-tail-drop", "overrides": small}
+    usual: dict[str, Any] = {"size": "256K", "connection": "UC", "iters": 4, "cache": False}
+    found = bench("write_bw", "ideal-100g", clients=clients, jobs=1, **usual, **lossy)
+    assert (found.rows[0]["bandwidth_MBps"] == 0) == (clients > 1)
+    assert any("is lost counts as sent" in note for note in found.notes) == (
+        clients == 1 and found.counters["switch_discards"] > 0
+    )
 
 
 @pytest.mark.parametrize("connection", ["UC", "UD"])
@@ -532,7 +569,7 @@ def test_what_a_flow_takes_alone_is_told_from_a_few_sizes(size: int) -> None:
     run = Run("open_loop", Simulator(), machine, Options(), first_nodes)
     took = alone_ps(run, (0, 15))(size)
     cluster = Cluster(Simulator(), machine, (0, 15))
-    (side,) = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
+    (side,), _ = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
     assert took == pytest.approx(side.ended_ps - side.began_ps, rel=0.005)
 
 

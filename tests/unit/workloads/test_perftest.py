@@ -7,6 +7,7 @@ import pytest
 from hcasim.catalog import resolve
 from hcasim.catalog.adapter import BlueFlame
 from hcasim.engine import Simulator
+from hcasim.runs.benchmark import bench
 from hcasim.verbs import SendWR
 from hcasim.verbs.context import VerbsError
 from hcasim.workloads import WORKLOADS, Options
@@ -16,6 +17,7 @@ from hcasim.workloads.perftest.side import Side, moderation
 from hcasim.workloads.perftest.stream import Stream
 from hcasim.workloads.run import Run
 from tests.rig import extended, machine, run
+from tests.unit.runs.test_options import faults_of
 
 
 @pytest.mark.parametrize(
@@ -272,3 +274,36 @@ def test_uniform_addresses_hit_as_often_as_there_is_room() -> None:
 def test_a_request_that_fails_ends_the_test_by_its_status() -> None:
     with pytest.raises(VerbsError, match="WR_FLUSH_ERR"):
         run("send_bw", resolve("rashti2007"), size=4096, iters=100, rx_depth=1)
+
+
+@pytest.mark.parametrize(
+    ("workload", "given"),
+    [
+        ("send_lat", {"iters": 4, "warmup": 1}),
+        ("read_lat", {"iters": 4, "warmup": 1}),
+        ("atomic_bw", {"iters": 8}),
+        ("send_bw", {"iters": 40, "size": 4096, "rx_depth": 16, "qps": 2}),
+        ("incast", {"iters": 2, "size": 4096, "nodes": 3}),
+        ("probe_lat", {"iters": 4, "warmup": 1, "nodes": 3}),
+    ],
+)
+def test_over_dynamic_connections_a_connect_packet_goes_ahead(
+    workload: str, given: dict[str, Any]
+) -> None:
+    usual = {"testbed": "ideal-100g", "adapter": "connectx6", "cache": False, "jobs": 1, **given}
+    found, static = (bench(workload, **usual, connection=one) for one in ("DC", "RC"))
+    column = "latency_us" if workload.endswith("_lat") else "bandwidth_MBps"
+    assert found.rows[0][column] == pytest.approx(static.rows[0][column], rel=0.15)
+    if workload == "incast":
+        # One of each flow, and none to disconnect within the time.
+        sent = [one.counters["port_xmit_packets"] for one in (found, static)]
+        assert sent[0] - sent[1] == given["nodes"] - 1
+
+
+def test_adapters_before_connect_ib_have_no_dynamic_connections() -> None:
+    assert faults_of("write_bw", connection="DC") == [
+        "connection: found 'DC' with mt25208, which does not offer it; allowed: RC or UC"
+    ]
+    assert faults_of("incast", "ideal-100g", connection="UD", nodes=3) == [
+        "connection: found 'UD' with verb write; allowed: with verb send"
+    ]
