@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hcasim.catalog import Machine, resolve
-from hcasim.catalog.congestion import DCTCP, HPCC, TIMELY
+from hcasim.catalog.congestion import DCTCP, TIMELY
 from hcasim.fabric.loss import ChosenLosses, Fate, lose
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.telemetry import Hop, Telemetry
@@ -48,7 +48,10 @@ class Heard:
         self._begun_at = self.sim.now
         self.control: RateControl
         if kind == "hpcc":
-            self.control = Hpcc(link, HPCC, TRIP, held, self._never)
+            changes = {"adapter.roce_cc.round_trip": f"{TRIP // 1000} ns"}
+            described = resolve("ideal-100g", overrides=changes).groups[0].adapter.roce_cc
+            assert described is not None
+            self.control = Hpcc(link, described, held, self._never)
         elif kind == "dctcp":
             self.control = Dctcp(link, DCTCP, held, self._never)
         else:

@@ -53,5 +53,5 @@ def _made(by: Notifications, link: Transmitter, release: Callable[[], None]) -> 
     if described.algorithm == "timely":
         return Timely(link, described.timely, held, release)
     if described.algorithm == "hpcc":
-        return Hpcc(link, described.hpcc, described.round_trip, held, release)
-    return RateControl(link, held, release)
+        return Hpcc(link, described, held, release)
+    return RateControl(link, described, held, release)

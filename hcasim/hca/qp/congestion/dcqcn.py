@@ -44,8 +44,7 @@ class Dcqcn(RateControl):
         held: HeldBack,
         release: Callable[[], None],
     ) -> None:
-        super().__init__(link, held, release)
-        self._parameters = parameters
+        super().__init__(link, parameters, held, release)
         self.target = self.line_rate
         self.alpha = parameters.initial_alpha_value << _FINER
         self.stages = [0, 0]

@@ -14,12 +14,10 @@ from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Header, Opcode, Packet
 from hcasim.hca.egress import Egress
 from hcasim.hca.qp.congestion.control import RateControl
-from hcasim.hca.qp.congestion.notifications import HeldBack
+from hcasim.hca.qp.congestion.notifications import RESERVED, HeldBack
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.pacing import Pacing
 
-_RESERVED: Final = Header(16)
-"""What a CNP has behind its base transport header."""
 BECN: Final = Header(0)
 """A bit of the base transport header: packets that have gone the other way came marked."""
 _TICK: Final = 1_024_000
@@ -46,7 +44,7 @@ class CongestionTable(RateControl):
         held: HeldBack,
         release: Callable[[], None],
     ) -> None:
-        super().__init__(link, held, release)
+        super().__init__(link, control, held, release)
         self._delays = control.delays
         self._increase = control.ccti_increase
         self._least = control.ccti_min
@@ -92,7 +90,7 @@ class Becns:
         if end is None or packet.ack_request or packet.opcode is Opcode.CNP:
             return
         route = end.path.route
-        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (_RESERVED,), size_of=end.size_of)
+        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (RESERVED,), size_of=end.size_of)
         told.answers = not packet.answers
         self._egresses[end.port].acknowledge_at_once(told)
 
