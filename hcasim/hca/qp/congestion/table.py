@@ -28,8 +28,9 @@ class CongestionTable(RateControl):
     """Delays the packets of a flow by the entry of a table at its place, CCTI.
 
     A BECN goes on in the table; a timer that all flows of an adapter share goes back. The delay
-    behind a packet is a multiple of the time that the packet takes. All is done when a packet or a
-    BECN comes, for the times before: no event is spent on it.
+    behind a packet is a multiple of the time that the packet takes, or that of a static rate if
+    that is longer. All is done when a packet or a BECN comes, for the times before: no event is
+    spent on it.
 
     Attributes:
         place: CCTI.
@@ -63,6 +64,13 @@ class CongestionTable(RateControl):
                 self._move(max(self._least, self.place - (ticks - self._ticks)))
             self._ticks = ticks
         return not self.place
+
+    def sent(self, packet: Packet) -> None:
+        super().sent(packet)
+        slower = packet.route.slower
+        if slower is not None:
+            static = int(self.duration(packet) * slower)
+            self.next_at = max(self.next_at, self._begun_at + static)
 
     def _move(self, place: int) -> None:
         self.place = place
