@@ -38,7 +38,9 @@ class Dcqcn(Section):
     rpg_min_rate: _Megabits = key("least rate in Mbit/s")
     dce_tcp_g: _Fixed = key("share of alpha that each period leaves, of 1024")
     dce_tcp_rtt: _Microseconds = key("period of alpha")
-    rate_reduce_monitor_period: _Microseconds = key("from one cut to the next, at least")
+    rate_reduce_monitor_period: _Microseconds = key(
+        "periods from the first CNP on, at whose beginning a CNP in the one before cuts"
+    )
     initial_alpha_value: _Fixed = key("alpha at the first CNP, of 1024")
 
 
