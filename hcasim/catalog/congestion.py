@@ -14,7 +14,7 @@ from hcasim.catalog.link import Share
 from hcasim.catalog.section import Latency, Section, key
 from hcasim.ground.units import Bytes, Picoseconds
 
-Algorithm = Literal["dcqcn", "none", "fixed_window", "dctcp", "timely", "hpcc"]
+Algorithm = Literal["dcqcn", "none", "fixed_window", "dctcp", "timely", "hpcc", "swift"]
 _Microseconds = Annotated[Picoseconds, Field(ge=1, le=10**12)]
 _Megabits = Annotated[int, Field(ge=1, le=10**6)]
 _Fixed = Annotated[int, Field(ge=0, le=1023)]
@@ -38,7 +38,9 @@ class Dcqcn(Section):
     rpg_min_rate: _Megabits = key("least rate in Mbit/s")
     dce_tcp_g: _Fixed = key("share of alpha that each period leaves, of 1024")
     dce_tcp_rtt: _Microseconds = key("period of alpha")
-    rate_reduce_monitor_period: _Microseconds = key("from one cut to the next, at least")
+    rate_reduce_monitor_period: _Microseconds = key(
+        "periods from the first CNP on, at whose beginning a CNP in the one before cuts"
+    )
     initial_alpha_value: _Fixed = key("alpha at the first CNP, of 1024")
 
 
@@ -77,6 +79,23 @@ class Hpcc(Section):
     queue_unit: Bytes = key("what they count the bytes of queues by", 1, 2**16)
 
 
+class Swift(Section):
+    """Swift (Kumar and others, SIGCOMM 2020, section 3), by the names of its paper but for hops."""
+
+    base_target: Latency = key("delay that it tends to, without switches and with large windows")
+    per_hop: Latency = key("by which it is longer for each switch on the way")
+    hops: int = key("switches on the way", 0, 64)
+    fs_range: Latency = key("by which it is longer with windows of fs_min_cwnd and less")
+    fs_min_cwnd: Share = key("window, of a packet, below which it is no longer", gt=0)
+    fs_max_cwnd: int = key("window, in packets, above which it is no longer", 2, 10_000)
+    ai: int = key("packets by which the window grows in a round trip", 1, 1000)
+    beta: Share = key("share of the excess of the delay, of the delay, that a decrease takes")
+    max_mdf: Share = key("largest share of the window that a decrease takes")
+    min_cwnd: Share = key("least window, of a packet", gt=0)
+    max_cwnd: int = key("largest window, in packets", 1, 10**6)
+    header: _HeaderBytes = key("bytes of a packet, and of its answer, for the time it left")
+
+
 DCTCP = Dctcp(gain=62_500_000, ai_rate=615, min_rate=1000)
 """Gain 1/16 (paper, section 3.1); rates of run.py."""
 TIMELY = Timely(
@@ -92,6 +111,21 @@ TIMELY = Timely(
     header=8,
 )
 """Times and shares of rdma-hw.cc (paper, section 6); rates of run.py."""
+SWIFT = Swift(
+    base_target=20_000_000,
+    per_hop=3_053_000,
+    hops=1,
+    fs_range=100_000_000,
+    fs_min_cwnd=100_000_000,
+    fs_max_cwnd=100,
+    ai=1,
+    beta=800_000_000,
+    max_mdf=500_000_000,
+    min_cwnd=10_000_000,
+    max_cwnd=1000,
+    header=8,
+)
+"""As github.com/Broadcom/csg-htsim, sim/swift.cpp, guesses them: the paper leaves most open."""
 HPCC = Hpcc(
     target=950_000_000,
     stages=0,
@@ -136,6 +170,7 @@ class RoceCc(Section):
     dctcp: Dctcp = key("parameters of DCTCP", default=DCTCP)
     timely: Timely = key("parameters of TIMELY", default=TIMELY)
     hpcc: Hpcc = key("parameters of HPCC", default=HPCC)
+    swift: Swift = key("parameters of Swift", default=SWIFT)
 
     @property
     def acts_from_first(self) -> bool:
@@ -147,4 +182,4 @@ class RoceCc(Section):
         return _USUAL.get(self.algorithm, "none") if self.window == "usual" else self.window
 
 
-_USUAL = {"fixed_window": "fixed", "dctcp": "by_rate", "hpcc": "by_rate"}
+_USUAL = {"fixed_window": "fixed", "swift": "fixed", "dctcp": "by_rate", "hpcc": "by_rate"}

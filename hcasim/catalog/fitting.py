@@ -178,7 +178,8 @@ def contradictions(machine: Machine) -> Iterator[Fault]:
     lanes = 1 if machine.qos is None else machine.qos.max_vls
     for group in machine.groups:
         alone = len(machine.groups) == 1 and group.name == "nodes"
-        for fault in chain(_of_nodes(group, machine.mtu, lanes), _without_headroom(machine, group)):
+        found = _of_nodes(group, machine.mtu, lanes), _without_headroom(machine, group)
+        for fault in chain(*found, _without_telemetry(machine, group)):
             yield fault if alone else fault.at(f"{group.name}.{fault.place}")
     cards = [group.adapter for group in machine.groups]
     spoken = list(dict.fromkeys(one.protocol.kind for one in cards if isinstance(one, Adapter)))
@@ -220,6 +221,15 @@ def _without_headroom(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
                 allowed = f"from {format_size(need)}, for the switch pauses: headroom for the link "
                 allowed += f"and adapter.receive.cable_len, and a frame of {LONGEST_FRAME} B"
                 yield _fault(f"adapter.receive.{name}", format_size(part.size), allowed)
+
+
+def _without_telemetry(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
+    adapter, switches = group.adapter, machine.switches.values()
+    if isinstance(adapter, Adapter) and isinstance(group.link, EthernetLink):
+        writes = any(one.memory and one.memory.telemetry for one in switches)
+        if adapter.roce_cc and adapter.roce_cc.algorithm == "hpcc" and not writes:
+            allowed = "with switch.memory.telemetry, which no switch here has, or another"
+            yield _fault("adapter.roce_cc.algorithm", "hpcc", allowed)
 
 
 def _fault(path: str, found: object, allowed: str) -> Fault:

@@ -26,7 +26,7 @@ from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Half, Verdict
 from hcasim.hca.qp.congestion.algorithms import notified
 from hcasim.hca.qp.endpoint import Endpoint, State
-from hcasim.hca.qp.pacing import FOR_EVER, Pacing
+from hcasim.hca.qp.pacing import FOR_EVER, Pacing, paced
 from hcasim.hca.qp.queues import SendQueue
 from hcasim.hca.translation import LOCAL_WRITE, NO_ACCESS, Region, Ring
 from hcasim.hca.wqe import PLAIN, SendWqe
@@ -422,8 +422,10 @@ class Requester(Half):
             self.pacing = parts.becns.notified(self.pacing, link, self.release)
 
     def release(self) -> None:
-        """Let packets go as fast as they can."""
-        self.pacing = None
+        """Let packets go as fast as they can, or may by their static rate."""
+        self.pacing = paced(self.egress.transmitter, self.end.path.route.slower)
+        if self.pacing is not None:
+            self.pacing.begin()
 
     # The end of requests.
 

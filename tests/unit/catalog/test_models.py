@@ -167,6 +167,9 @@ def fitting() -> list[tuple[str, str]]:
 def takes(adapter: dict[str, Any], bed: dict[str, Any]) -> bool:
     """Whether an adapter takes the links of a testbed and their MTU."""
     kind = bed["link"]["kind"]
+    if (adapter.get("roce_cc") or {}).get("algorithm") == "hpcc":
+        switch = load(bed["network"].get("switch") or "ideal-32", "switches").values
+        return bool((switch.get("memory") or {}).get("telemetry"))
     if kind == "port":
         return bed["link"].get("carries") != "ethernet" or "gigabits" in adapter["port"]
     same = kind == LINK_OF[adapter["protocol"]["kind"]]

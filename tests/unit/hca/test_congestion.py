@@ -34,6 +34,7 @@ from tests.rig import (
 
 US = 10**6
 MEGABIT = 10**6
+PERIOD = 4 * US
 LINK = resolve("pair-roce").groups[0].link
 
 
@@ -84,6 +85,11 @@ class Controlled:
             self.control.notified()
         return self.control.rate
 
+    def cut(self, ps: int) -> int:
+        """The rate a period of the monitor after a first CNP, by which it has been cut."""
+        self.cnp(ps)
+        return self.rate_at(ps + PERIOD)
+
     def sends(self, until_ps: int) -> Iterator[None]:
         while (earliest := max(self.sim.now, self.control.earliest(None))) < until_ps:
             self.sim.run(until=earliest)
@@ -92,20 +98,23 @@ class Controlled:
             yield
 
 
-def test_the_first_cnp_takes_half_of_alpha_from_the_line_rate() -> None:
-    one = Controlled(described(), 7 * US)
+def test_the_first_cnp_takes_half_of_alpha_from_the_line_rate_when_its_period_is_over() -> None:
+    one = Controlled(described(dce_tcp_rtt=9 * US), 7 * US)
     assert one.line == pytest.approx(LINK.gigabits * 10**9)
-    assert one.cnp(7 * US) == one.line - one.line * 1023 // 2048
+    one.cnp(7 * US)
+    assert one.rate_at(7 * US + PERIOD - 1) == one.line
+    assert not one.released
+    assert one.rate_at(7 * US + PERIOD) == one.line - one.line * 1023 // 2048
     assert one.control.target == one.line
-    quarter = Controlled(described(rpg_gd=12, initial_alpha_value=512))
-    assert quarter.cnp(0) == quarter.line - quarter.line // 8
+    quarter = Controlled(described(rpg_gd=12, initial_alpha_value=512, dce_tcp_rtt=9 * US))
+    assert quarter.cut(0) == quarter.line - quarter.line // 8
     floor = Controlled(described(rpg_min_dec_fac=60))
-    assert floor.cnp(0) == floor.line * 60 // 100
+    assert floor.cut(0) == floor.line * 60 // 100
 
 
 def test_packets_leave_at_the_rate() -> None:
     one = Controlled(described(rpg_time_reset=10**12))
-    rate = one.cnp(0)
+    rate = one.cut(0)
     begun = [one.sim.now for _ in one.sends(100 * US)]
     gaps = {after - before for before, after in pairwise(begun)}
     assert gaps == {one.link.serialisation(one.packet) * one.line // rate}
@@ -114,11 +123,12 @@ def test_packets_leave_at_the_rate() -> None:
 def test_the_rate_goes_half_the_way_back_then_the_target_grows_then_faster() -> None:
     timer = 300 * US
     one = Controlled(described(rpg_threshold=3))
-    one.cnp(0)
-    first = one.rate_at(timer)
+    one.cut(0)
+    first = one.rate_at(timer + PERIOD)
     # The second cut: the timer has increased the rate, which is the target then.
-    rate = one.cnp(timer + 4 * US)
-    begin, target = timer + 4 * US, first
+    one.cnp(timer + PERIOD)
+    begin, target = timer + 2 * PERIOD, first
+    rate = one.rate_at(begin)
     assert one.control.target == target
     for stage, step in enumerate([0, 0, 0, 5, 50, 50]):
         at = begin + (stage + 1) * timer
@@ -131,7 +141,7 @@ def test_the_rate_goes_half_the_way_back_then_the_target_grows_then_faster() -> 
 
 def test_bytes_increase_the_rate_as_the_timer_does_and_both_together_faster() -> None:
     one = Controlled(described(rpg_threshold=1, rpg_byte_reset=100 * 1086, rpg_time_reset=10**9))
-    one.cnp(0)
+    one.cut(0)
     one.control.target = one.line // 2 + 1000 * MEGABIT
     rate, target = one.control.rate, one.control.target
     steps = []
@@ -152,26 +162,33 @@ def test_bytes_increase_the_rate_as_the_timer_does_and_both_together_faster() ->
 
 def test_alpha_decays_in_each_period_without_a_cnp_and_grows_in_one_with_it() -> None:
     one = Controlled(described(rpg_time_reset=10**12))
-    one.cnp(0)
-    rate = one.cnp(200 * US)
-    alpha = 1023 / 1024 * (1019 / 1024) ** 200
+    first, keep = 1023 / 1024, 1019 / 1024
+    assert one.cut(0) == pytest.approx(one.line * (1 - first * keep**4 / 2), rel=1e-6)
+    one.cnp(200 * US)
+    rate = one.rate_at(204 * US)
+    alpha = (first * keep**201 + 5 / 1024) * keep**3
     assert one.control.alpha / 2**30 == pytest.approx(alpha, rel=1e-6)
-    assert rate == pytest.approx(one.line * (1 - 1023 / 2048) * (1 - alpha / 2), rel=1e-6)
-    one.rate_at(202 * US)
-    one.cnp(203 * US)
-    alpha = (alpha * 1019 / 1024 + 5 / 1024) * (1019 / 1024) ** 2
+    cut = (1 - first * keep**4 / 2) * (1 - alpha / 2)
+    assert rate == pytest.approx(one.line * cut, rel=1e-6)
+    one.rate_at(206 * US)
+    one.cnp(207 * US)
+    alpha *= keep**3
     assert one.control.alpha / 2**30 == pytest.approx(alpha, rel=1e-6)
 
 
 def test_one_cut_in_each_period_of_the_monitor() -> None:
     one = Controlled(described(rpg_time_reset=10**12))
-    first = one.cnp(0)
-    assert one.cnp(0, 1 * US, 2 * US, 4 * US - 1) == first
-    second = one.rate_at(4 * US)
+    assert one.cnp(0, 0, 1 * US, 2 * US, 4 * US - 1) == one.line
+    first = one.rate_at(4 * US)
+    assert first < one.line
+    assert one.rate_at(30 * US) == first
+    assert one.cnp(31 * US) == first
+    second = one.rate_at(32 * US)
     assert second < first
-    assert one.rate_at(30 * US) == second
-    assert one.cnp(31 * US) == second
-    assert one.rate_at(32 * US) < second
+    assert one.cnp(32 * US, 36 * US - 1) == second
+    third = one.rate_at(36 * US)
+    assert third < second
+    assert one.rate_at(60 * US) == third
 
 
 @pytest.mark.parametrize(
@@ -183,9 +200,10 @@ def test_when_a_cut_makes_the_rate_the_target(
 ) -> None:
     changes = {"clamp_tgt_rate": clamp, "clamp_tgt_rate_after_time_inc": after_time}
     one = Controlled(described(**changes))
-    one.cnp(0)
-    rate = one.rate_at(301 * US if timer_first else 200 * US)
-    one.cnp(304 * US if timer_first else 204 * US)
+    one.cut(0)
+    rate = one.rate_at(305 * US if timer_first else 200 * US)
+    one.cnp(one.sim.now)
+    one.rate_at(one.sim.now + PERIOD)
     assert one.control.target == (rate if follows else one.line)
 
 
@@ -357,10 +375,12 @@ def took(opcode: Any, fate: Callable[[Packet], Fate | None], **settings: str) ->
 def test_what_was_cut_once_goes_on_at_half_the_rate(opcode: Any) -> None:
     """Also the responses of a read, about which the requester tells."""
     first = iter([Fate.MARK])
-    settings = {"dcqcn.rpg_time_reset": "10 ms"}
+    settings, before = {"dcqcn.rpg_time_reset": "10 ms"}, PERIOD + 5 * US
     free = took(opcode, never)
     cut = took(opcode, lambda packet: next(first, None) if packet.payload else None, **settings)
-    assert cut == pytest.approx(free / (1 - 1023 / 2048), rel=0.02)
+    # Alpha has decayed four times; what went before the cut, and was staged, did so at line rate.
+    share = 1 - 1023 / 2048 * (1019 / 1024) ** 4
+    assert cut == pytest.approx(before + (free - before) / share, rel=0.01)
 
 
 def test_an_adapter_without_congestion_control_does_not_care() -> None:

@@ -1,6 +1,7 @@
 """How adapters of InfiniBand tell of marked packets, and what their senders delay then."""
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -94,10 +95,15 @@ def test_the_timer_goes_back_one_place_each_time(least: int) -> None:
 class Marked:
     """A rig whose nodes are on one switch, and whose first marks packets that are told."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        control: CongestionControl = CONTROL,
+        marks: Callable[[Packet], bool] = lambda packet: True,
+    ) -> None:
         on = networked(OneSwitch(switch="invented"), 2)
         assert on.switch is not None
-        switch = on.switch.model_copy(update={"congestion_control": CONTROL})
+        switch = on.switch.model_copy(update={"congestion_control": control})
+        self._marks = marks
         self.rig = Rig(on.model_copy(update={"switches": {"": switch}}), 2, data=True)
         self.seen = Counter[str]()
         for peer in self.rig.peers:
@@ -106,8 +112,9 @@ class Marked:
     def _choose(self, packet: Packet) -> Fate | None:
         if packet.opcode is Opcode.CNP or (packet.headers and packet.headers[-1] is BECN):
             self.seen[packet.opcode.name] += 1
-        self.seen["marked"] += packet.payload > 0
-        return Fate.MARK if packet.payload else None
+        marked = packet.payload > 0 and self._marks(packet)
+        self.seen["marked"] += marked
+        return Fate.MARK if marked else None
 
     def count(self, name: str) -> list[int]:
         return [peer.adapter.counters()[name] for peer in self.rig.peers]
@@ -124,6 +131,19 @@ def test_acknowledgements_tell_of_their_packets_and_cnps_of_others() -> None:
     assert run.seen["ACKNOWLEDGE"] >= 4 < run.seen["CNP"]
     assert run.count("port_pkt_rcv_fecn") == [0, told]
     assert run.count("port_pkt_rcv_becn") == [told, 0]
+
+
+@pytest.mark.parametrize("timer", [1, 1000])
+def test_what_is_told_leaves_no_faster_than_its_static_rate(timer: int) -> None:
+    # The table delays by an eighth: all the time, or until the timer has gone back soon after.
+    control = CONTROL.model_copy(update={"ccti_timer": timer, "cct": "0:0,3:1"})
+    run = Marked(control, lambda packet: packet.psn % 4 == 0)
+    a, b, qp, _ = run.rig.joined(static_rate=2.5)
+    size = 1 << 18
+    assert succeeded(run.rig.exchange(qp, a, a.request(WRITE, b, size)))
+    full = 2048 + 26 + 2
+    assert run.seen["marked"] > 20
+    assert run.rig.sim.now >= (size // 2048 - 1) * full * 4 * 1000
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hcasim.hca.qp.congestion.dcqcn import Dcqcn
 from hcasim.hca.qp.congestion.dctcp import Dctcp
 from hcasim.hca.qp.congestion.hpcc import Hpcc
 from hcasim.hca.qp.congestion.notifications import Notifications
+from hcasim.hca.qp.congestion.swift import Swift
 from hcasim.hca.qp.congestion.timely import Timely
 from hcasim.hca.qp.pacing import Pacing
 
@@ -52,6 +53,8 @@ def _made(by: Notifications, link: Transmitter, release: Callable[[], None]) -> 
         return Dctcp(link, described.dctcp, held, release)
     if described.algorithm == "timely":
         return Timely(link, described.timely, held, release)
+    if described.algorithm == "swift":
+        return Swift(link, described.swift, held, release)
     if described.algorithm == "hpcc":
-        return Hpcc(link, described.hpcc, described.round_trip, held, release)
-    return RateControl(link, held, release)
+        return Hpcc(link, described, held, release)
+    return RateControl(link, described, held, release)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from hcasim.engine import Call
 from hcasim.engine.changes import Changes
@@ -55,7 +55,7 @@ class Gate:
         self._room = room
         self._by_rate = by_rate
         self._ahead = ahead
-        self._staged = self._shut_at = 0
+        self._staged = self._shut_at = self._until = 0
         self._sent: deque[tuple[int, int]] = deque()
 
     @property
@@ -67,6 +67,13 @@ class Gate:
     def packets(self) -> int:
         """Sent and not acknowledged."""
         return len(self._sent)
+
+    def whole_trip(self) -> bool:
+        """Whether all that had been sent when this last was so has been acknowledged."""
+        if self.acknowledged <= self._until:
+            return False
+        self._until = self.next_byte
+        return True
 
     def passes(self, rate: int, line_rate: int, again: bool) -> bool:
         """Whether the next packet may be handed to the port; one sent again may."""
@@ -130,6 +137,7 @@ class RateControl(Pacing):
     the rate is that of the line again. With the window alone its rate is that of the line.
 
     Args:
+        parameters: those of its kind.
         held: told of the time that packets are held back.
 
     Attributes:
@@ -141,8 +149,15 @@ class RateControl(Pacing):
 
     gate: Gate | None = None
 
-    def __init__(self, link: Transmitter, held: HeldBack, release: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        link: Transmitter,
+        parameters: Any,
+        held: HeldBack,
+        release: Callable[[], None],
+    ) -> None:
         super().__init__(link.sim)
+        self._parameters = parameters
         self._held = held
         self._link = link
         self._release = release

@@ -25,6 +25,8 @@ class Dcqcn(RateControl):
     """DCQCN: a CNP cuts the rate by a share, alpha, of its half; it comes back to what it was, and
     from there on grows by steps.
 
+    The cut is made as the next period of the monitor begins, whose first begins with the first CNP.
+
     Alpha is a moving average of whether a CNP has come. Each expiry of a timer and each so many
     bytes sent, counted from the last cut, are a stage: the first of either halve the way to the
     target; then the target grows, faster once both are through.
@@ -44,18 +46,18 @@ class Dcqcn(RateControl):
         held: HeldBack,
         release: Callable[[], None],
     ) -> None:
-        super().__init__(link, held, release)
-        self._parameters = parameters
+        super().__init__(link, parameters, held, release)
         self.target = self.line_rate
         self.alpha = parameters.initial_alpha_value << _FINER
         self.stages = [0, 0]
         self._since = self._alpha_at = self._sim.now
         self._cut_at = self._timer_at = _NEVER
-        self._may_cut_at = self._bytes = 0
+        self._bytes = 0
         self._noticed = self._told = False
 
     def notified(self) -> None:
-        now, period = self._sim.now, self._parameters.rate_reduce_monitor_period
+        now = self._sim.now
+        period: int = self._parameters.rate_reduce_monitor_period
         if not self._told:
             self._told = True
             self._since = self._alpha_at = now
@@ -63,9 +65,7 @@ class Dcqcn(RateControl):
         self._average(now)
         self._noticed = now > self._since
         if self._cut_at == _NEVER:
-            begin = self._since + -(-(now - self._since) // period) * period
-            self._cut_at = max(begin, self._may_cut_at)
-        self.go_on()
+            self._cut_at = now + period - (now - self._since) % period
 
     def go_on(self) -> bool:
         now = self._sim.now
@@ -76,7 +76,7 @@ class Dcqcn(RateControl):
         return self.rate >= self.line_rate and self._cut_at == _NEVER
 
     def count(self, packet: Packet) -> None:
-        reset = self._parameters.rpg_byte_reset
+        reset: int = self._parameters.rpg_byte_reset
         self._bytes += packet.size
         while 0 < reset <= self._bytes:
             self._bytes -= reset
@@ -85,7 +85,8 @@ class Dcqcn(RateControl):
 
     def _average(self, until_ps: int) -> None:
         """Bring alpha up to date."""
-        keep, period = self._parameters.dce_tcp_g, self._parameters.dce_tcp_rtt
+        parameters: Parameters = self._parameters
+        keep, period = parameters.dce_tcp_g, parameters.dce_tcp_rtt
         periods = (until_ps - self._alpha_at) // period
         self._alpha_at += periods * period
         while periods and (self.alpha or self._noticed):
@@ -96,7 +97,8 @@ class Dcqcn(RateControl):
             periods -= 1
 
     def _cut(self, at_ps: int) -> None:
-        parameters, rate = self._parameters, self.rate
+        parameters: Parameters = self._parameters
+        rate = self.rate
         self._average(at_ps)
         by_time, by_bytes = self.stages
         if (
@@ -111,7 +113,6 @@ class Dcqcn(RateControl):
         self.stages = [0, 0]
         self._bytes = 0
         self._timer_at = at_ps + parameters.rpg_time_reset
-        self._may_cut_at = at_ps + parameters.rate_reduce_monitor_period
         self._cut_at = _NEVER
 
     def _expire(self, until_ps: int) -> None:
@@ -122,7 +123,7 @@ class Dcqcn(RateControl):
             self.stages[0] += 1
 
     def _increase(self) -> None:
-        parameters = self._parameters
+        parameters: Parameters = self._parameters
         by_time, by_bytes = self.stages
         if not parameters.rpg_byte_reset:
             by_bytes = by_time

@@ -5,13 +5,9 @@ Its window is that of a rate here, as in alibaba-edu/High-Precision-Congestion-C
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hcasim.catalog.congestion import Dctcp as Parameters
-from hcasim.fabric.link import Transmitter
 from hcasim.fabric.telemetry import Telemetry
 from hcasim.hca.qp.congestion.control import MEGABIT, WHOLE, Gate, RateControl
-from hcasim.hca.qp.congestion.notifications import HeldBack
 
 
 class Dctcp(RateControl):
@@ -21,34 +17,26 @@ class Dctcp(RateControl):
         alpha: moving average of that share.
     """
 
-    def __init__(
-        self,
-        link: Transmitter,
-        parameters: Parameters,
-        held: HeldBack,
-        release: Callable[[], None],
-    ) -> None:
-        super().__init__(link, held, release)
-        self._parameters = parameters
-        self.alpha = 1.0
-        self._until = self._marked = self._packets = 0
-        self._cut_until = -1
+    alpha = 1.0
+    _marked = 0
+    _packets = 0
+    _cut_until = -1
 
     def header(self) -> Telemetry | None:
         # The mark goes back in a bit that each acknowledgement has.
         return Telemetry(0)
 
     def heard(self, gate: Gate, seen: Telemetry) -> None:
-        parameters, here = self._parameters, gate.acknowledged
+        parameters: Parameters = self._parameters
+        here = gate.acknowledged
         self._marked += seen.marked
-        whole_trip = here > self._until
+        whole_trip = gate.whole_trip()
         if whole_trip:
-            if self._until:
+            if self._packets:
                 share = min(1.0, self._marked / self._packets)
                 gain = parameters.gain / WHOLE
                 self.alpha += gain * (share - self.alpha)
                 self._marked = 0
-            self._until = gate.next_byte
             self._packets = gate.packets + 1
         if here > self._cut_until >= 0:
             self._cut_until = -1

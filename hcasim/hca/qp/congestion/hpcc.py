@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hcasim.catalog.congestion import Hpcc as Parameters
+from hcasim.catalog.congestion import RoceCc
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Packet
 from hcasim.fabric.telemetry import Hop, Telemetry
@@ -28,20 +29,14 @@ class Hpcc(RateControl):
     """
 
     def __init__(
-        self,
-        link: Transmitter,
-        parameters: Parameters,
-        round_trip: int,
-        held: HeldBack,
-        release: Callable[[], None],
+        self, link: Transmitter, described: RoceCc, held: HeldBack, release: Callable[[], None]
     ) -> None:
-        super().__init__(link, held, release)
-        self._parameters = parameters
-        self._round_trip = round_trip
-        self._window = self.line_rate * round_trip / 8e12
+        super().__init__(link, described.hpcc, held, release)
+        self._round_trip = described.round_trip
+        self._window = self.line_rate * described.round_trip / 8e12
         self.utilisation = 1.0
         self.reference = self.line_rate
-        self._stages = self._until = self._last = 0
+        self._stages = self._last = 0
         self._hops: list[Hop] = []
 
     def header(self) -> Telemetry | None:
@@ -52,22 +47,21 @@ class Hpcc(RateControl):
 
     def heard(self, gate: Gate, seen: Telemetry) -> None:
         before, self._hops = self._hops, self._seen(seen)
-        whole_trip = gate.acknowledged > self._until
+        whole_trip = gate.whole_trip()
         # What has come another way tells nothing about this one.
         ways = [[hop.output for hop in hops] for hops in (before, self._hops)]
-        if self._until and ways[0] == ways[1] and before:
+        if ways[0] == ways[1] and before:
             rate = self._rate(before, whole_trip)
             old = self._last * self.line_rate // self.rate
             self.rate = rate
             self.next_at += self._last * self.line_rate // rate - old
             if whole_trip:
                 self.reference = rate
-        if whole_trip:
-            self._until = gate.next_byte
 
     def _seen(self, seen: Telemetry) -> list[Hop]:
         """What switches have written, in their units."""
-        bytes_, queues = self._parameters.byte_unit, self._parameters.queue_unit
+        parameters: Parameters = self._parameters
+        bytes_, queues = parameters.byte_unit, parameters.queue_unit
         return [
             Hop(
                 hop.at_ps // _NANOSECOND * _NANOSECOND,
@@ -91,7 +85,8 @@ class Hpcc(RateControl):
             used = sent / hop.rate + waits
             if used > busiest:
                 busiest, since = used, time
-        parameters, trip = self._parameters, self._round_trip
+        parameters: Parameters = self._parameters
+        trip = self._round_trip
         since = min(since, trip)
         self.utilisation = (self.utilisation * (trip - since) + busiest * since) / trip
         excess = self.utilisation * WHOLE / parameters.target

@@ -15,7 +15,7 @@ from hcasim.fabric.packet import Header, Opcode, Packet, Route
 from hcasim.hca.egress import Egress
 from hcasim.hca.qp.endpoint import Endpoint
 
-_RESERVED: Final = Header(16)
+RESERVED: Final = Header(16)
 """What a CNP has behind its base transport header."""
 _OF_LOSS: Final = Header(16)
 """Likewise one that tells of a loss where nothing is marked: it changes no rate."""
@@ -67,9 +67,9 @@ class Notifications:
     def refused(self, end: Endpoint) -> None:
         """The end has sent a NAK, because packets are missing."""
         if self._tells and self.description.cnp_with_nak:
-            self._tell(end, True, _RESERVED if self._marks else _OF_LOSS)
+            self._tell(end, True, RESERVED if self._marks else _OF_LOSS)
 
-    def _tell(self, end: Endpoint, requester: bool, why: Header = _RESERVED) -> None:
+    def _tell(self, end: Endpoint, requester: bool, why: Header = RESERVED) -> None:
         description, route, now = self.description, end.path.route, self._sim.now
         limited = {"port": 0, "address_pair": route.lid, "queue_pair": end.qpn}
         name = end.port, limited[description.cnp_limit]

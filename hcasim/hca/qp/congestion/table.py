@@ -14,12 +14,10 @@ from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Header, Opcode, Packet
 from hcasim.hca.egress import Egress
 from hcasim.hca.qp.congestion.control import RateControl
-from hcasim.hca.qp.congestion.notifications import HeldBack
+from hcasim.hca.qp.congestion.notifications import RESERVED, HeldBack
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.pacing import Pacing
 
-_RESERVED: Final = Header(16)
-"""What a CNP has behind its base transport header."""
 BECN: Final = Header(0)
 """A bit of the base transport header: packets that have gone the other way came marked."""
 _TICK: Final = 1_024_000
@@ -30,8 +28,9 @@ class CongestionTable(RateControl):
     """Delays the packets of a flow by the entry of a table at its place, CCTI.
 
     A BECN goes on in the table; a timer that all flows of an adapter share goes back. The delay
-    behind a packet is a multiple of the time that the packet takes. All is done when a packet or a
-    BECN comes, for the times before: no event is spent on it.
+    behind a packet is a multiple of the time that the packet takes, or that of a static rate if
+    that is longer. All is done when a packet or a BECN comes, for the times before: no event is
+    spent on it.
 
     Attributes:
         place: CCTI.
@@ -46,7 +45,7 @@ class CongestionTable(RateControl):
         held: HeldBack,
         release: Callable[[], None],
     ) -> None:
-        super().__init__(link, held, release)
+        super().__init__(link, control, held, release)
         self._delays = control.delays
         self._increase = control.ccti_increase
         self._least = control.ccti_min
@@ -65,6 +64,13 @@ class CongestionTable(RateControl):
                 self._move(max(self._least, self.place - (ticks - self._ticks)))
             self._ticks = ticks
         return not self.place
+
+    def sent(self, packet: Packet) -> None:
+        super().sent(packet)
+        slower = packet.route.slower
+        if slower is not None:
+            static = int(self.duration(packet) * slower)
+            self.next_at = max(self.next_at, self._begun_at + static)
 
     def _move(self, place: int) -> None:
         self.place = place
@@ -92,7 +98,7 @@ class Becns:
         if end is None or packet.ack_request or packet.opcode is Opcode.CNP:
             return
         route = end.path.route
-        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (_RESERVED,), size_of=end.size_of)
+        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (RESERVED,), size_of=end.size_of)
         told.answers = not packet.answers
         self._egresses[end.port].acknowledge_at_once(told)
 

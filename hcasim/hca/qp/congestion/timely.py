@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hcasim.catalog.congestion import Timely as Parameters
-from hcasim.fabric.link import Transmitter
 from hcasim.fabric.telemetry import Telemetry
 from hcasim.hca.qp.congestion.control import MEGABIT, WHOLE, Gate, RateControl
-from hcasim.hca.qp.congestion.notifications import HeldBack
 
 
 class Timely(RateControl):
@@ -18,32 +14,22 @@ class Timely(RateControl):
         difference: moving average of that of one round trip and the one before it, in ps.
     """
 
-    def __init__(
-        self,
-        link: Transmitter,
-        parameters: Parameters,
-        held: HeldBack,
-        release: Callable[[], None],
-    ) -> None:
-        super().__init__(link, held, release)
-        self._parameters = parameters
-        self.difference = 0.0
-        self._until = self._trip = self._grown = 0
+    difference = 0.0
+    _trip = 0
+    _grown = 0
 
     def header(self) -> Telemetry | None:
         return Telemetry(self._parameters.header)
 
     def heard(self, gate: Gate, seen: Telemetry) -> None:
-        if gate.acknowledged <= self._until:
-            return
-        trip = self._sim.now - seen.left_at
-        if self._until:
-            self._change(trip)
-        self._until = gate.next_byte
-        self._trip = trip
+        if gate.whole_trip():
+            trip = self._sim.now - seen.left_at
+            if self._trip:
+                self._change(trip)
+            self._trip = trip
 
     def _change(self, trip: int) -> None:
-        parameters = self._parameters
+        parameters: Parameters = self._parameters
         alpha, beta = parameters.alpha / WHOLE, parameters.beta / WHOLE
         self.difference += alpha * (trip - self._trip - self.difference)
         gradient = self.difference / parameters.min_rtt
