@@ -10,9 +10,10 @@ from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
 from hcasim.catalog.link import LANES
+from hcasim.catalog.subnet import SERVICE_LEVELS
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import GRH, SERVICE_LEVELS, Route
+from hcasim.fabric.packet import GRH, Route
 from hcasim.fabric.route_header import global_header, ipv4_header, source_port
 from hcasim.hca.qp.pacing import LEAST, STATIC_RATES
 from hcasim.verbs.errors import VerbsError

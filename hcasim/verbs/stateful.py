@@ -6,9 +6,10 @@ from dataclasses import replace
 from ipaddress import IPv6Address
 from typing import ClassVar, Final
 
+from hcasim.catalog.subnet import SERVICE_LEVELS
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import PSN_MODULUS, SERVICE_LEVELS, Route
+from hcasim.fabric.packet import PSN_MODULUS, Route
 from hcasim.hca import Path, QPType, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
