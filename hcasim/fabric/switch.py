@@ -189,8 +189,9 @@ class Switch:
         self._ways: dict[int, list[Transmitter]] = {}
         self._routing = None
         if description.routing != "destination":
+            seed = description.routing_seed
             self._routing = ROUTINGS[description.routing](
-                sim, name, description.flowlet, self._load
+                sim, f"{seed} {name}" if seed else name, description.flowlet, self._load
             )
         self._arbitration = ARBITRATIONS[description.arbitration]
         self.markings: list[Marking] = []

@@ -83,11 +83,11 @@ def _checked(head: bytes, size: int) -> bytes:
 
 
 def pause_frame(frame: PauseFrame, lid: int) -> bytes:
-    """What pauses a priority, or lets it go on, from the port of a LID; 0 is a switch."""
-    times = [0] * PRIORITIES
-    times[frame.priority] = _LONGEST_PAUSE * frame.pause
+    """What pauses priorities, or lets them go on, from the port of a LID; 0 is a switch."""
+    time = _LONGEST_PAUSE * frame.pause
+    times = [time * (frame.priorities >> one & 1) for one in range(PRIORITIES)]
     head = _CONTROLLED + _LOCAL + struct.pack(">HH", lid, _CONTROL)
-    said = struct.pack(">HH8H", _PRIORITY_PAUSE, 1 << frame.priority, *times)
+    said = struct.pack(">HH8H", _PRIORITY_PAUSE, frame.priorities, *times)
     return _checked(head + said, MINIMUM_FRAME)
 
 
