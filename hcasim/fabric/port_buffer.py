@@ -168,6 +168,11 @@ class PortBuffer(Receiver):
             else:
                 self._sender.go_on(one)
 
+    @property
+    def frames(self) -> int:
+        """How often it has paused priorities: each frame is for all of a part."""
+        return sum([one.pauses for one in self._parts])
+
     def pauses(self) -> dict[str, int]:
         """How often the port has paused each priority, and was paused, by the names of ethtool."""
         found = {
