@@ -74,5 +74,5 @@ def test_a_service_level_without_effect_is_noted(settings: dict[str, Any], why: 
 
 
 def test_over_ethernet_a_service_level_is_a_priority() -> None:
-    with pytest.raises(CatalogError, match="sl: found 8 over Ethernet.*; allowed: 0 to 7"):
+    with pytest.raises(CatalogError, match=r"sl: found 8 over Ethernet.*; allowed: 0 to 7"):
         hc.bench("write_bw", "ideal-100g-4mb", sl=8)
