@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog import Link
 from hcasim.catalog.subnet import UNLIMITED, CongestionControl, Qos, Share
-from hcasim.engine import Action, CreditPool, Simulator
+from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.link import NEVER, Receiver, Transmitter
@@ -95,7 +95,10 @@ class Marking:
 
     changes: ClassVar[Changes] = Changes(counts="marked")
 
-    def __init__(self, control: CongestionControl, name: str, room: int, to_adapter: bool) -> None:
+    def __init__(
+        self, probe: Probe, control: CongestionControl, name: str, room: int, to_adapter: bool
+    ) -> None:
+        self._probe = probe
         self._limit = room * (_PARTS - control.threshold) // _PARTS
         self._on = control.threshold > 0
         self._least = control.packet_size
@@ -113,6 +116,9 @@ class Marking:
         if self._every == 1 or self._random.random() * self._every < 1:
             packet.marked = True
             self.marked += 1
+            if self._probe.listeners:
+                self._probe.event("mark", 0, packet)
+                self._probe.level("marks", self.marked)
 
 
 class _Room(Action):

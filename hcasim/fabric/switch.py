@@ -244,7 +244,7 @@ class Switch:
         marking = None
         if self._control is not None:
             room = self.buffer_bytes // self._qos.max_vls
-            marking = Marking(self._control, name, room, to_adapter)
+            marking = Marking(Probe(self.sim, name), self._control, name, room, to_adapter)
             self.markings.append(marking)
         return LaneTransmitter(self.sim, name, link, self._qos, self._arbitration, marking=marking)
 

@@ -203,6 +203,27 @@ def test_the_service_level_of_a_connection_is_in_the_local_route_header() -> Non
     assert frame[:2] == bytes([0, 5 << 4 | 2])
 
 
+@pytest.mark.parametrize("node", [0, 1])
+def test_marks_of_a_subnet_and_what_tells_of_them_are_in_the_frame(
+    tmp_path: Path, node: int
+) -> None:
+    """Node 0 gets what is marked, and the other what tells of it: FECN and BECN."""
+    file = tmp_path / "link.pcap"
+    control = {"switch.congestion_control.marking_rate": "0"}
+    options: dict[str, Any] = {"size": 2**16, "nodes": 4, "iters": 2, "overrides": control}
+    switch = "quantum-congestion-control"
+    taken(file, "incast", "apt", Tap(node), switch=switch, **options)
+    data, at = file.read_bytes(), 24
+    seen = Counter[int]()
+    while at < len(data):
+        # Of a record, behind its own header and that of the card.
+        (size,) = struct.unpack_from("<I", data, at + 8)
+        frame = data[at + 32 : at + 16 + size]
+        seen[frame[12]] += 1
+        at += 16 + size
+    assert set(seen) == {0, 0x40, 0x80} if node == 0 else {0, 0x40}
+
+
 def test_bytes_and_immediate_data_are_in_the_frame() -> None:
     opcodes = {}
     for last, header in ((True, Immediate(0xFEEDBEEF)), (False, None), (True, Ieth(7))):
