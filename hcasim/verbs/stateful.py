@@ -228,7 +228,7 @@ class Stateful:
                 route = routed(node, AHAttr(goal, is_global=1), dlid, self._port_num, pkey)
             else:
                 if self._datagram and on_ethernet(node):
-                    header = header_between(self.lid, dlid)
+                    header = header_between(node, self.lid, dlid)
                 route = Route(dlid, 0, pkey, header, flow=self.lid << 16)
             self._routes[name] = route
         return route

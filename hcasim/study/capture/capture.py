@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -114,7 +115,7 @@ class Capture(Onlooker):
             refuse(marked if protocol.markers else "")
             self._frames = IwarpFrames(protocol.timestamps)
         elif isinstance(protocol, Rocev2Protocol):
-            self._frames = rocev2_frames
+            self._frames = partial(rocev2_frames, protocol)
             self._ecn = 0 if adapter.roce_cc is None else _CAPABLE
 
     def finish(self) -> None:

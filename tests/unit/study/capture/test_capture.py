@@ -162,6 +162,33 @@ def test_marks_notifications_and_pauses_are_read(tmp_path: Path) -> None:
     assert len(congested) == counters["np_ecn_marked_roce_packets"] > 0
 
 
+@pytest.mark.parametrize(
+    ("ip", "vlan", "connection"),
+    [("ipv4", "", "RC"), ("ipv4", "100", "RC"), ("ipv6", "", "UD"), ("ipv6", "0", "RC")],
+)
+def test_frames_have_the_ip_and_the_tag_that_are_described(
+    tmp_path: Path, ip: str, vlan: str, connection: str
+) -> None:
+    file = tmp_path / "link.pcap"
+    protocol = {"adapter.protocol.ip": ip}
+    protocol |= {"adapter.protocol.vlan": vlan} if vlan else {}
+    options: dict[str, Any] = {"size": 512, "iters": 5, "overrides": protocol}
+    level = {"connection": "UD"} if connection == "UD" else {"sl": 3}
+    taken(file, "send_bw", "ideal-100g-4mb", **level, **options)
+    assert faults(file) == []
+    six = ip == "ipv6"
+    outer = (20 if six else 0) + (4 if vlan else 0)
+    # With UDP over IPv4; the trailer of Ethernet; a datagram's header.
+    whole = 14 + 20 + 8 + 12 + 512 + 4 + 4 + (8 if connection == "UD" else 0) + outer
+    assert read(file, "frame.len", only="infiniband.bth.opcode != 17")[0] == [str(whole)]
+    sent = 3 if connection == "RC" else 0
+    fields = f"{ip.replace('v4', '')}.dst", "ipv6.tclass.dscp" if six else "ip.dsfield.dscp"
+    found = read(file, *fields, "vlan.priority", "vlan.id", only="infiniband.bth.opcode != 17")
+    where = "fe80::ff:fe00:2" if six else "10.0.0.2"
+    of_tag = [str(sent), vlan] if vlan else ["", ""]
+    assert found[0] == [where, "0" if vlan else str(8 * sent), *of_tag]
+
+
 def test_datagrams_and_atomics_are_read(tmp_path: Path) -> None:
     file = tmp_path / "link.pcap"
     taken(file, "send_lat", "liu2004", size=64, iters=10, connection="UD")
