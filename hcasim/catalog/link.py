@@ -178,6 +178,13 @@ class Rocev2Protocol(Section):
     """InfiniBand's transport in UDP datagrams (InfiniBand specification volume 1, annex A17)."""
 
     kind: Annotated[Literal["rocev2"], PLAIN] = "rocev2"
+    ip: Literal["ipv4", "ipv6"] = key("version of IP", default="ipv4")
+    vlan: int | None = optional(
+        "VLAN that a tag of each frame names, beside its priority, which is in the DSCP without a "
+        "tag; 0: the priority alone",
+        0,
+        4094,
+    )
 
 
 class IwarpProtocol(Section):

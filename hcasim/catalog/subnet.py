@@ -17,6 +17,7 @@ from hcasim.ground.errors import FaultError
 from hcasim.ground.units import Bytes
 
 SERVICE_LEVELS = 16
+"""Values of the field of 4 bits in the LRH (7.7.4)."""
 UNLIMITED = 255
 """Limit of high priority that is none (7.6.9.2)."""
 MOST_ENTRIES = 128

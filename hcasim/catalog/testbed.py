@@ -34,15 +34,15 @@ Shape = tuple[tuple[int, int, int], ...]
 
 
 Alpha = Annotated[int, SHARE, Field(ge=10**6, le=128 * 10**9)]
-Profile = Literal["lossless", "lossy-ecn", "tail-drop"]
+Profile = Literal["lossless", "lossy-ecn", "early-drop", "tail-drop"]
 
 
 class Marking(Section):
-    """ECN marks by the length of an output queue (RED, RFC 3168)."""
+    """ECN marks by the length of an output queue (RED, RFC 3168); early drops, likewise."""
 
-    kmin: Size = key("queue up to which no packet is marked")
+    kmin: Size = key("queue up to which no packet is marked or dropped")
     kmax: Size = key("queue beyond which every packet is")
-    pmax: Share = key("packets that are marked where the queue is that long")
+    pmax: Share = key("packets that are where the queue is that long")
     seed: Seed = key("of the random numbers", default=1)
 
     @model_validator(mode="after")
@@ -59,12 +59,13 @@ class PacketMemory(Section):
     A packet takes room of the input that it came by, first from what is reserved for it. With the
     profile "lossless" an input that has more than its part pauses its sender by priority (IEEE
     802.1Qbb), and what still comes goes to the headroom; with others a packet is dropped whose
-    output queue has more than its part, and with "tail-drop" none is marked. The part is ``alpha``
-    times what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
+    output queue has more than its part. With "tail-drop" none is marked; with "early-drop" packets
+    are dropped that would be marked, as those without ECN are (WRED). The part is ``alpha`` times
+    what is free (Choudhury and Hahne, IEEE/ACM Transactions on Networking 1998).
     """
 
     size: Size = key("all of it")
-    profile: Profile = key("what it does when it fills: pause and mark, mark and drop, or drop")
+    profile: Profile = key("when it fills: pause and mark, mark and drop, drop early, drop")
     alpha: Alpha = key("most that one input or output queue takes, as a share of what is free")
     reserve: Bytes = key("of each priority of a port, for itself", 0, 2**24)
     headroom: Bytes = key("of each port, for what comes after a pause", 0, 2**24)
@@ -73,7 +74,7 @@ class PacketMemory(Section):
     telemetry: bool = key(
         "writes into packets that have room for it how full the output is", default=False
     )
-    marking: Marking | None = optional("marks of congestion")
+    marking: Marking | None = optional("marks of congestion, or early drops")
     classes: TrafficClasses | None = optional("of priorities, which take turns without")
     watchdog: Watchdog | None = optional("of outputs that are paused for long")
 
@@ -81,6 +82,8 @@ class PacketMemory(Section):
     def _can_pause(self) -> PacketMemory:
         if self.pauses and not self.headroom:
             raise FaultError(self, "more than 0 B of headroom with pauses", text="headroom 0 B")
+        if self.drops_early and self.marking is None:
+            raise FaultError(self, "memory.marking with it", text="profile early-drop alone")
         return self
 
     @property
@@ -94,8 +97,13 @@ class PacketMemory(Section):
         return self.headroom if self.pauses else 0
 
     @property
+    def drops_early(self) -> bool:
+        """Whether packets are dropped that would be marked."""
+        return self.profile == "early-drop"
+
+    @property
     def marks(self) -> Marking | None:
-        """How packets are marked, if they are."""
+        """How packets are marked, or dropped early, if they are."""
         return None if self.profile == "tail-drop" else self.marking
 
 
@@ -108,6 +116,7 @@ class Switch(Description):
     arbitration: Arbitration = key("which input goes next at an output", default="round_robin")
     forwarding: Forwarding = key("when a packet may leave", default="cut_through")
     routing: Routing = key("what chooses among equal ways of a packet", default="destination")
+    routing_seed: Seed = key("of random numbers and hashes of routing", default=0)
     flowlet: Latency = key("adaptive: pause behind which a flow may take another way", default=0)
     memory: PacketMemory | None = optional("what the ports of an Ethernet switch share")
     qos: Qos | None = optional("virtual lanes of InfiniBand's links, if more than one")

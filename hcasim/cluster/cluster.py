@@ -143,6 +143,7 @@ class Cluster:
             total["switch_marks"] = sum([one.marked for one in memories])
             total["pause_frames"] = sum([one.pauses for one in memories])
             total["rx_discards_phy"] = sum([one.discarded for one in self.fabric.port_buffers])
+            total["adapter_pause_frames"] = sum([one.frames for one in self.fabric.port_buffers])
             for one in self.fabric.port_buffers:
                 total.update(one.pauses())
         if watched := [output for one in self.fabric.switches for output in one.watched]:

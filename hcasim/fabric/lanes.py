@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from hcasim.catalog import Link
 from hcasim.catalog.subnet import UNLIMITED, CongestionControl, Qos, Share
-from hcasim.engine import Action, CreditPool, Simulator
+from hcasim.engine import Action, CreditPool, Probe, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.arbitration import RoundRobin
 from hcasim.fabric.link import NEVER, Receiver, Transmitter
@@ -95,7 +95,10 @@ class Marking:
 
     changes: ClassVar[Changes] = Changes(counts="marked")
 
-    def __init__(self, control: CongestionControl, name: str, room: int, to_adapter: bool) -> None:
+    def __init__(
+        self, probe: Probe, control: CongestionControl, name: str, room: int, to_adapter: bool
+    ) -> None:
+        self._probe = probe
         self._limit = room * (_PARTS - control.threshold) // _PARTS
         self._on = control.threshold > 0
         self._least = control.packet_size
@@ -113,20 +116,23 @@ class Marking:
         if self._every == 1 or self._random.random() * self._every < 1:
             packet.marked = True
             self.marked += 1
+            if self._probe.listeners:
+                self._probe.event("mark", 0, packet)
+                self._probe.level("marks", self.marked)
 
 
 class _Room(Action):
     """Has a transmitter look again once a lane has credits for a packet, which it gives back."""
 
-    __slots__ = ("_count", "_lane", "_transmitter")
+    __slots__ = ("_lane", "_transmitter", "count")
 
     def __init__(self, transmitter: LaneTransmitter, lane: int, count: int) -> None:
         self._transmitter = transmitter
         self._lane = lane
-        self._count = count
+        self.count = count
 
     def act(self) -> None:
-        self._transmitter.has_room(self._lane, self._count)
+        self._transmitter.has_room(self._lane, self.count)
 
 
 class _Nothing(Action):
@@ -170,10 +176,10 @@ class LaneTransmitter(Transmitter):
         self._pools: list[CreditPool] = []
         self._told: list[CreditPool] = []
         self.marking = marking
-        # By lane: bytes that wait here, whether it waits for credits, and how many it has to use
-        # without that for its queue not to be for want of them: they come in bursts.
+        # By lane: bytes that wait here, what waits for credits, and how many it has to use without
+        # that for its queue not to be for want of them: they come in bursts.
         self._waiting = [0] * qos.max_vls
-        self._awaits = [False] * qos.max_vls
+        self._awaits: list[_Room | None] = [None] * qos.max_vls
         self._starved = [0] * qos.max_vls
 
     @property
@@ -258,14 +264,19 @@ class LaneTransmitter(Transmitter):
             pool.postpone(begun + self._notice, left + self._notice)
 
     def _starve(self, lane: int, needed: int) -> None:
-        self._starved[lane] = self._pools[lane].capacity
-        if not self._awaits[lane]:
-            self._awaits[lane] = True
-            self._pools[lane].wait(needed, _Room(self, lane, needed))
+        pool, room = self._pools[lane], self._awaits[lane]
+        self._starved[lane] = pool.capacity
+        if room is None:
+            room = self._awaits[lane] = _Room(self, lane, needed)
+            pool.wait(needed, room)
+        elif needed < room.count:
+            # A smaller packet has come; nothing else waits for credits of this lane.
+            room.count = needed
+            pool.waiting[0] = needed, room
 
     def has_room(self, lane: int, credits: int) -> None:
         self._pools[lane].release(credits)
-        self._awaits[lane] = False
+        self._awaits[lane] = None
         if self._active:
             self._wake(max(self.sim.now, self._free_at))
 

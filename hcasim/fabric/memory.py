@@ -1,5 +1,7 @@
 """The packet memory of an Ethernet switch: who has how much of it, pauses, drops and marks.
 
+Early drops, like marks, go by the length of a queue, not by its mean over some time.
+
 Sources: IEEE 802.1Qbb (pauses by priority); Choudhury and Hahne, "Dynamic queue length thresholds
 for shared-memory packet switches" (IEEE/ACM Transactions on Networking 6(2), 1998); RFC 3168 (ECN);
 Floyd and Jacobson, "Random early detection" (1993). What is reserved, shared and headroom is told
@@ -14,6 +16,7 @@ from typing import ClassVar, Final
 from hcasim.catalog.testbed import PacketMemory
 from hcasim.engine import Action, Probe, Simulator
 from hcasim.engine.changes import Changes
+from hcasim.fabric.flow_control import ENDLESS
 from hcasim.fabric.link import Transmitter
 from hcasim.fabric.packet import Holder, Packet
 from hcasim.fabric.priorities import PauseFrame, PriorityTransmitter
@@ -69,6 +72,7 @@ class Memory:
         shared: bytes that packets take of what all share; ``most_shared`` so far.
         dropped, marked: packets so far.
         pauses: frames that paused a sender so far.
+        marks_above: bytes of a queue above which it marks what leaves it.
         writes: whether its switch writes into packets how full its outputs are.
         reaction: from a frame that pauses to no more packets beginning to leave, in ps.
     """
@@ -87,8 +91,11 @@ class Memory:
         self.reaction = description.reaction
         own = ports * (description.reserve + self._headroom)
         self._size = description.size - own
-        self._marking = description.marks
-        seed = self._marking.seed if self._marking is not None else 0
+        self._marking = marking = description.marks
+        least = ENDLESS if marking is None else marking.kmin
+        early = description.drops_early
+        self.marks_above, self._drops_above = (ENDLESS, least) if early else (least, ENDLESS)
+        seed = marking.seed if marking is not None else 0
         self._random = Random(f"{seed} {name}")
         self.shared = self.most_shared = self.dropped = self.marked = self.pauses = 0
 
@@ -108,7 +115,7 @@ class Memory:
         return head_at + int(self._random.random() * (tail_at - head_at))
 
     def admit(self, share: InputShare, queue: OutputQueue, size: int) -> bool:
-        """Take room for a packet; return whether there is any."""
+        """Take room for a packet; return whether there is any, and it is not dropped early."""
         part = self._part()
         beyond = max(0, share.held + size - self._reserve)
         if self.pauses_senders:
@@ -119,7 +126,11 @@ class Memory:
                 beyond = 0
             else:
                 share.held += size
-        elif queue.length + size > part or self.shared + min(size, beyond) > self._size:
+        elif (
+            queue.length + size > part
+            or self.shared + min(size, beyond) > self._size
+            or (queue.length > self._drops_above and self._chosen(queue.length))
+        ):
             return False
         else:
             share.held += size
@@ -132,7 +143,7 @@ class Memory:
         return True
 
     def discard(self, packet: Packet) -> None:
-        """Drop a packet for which there is no room."""
+        """Drop a packet that was not admitted."""
         self.dropped += 1
         if self._probe.listeners:
             self._probe.event("discard", 0, packet)
@@ -140,7 +151,7 @@ class Memory:
         packet.tell_lost()
 
     def leave(self, share: InputShare, queue: OutputQueue, packet: Packet) -> None:
-        """Give back the room of a packet, and mark it if the queue that it leaves is long."""
+        """Give back the room of a packet."""
         size = packet.size
         queue.length -= size
         from_headroom = min(share.headroom, size)
@@ -152,16 +163,24 @@ class Memory:
             beyond = max(0, share.held - self._reserve)
             if not beyond or beyond + self._resume <= self._part():
                 self._tell(share, False)
+
+    def mark(self, queue: OutputQueue, packet: Packet) -> None:
+        """Mark a packet, perhaps, that leaves a long queue."""
+        if self._chosen(queue.length):
+            packet.marked = True
+            self.marked += 1
+            if self._probe.listeners:
+                self._probe.event("mark", 0, packet)
+                self._probe.level("marks", self.marked)
+
+    def _chosen(self, length: int) -> bool:
+        """Whether a packet of a queue longer than kmin is marked, or dropped early."""
         marking = self._marking
-        if marking is not None and queue.length > marking.kmin:
-            above, width = queue.length - marking.kmin, marking.kmax - marking.kmin
-            certain = queue.length > marking.kmax
-            if certain or self._random.random() * width * _SHARE < above * marking.pmax:
-                packet.marked = True
-                self.marked += 1
-                if self._probe.listeners:
-                    self._probe.event("mark", 0, packet)
-                    self._probe.level("marks", self.marked)
+        assert marking is not None
+        if length > marking.kmax:
+            return True
+        above, width = length - marking.kmin, marking.kmax - marking.kmin
+        return self._random.random() * width * _SHARE < above * marking.pmax
 
     def _tell(self, share: InputShare, pause: bool) -> None:
         """Send a frame that pauses the sender of an input, or lets it go on."""
@@ -170,7 +189,7 @@ class Memory:
         comes_at = back.announce(1, self.sim.now)
         known_at = comes_at + self.reaction
         if self._probe.listeners:
-            sender.hear(PauseFrame(back.name, share.priority, pause), comes_at)
+            sender.hear(PauseFrame(back.name, 1 << share.priority, pause), comes_at)
         if pause:
             self.pauses += 1
             self.sim.call_at(known_at, sender.pause, share.priority)
@@ -198,6 +217,12 @@ class Lane(Holder):
         self.output = output
 
     def free(self, packet: Packet, at_ps: int) -> None:
+        memory, queue = self.memory, self.queue
+        memory.leave(self.share, queue, packet)
+        if queue.length > memory.marks_above:
+            memory.mark(queue, packet)
+
+    def drop(self, packet: Packet, at_ps: int) -> None:
         self.memory.leave(self.share, self.queue, packet)
 
 

@@ -220,10 +220,6 @@ def behind(psn: int, other: int) -> bool:
     return (psn - other) % PSN_MODULUS >= PSN_MODULUS // 2
 
 
-SERVICE_LEVELS: Final = 16
-"""Values of the field of 4 bits in the LRH (7.7.4)."""
-
-
 class Route:
     """The way of packets: to a port, with a service level, 0 to 15, of a lane or a priority.
 
@@ -276,6 +272,10 @@ class Holder:
     def free(self, packet: Packet, at_ps: int) -> None:
         """Learn that a packet leaves now, its last byte at ``at_ps``."""
         raise NotImplementedError
+
+    def drop(self, packet: Packet, at_ps: int) -> None:
+        """Learn that a packet is dropped now, which has waited to leave."""
+        self.free(packet, at_ps)
 
 
 class _Nobody(Holder):

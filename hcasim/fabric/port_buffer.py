@@ -32,12 +32,15 @@ class _Part:
 
     changes: ClassVar[Changes] = Changes(slips="held late", counts="pauses", unseen="paused used")
 
-    __slots__ = ("held", "late", "paused", "pauses", "priorities", "size", "used", "xoff", "xon")
+    __slots__ = (
+        *("bits", "held", "late", "paused", "pauses", "priorities", "size", "used", "xoff", "xon"),
+    )
 
     def __init__(self, description: BufferPart, pauses: bool) -> None:
         self.size = description.size
         self.xoff = description.xoff if pauses else description.size
         self.xon = description.xon
+        self.bits = description.priorities
         self.priorities = [n for n in range(PRIORITIES) if description.priorities >> n & 1]
         self.held = self.late = self.pauses = self.used = 0
         self.paused = False
@@ -154,9 +157,7 @@ class PortBuffer(Receiver):
                 self._waited_ps += now - self._since
         comes_at = self._back.announce(1, now)
         if self._sim.watchers:
-            for one in part.priorities:
-                if part.used >> one & 1:
-                    self._sender.hear(PauseFrame(self._back.name, one, pause), comes_at)
+            self._sender.hear(PauseFrame(self._back.name, part.bits, pause), comes_at)
         known_at = comes_at + self._reaction
         self._sim.call_at(known_at, self._obey, part.priorities, pause)
 
@@ -166,6 +167,11 @@ class PortBuffer(Receiver):
                 self._sender.pause(one)
             else:
                 self._sender.go_on(one)
+
+    @property
+    def frames(self) -> int:
+        """How often it has paused priorities: each frame is for all of a part."""
+        return sum([one.pauses for one in self._parts])
 
     def pauses(self) -> dict[str, int]:
         """How often the port has paused each priority, and was paused, by the names of ethtool."""

@@ -25,13 +25,13 @@ PAUSE: Final = "pause"
 
 
 class PauseFrame:
-    """What a frame says: that a priority is to pause, or may go on."""
+    """What a frame says: that priorities, a bit for each, are to pause, or may go on."""
 
-    __slots__ = ("by", "pause", "priority")
+    __slots__ = ("by", "pause", "priorities")
 
-    def __init__(self, by: str, priority: int, pause: bool) -> None:
+    def __init__(self, by: str, priorities: int, pause: bool) -> None:
         self.by = by
-        self.priority = priority
+        self.priorities = priorities
         self.pause = pause
 
 
@@ -285,5 +285,5 @@ class WatchedTransmitter(PriorityTransmitter):
 
     def _discard(self, packet: Packet, holder: Holder) -> None:
         self.discarded += 1
-        holder.free(packet, self.sim.now)
+        holder.drop(packet, self.sim.now)
         packet.tell_lost()

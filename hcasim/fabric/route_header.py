@@ -24,11 +24,25 @@ LEAST_PORT: Final = 0xC000
 
 
 def global_header(
-    source: bytes, destination: bytes, traffic_class: int, flow_label: int, hop_limit: int
+    source: bytes,
+    destination: bytes,
+    traffic_class: int,
+    flow_label: int,
+    hop_limit: int,
+    inside: int = _NEXT,
 ) -> bytes:
-    """A global route header between two GIDs, whose payload length is not filled in."""
+    """A global route header between two GIDs, whose payload length is not filled in.
+
+    With another protocol ``inside`` it is the IPv6 header that it resembles.
+    """
     first = 6 << 28 | traffic_class << 20 | flow_label
-    return struct.pack(">IHBB", first, 0, _NEXT, hop_limit) + source + destination
+    return struct.pack(">IHBB", first, 0, inside, hop_limit) + source + destination
+
+
+def ipv6_header(source: bytes, destination: bytes, traffic_class: int, hop_limit: int) -> bytes:
+    """An IPv6 header, without its payload length."""
+    hops = hop_limit or _HOPS
+    return global_header(source, destination, traffic_class, 0, hops, _UDP_INSIDE)
 
 
 def ipv4_header(source: bytes, destination: bytes, traffic_class: int, hop_limit: int) -> bytes:
@@ -61,7 +75,8 @@ def filled(header: bytes, packet: Packet) -> bytes:
     """The header of a packet, with what depends on its length."""
     inner = packet_size(packet.opcode, packet.payload, packet.headers) - LRH - VCRC
     if header[0]:
-        return header[:4] + struct.pack(">H", inner) + header[6:]
+        udp = _UDP if header[6] == _UDP_INSIDE else 0
+        return header[:4] + struct.pack(">H", udp + inner) + header[6:]
     front, last = header[:-IPV4], bytearray(header[-IPV4:])
     last[2:4] = struct.pack(">H", IPV4 + _UDP + inner)
     last[10:12] = struct.pack(">H", checksum(last))

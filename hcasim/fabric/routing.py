@@ -26,16 +26,17 @@ class Spray:
     """Each packet takes a way at random.
 
     Args:
+        seed: of the switch, for what is random or hashed.
         flowlet_ps: pause behind which a flow may change its way.
         load: of the outputs of the switch.
     """
 
-    def __init__(self, sim: Simulator, name: str, flowlet_ps: int, load: Load) -> None:
+    def __init__(self, sim: Simulator, seed: str, flowlet_ps: int, load: Load) -> None:
         self._sim = sim
         self._flowlet_ps = flowlet_ps
         self._load = load
-        self._name = name
-        self._random = Random(name)
+        self._seed = seed
+        self._random = Random(seed)
         self._begin()
 
     def _begin(self) -> None:
@@ -59,7 +60,7 @@ class Ecmp(Spray):
         flow = flow_of(packet)
         way = self._chosen.get(flow)
         if way is None:
-            digest = blake2b(f"{self._name} {flow}".encode(), digest_size=8).digest()
+            digest = blake2b(f"{self._seed} {flow}".encode(), digest_size=8).digest()
             way = self._chosen[flow] = ways[int.from_bytes(digest, "big") % len(ways)]
         return way
 

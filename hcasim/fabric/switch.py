@@ -189,8 +189,9 @@ class Switch:
         self._ways: dict[int, list[Transmitter]] = {}
         self._routing = None
         if description.routing != "destination":
+            seed = description.routing_seed
             self._routing = ROUTINGS[description.routing](
-                sim, name, description.flowlet, self._load
+                sim, f"{seed} {name}" if seed else name, description.flowlet, self._load
             )
         self._arbitration = ARBITRATIONS[description.arbitration]
         self.markings: list[Marking] = []
@@ -243,7 +244,7 @@ class Switch:
         marking = None
         if self._control is not None:
             room = self.buffer_bytes // self._qos.max_vls
-            marking = Marking(self._control, name, room, to_adapter)
+            marking = Marking(Probe(self.sim, name), self._control, name, room, to_adapter)
             self.markings.append(marking)
         return LaneTransmitter(self.sim, name, link, self._qos, self._arbitration, marking=marking)
 

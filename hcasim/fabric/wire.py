@@ -1,8 +1,9 @@
 """Wire formats: how much of a packet is data and how long it is, by protocol.
 
 Sources: IEEE 802.3 clauses 3 and 4 (Ethernet); InfiniBand Architecture Specification volume 1,
-annex A17 (RoCEv2: no LRH and no VCRC); RFC 791 (IPv4), RFC 768 (UDP), RFC 793 (TCP), RFC 7323
-(timestamps), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP).
+annex A17 (RoCEv2: no LRH and no VCRC); IEEE 802.1Q (VLAN); RFC 791 (IPv4), RFC 8200 (IPv6),
+RFC 768 (UDP), RFC 793 (TCP), RFC 7323 (timestamps), RFC 5044 (MPA),
+RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ PREAMBLE: Final = 8
 GAP: Final = 12
 MINIMUM_FRAME: Final = 64
 AROUND_FRAME: Final = PREAMBLE + GAP
+VLAN_TAG: Final = 4
 IP: Final = 20
+IPV6: Final = 40
 UDP: Final = 8
 TCP: Final = 20
 TIMESTAMPS: Final = 12
@@ -92,12 +95,16 @@ class WireFormat:
 
 
 class Rocev2Format(WireFormat):
-    """InfiniBand's transport headers in UDP over IPv4 in an Ethernet frame."""
+    """InfiniBand's transport headers in UDP over IP in an Ethernet frame, perhaps with a tag."""
 
     around: ClassVar[int] = AROUND_FRAME
 
+    def __init__(self, ip: str, tagged: bool) -> None:
+        tag = VLAN_TAG if tagged else 0
+        self._outer = tag + (IPV6 if ip == "ipv6" else IP) + UDP - LRH - VCRC
+
     def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
-        return frame_size(IP + UDP + packet_size(opcode, payload, headers) - LRH - VCRC)
+        return frame_size(self._outer + packet_size(opcode, payload, headers))
 
 
 class IwarpFormat(WireFormat):
@@ -132,4 +139,6 @@ def wire_format(protocol: ProtocolDescription) -> WireFormat:
     """The format of what an adapter speaks."""
     if isinstance(protocol, IwarpProtocol):
         return IwarpFormat(protocol.markers, protocol.timestamps)
-    return Rocev2Format() if isinstance(protocol, Rocev2Protocol) else WireFormat()
+    if isinstance(protocol, Rocev2Protocol):
+        return Rocev2Format(protocol.ip, protocol.vlan is not None)
+    return WireFormat()

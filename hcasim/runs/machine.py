@@ -31,6 +31,7 @@ _AT_SWITCHES = {
     "pfcwd_drops": "watchdogs of pauses discarded {} packets",
     "switch_marks": "switches marked {} packets",
     "pause_frames": "senders were paused {} times",
+    "adapter_pause_frames": "adapters paused switches {} times",
 }
 T = TypeVar("T")
 _KNOWN: ContextVar[dict[Hashable, Any] | None] = ContextVar("known", default=None)
@@ -86,6 +87,18 @@ def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     return (NO_CONGESTION_CONTROL,) if meet else ()
 
 
+def without_lanes(machine: Machine, level: int) -> tuple[str, ...]:
+    """Return what to say of a service level that changes no time."""
+    if not level:
+        return ()
+    if isinstance(machine.link, EthernetLink):
+        why = "" if machine.shares_memory else "switches have no memory (switch.memory)"
+    else:
+        one = machine.qos is None or machine.qos.max_vls == 1
+        why = "the subnet has one virtual lane (switch.qos)" if one else ""
+    return (f"sl {level} changes no time: {why}.",) if why else ()
+
+
 def losses_told(
     title: str,
     counters: Mapping[str, int],
@@ -108,8 +121,6 @@ def losses_told(
     for name, words in _AT_SWITCHES.items():
         if count := counters.get(name, 0):
             said.append(words.format(count))
-    if paused := sum(n for name, n in counters.items() if name.startswith("tx_prio")):
-        said.append(f"adapters paused switches {paused} times")
     if reorders and (count := counters.get("out_of_sequence", 0)):
         said.append(f"{count} packets came out of order")
     if not said:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hcasim.catalog import CatalogError, DmaDevice, Machine
 from hcasim.runs.certainty import with_ends
-from hcasim.runs.machine import losses_told, notes_on
+from hcasim.runs.machine import losses_told, notes_on, without_lanes
 from hcasim.verbs import VerbsError
 from hcasim.workloads.options import ACKNOWLEDGED, AXES, Options
 from hcasim.workloads.own import place_of
@@ -116,7 +116,8 @@ class Point:
         # Completion times of flows are about how they meet, however few there are.
         least = 0 if workload.flows is None else 3
         nodes = len({*workload.nodes(self.machine, self.options)})
-        return notes_on(self.machine, max(least, nodes))
+        level = self.options.sl if "sl" in workload.options else 0
+        return (*notes_on(self.machine, max(least, nodes)), *without_lanes(self.machine, level))
 
     @property
     def sends_again(self) -> bool:

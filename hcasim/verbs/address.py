@@ -9,11 +9,12 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from hcasim.catalog import EthernetLink, IwarpProtocol
-from hcasim.catalog.link import LANES
+from hcasim.catalog.link import LANES, Rocev2Protocol
+from hcasim.catalog.subnet import SERVICE_LEVELS
 from hcasim.cluster import Node
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import GRH, SERVICE_LEVELS, Route
-from hcasim.fabric.route_header import global_header, ipv4_header, source_port
+from hcasim.fabric.packet import GRH, Route
+from hcasim.fabric.route_header import global_header, ipv4_header, ipv6_header, source_port
 from hcasim.hca.qp.pacing import LEAST, STATIC_RATES
 from hcasim.verbs.errors import VerbsError
 
@@ -276,10 +277,16 @@ def _header(node: Node, attr: AHAttr, source: IPv6Address, lid: int) -> bytes:
     if not on_ethernet(node):
         ends = source.packed, grh.dgid.packed
         return global_header(*ends, grh.traffic_class, grh.flow_label, grh.hop_limit)
-    return header_between(lid_of(node, source), lid, grh.traffic_class, grh.hop_limit)
+    return header_between(node, lid_of(node, source), lid, grh.traffic_class, grh.hop_limit)
 
 
-def header_between(lid: int, dlid: int, traffic_class: int = 0, hop_limit: int = 0) -> bytes:
-    """The IPv4 header of packets from a port to another, over Ethernet."""
+def header_between(
+    node: Node, lid: int, dlid: int, traffic_class: int = 0, hop_limit: int = 0
+) -> bytes:
+    """The IP header of packets of a node from a port to another, over Ethernet."""
+    protocol = node.adapter.description.protocol
+    if isinstance(protocol, Rocev2Protocol) and protocol.ip == "ipv6":
+        local = [IPv6Address(SUBNET_PREFIX | _EUI64 | one).packed for one in (lid, dlid)]
+        return ipv6_header(local[0], local[1], traffic_class, hop_limit)
     ends = [IPv4Address(_IPV4 | one).packed for one in (lid, dlid)]
     return ipv4_header(ends[0], ends[1], traffic_class, hop_limit)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from ipaddress import IPv6Address
 from typing import ClassVar, Final
 
+from hcasim.catalog.subnet import SERVICE_LEVELS
 from hcasim.engine.changes import Changes
 from hcasim.fabric.multicast import MULTICAST_LIDS
-from hcasim.fabric.packet import PSN_MODULUS, SERVICE_LEVELS, Route
+from hcasim.fabric.packet import PSN_MODULUS, Route
 from hcasim.hca import Path, QPType, State
 from hcasim.hca.events import EventType
 from hcasim.hca.qp.go_back import LONGEST_TIMEOUT, MOST_RETRIES, RETRIES, TIMEOUT
@@ -227,7 +228,7 @@ class Stateful:
                 route = routed(node, AHAttr(goal, is_global=1), dlid, self._port_num, pkey)
             else:
                 if self._datagram and on_ethernet(node):
-                    header = header_between(self.lid, dlid)
+                    header = header_between(node, self.lid, dlid)
                 route = Route(dlid, 0, pkey, header, flow=self.lid << 16)
             self._routes[name] = route
         return route

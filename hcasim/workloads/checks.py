@@ -9,6 +9,7 @@ from typing import Any
 from hcasim.catalog import (
     Adapter,
     DmaDevice,
+    EthernetLink,
     Host,
     Machine,
     NodeGroup,
@@ -18,6 +19,7 @@ from hcasim.catalog import (
     one_of,
 )
 from hcasim.catalog.algorithms import algorithm_fault
+from hcasim.catalog.classes import PRIORITIES
 from hcasim.catalog.stack import Stack
 from hcasim.ground.units import format_size
 from hcasim.verbs.qp import ATOMIC_SIZE
@@ -211,6 +213,9 @@ def machine_faults(
     except ValueError as error:
         return [str(error)]
     faults = [*_service_faults(workload, settings, machine.mtu)]
+    if settings.sl >= PRIORITIES and isinstance(machine.link, EthernetLink):
+        found = f"sl: found {settings.sl} over Ethernet, where it is the priority of frames"
+        faults.append(f"{found}; allowed: 0 to {PRIORITIES - 1}")
     for group in {one.name: one for one in chosen}.values():
         faults += (one for one in _group_faults(workload, settings, group) if one not in faults)
     return faults

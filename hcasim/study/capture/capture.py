@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -27,7 +28,7 @@ from hcasim.fabric.priorities import PauseFrame
 from hcasim.ground.errors import refuse
 from hcasim.hca import QPType, QueuePair
 from hcasim.study.capture.ethernet import IwarpFrames, pause_frame, rocev2_frames
-from hcasim.study.capture.infiniband import Way, infiniband_frames
+from hcasim.study.capture.infiniband import CONGESTED, Way, infiniband_frames
 from hcasim.study.onlooker import Onlooker, Write, written
 
 ENDINGS: Final = (".pcap", ".pcap.gz")
@@ -42,8 +43,8 @@ _ETHERNET: Final = 1 | 1 << 26 | 2 << 28
 _ERF_HEAD: Final = struct.Struct(">BBHHH")
 _ERF_HEADER: Final = 16
 _ERF_INFINIBAND: Final = 21
-_CAPABLE, _CONGESTED = 2, 3
-"""What marks ECN-capable packets, ECT(0), and those that met congestion, CE (RFC 3168, 5)."""
+_CAPABLE: Final = 2
+"""What marks ECN-capable packets, ECT(0) (RFC 3168, 5)."""
 _VARYING: Final = 4
 """Records have different lengths."""
 
@@ -114,7 +115,7 @@ class Capture(Onlooker):
             refuse(marked if protocol.markers else "")
             self._frames = IwarpFrames(protocol.timestamps)
         elif isinstance(protocol, Rocev2Protocol):
-            self._frames = rocev2_frames
+            self._frames = partial(rocev2_frames, protocol)
             self._ecn = 0 if adapter.roce_cc is None else _CAPABLE
 
     def finish(self) -> None:
@@ -166,7 +167,7 @@ class Capture(Onlooker):
     def _take(self, time_ps: int, packet: Packet | PauseFrame, sender: int) -> None:
         # Those that leave may be marked before they are written.
         marked = isinstance(packet, Packet) and packet.marked
-        ecn = _CONGESTED if marked else self._ecn
+        ecn = CONGESTED if marked else self._ecn
         heappush(self._coming, (time_ps, next(self._told), packet, sender, ecn))
         self._write_until(self.sim.now)
 

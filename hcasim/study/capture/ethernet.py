@@ -1,13 +1,13 @@
-"""Ethernet frames with IPv4 inside: RoCEv2, and segments of TCP with an FPDU of iWARP in each.
+"""Ethernet frames with IP inside: RoCEv2, and segments of TCP with an FPDU of iWARP in each.
 
 Nodes have no addresses of Ethernet and IP in a description: they are made of the LID.
 
 Wireshark follows iWARP from the frames of MPA that open a connection. The simulator begins with
 open connections; so these two, and only they, are added in front, at the time of the first packet.
 
-Source: RFC 791 (IPv4), RFC 768 (UDP), InfiniBand Architecture Specification annex A17 (RoCEv2),
-RFC 793 (TCP), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP),
-RFC 3168 (ECN), IEEE 802.1Qbb (pauses by priority).
+Source: RFC 791 (IPv4), RFC 8200 (IPv6), RFC 768 (UDP), InfiniBand Architecture Specification annex
+A17 (RoCEv2), RFC 793 (TCP), RFC 5044 (MPA), RFC 5041 section 4 (DDP), RFC 5040 section 4 (RDMAP),
+RFC 2474 (DSCP), RFC 3168 (ECN), IEEE 802.1Q (tags of VLANs), 802.1Qbb (pauses by priority).
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Final
 from zlib import crc32
 
 from hcasim.catalog.classes import PRIORITIES
+from hcasim.catalog.link import Rocev2Protocol
 from hcasim.fabric.packet import INDEX, Opcode, Packet, Reth
-from hcasim.fabric.priorities import PauseFrame
-from hcasim.fabric.route_header import LEAST_PORT, checksum
+from hcasim.fabric.priorities import PauseFrame, priority
+from hcasim.fabric.route_header import LEAST_PORT, checksum, ipv6_header
 from hcasim.fabric.wire import FCS, IP, MINIMUM_FRAME, TCP, UDP, UNTAGGED, fpdu_size, frame_size
 from hcasim.study.capture import infiniband
 from hcasim.study.capture.infiniband import Way
 
 _ROCE_PORT: Final = 4791
-_IPV4: Final = 0x0800
+_IPV4, _IPV6, _TAG = 0x0800, 0x86DD, 0x8100
 _CONTROL, _PRIORITY_PAUSE = 0x8808, 0x0101
 _CONTROLLED: Final = bytes.fromhex("0180c2000001")
 """Address of whoever is at the other end of a link."""
@@ -33,6 +34,8 @@ _LONGEST_PAUSE: Final = 0xFFFF
 """In times of 512 bits."""
 _LOCAL: Final = b"\x02\x00\x00\x00"
 """Of addresses that no manufacturer has given away."""
+_INTERFACE: Final = bytes.fromhex("fe80000000000000000000fffe00")
+"""Local addresses of IPv6 begin so that are made of those."""
 _HEADER: Final = struct.Struct(">BBHHHBBH4s4s")
 _DO_NOT_CUT: Final = 0x4000
 _HOPS: Final = 64
@@ -63,17 +66,19 @@ _REMOTE_OPERATION: Final = struct.pack(">BBH", 0x02, 0xFF, 0xC000)
 """RDMAP, remote operation error, unspecified; the length and header of the segment follow."""
 
 
-def _internet(lid: int, to: int, protocol: int, size: int, ecn: int = 0) -> bytes:
-    """The header of an IP packet with so many bytes behind it."""
-    parts = (0x45, ecn, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
+def _internet(lid: int, to: int, protocol: int, size: int, kind: int = 0) -> bytes:
+    """The header of an IP packet with so many bytes behind it; of their kind DSCP and ECN tell."""
+    parts = (0x45, kind, IP + size, 0, _DO_NOT_CUT, _HOPS, protocol)
     ends = [struct.pack(">BBH", 10, 0, one) for one in (lid, to)]
     return _HEADER.pack(*parts, checksum(_HEADER.pack(*parts, 0, *ends)), *ends)
 
 
-def _ethernet(inside: bytes, lid: int, to: int, size: int) -> bytes:
+def _ethernet(
+    inside: bytes, lid: int, to: int, size: int, tag: bytes = b"", version: int = _IPV4
+) -> bytes:
     """The frame around an IP packet, from the addresses to the frame check sequence."""
-    head = _LOCAL + struct.pack(">H", to) + _LOCAL + struct.pack(">HH", lid, _IPV4) + inside
-    return _checked(head, size)
+    ends = _LOCAL + struct.pack(">H", to) + _LOCAL + struct.pack(">H", lid)
+    return _checked(ends + tag + struct.pack(">H", version) + inside, size)
 
 
 def _checked(head: bytes, size: int) -> bytes:
@@ -83,25 +88,43 @@ def _checked(head: bytes, size: int) -> bytes:
 
 
 def pause_frame(frame: PauseFrame, lid: int) -> bytes:
-    """What pauses a priority, or lets it go on, from the port of a LID; 0 is a switch."""
-    times = [0] * PRIORITIES
-    times[frame.priority] = _LONGEST_PAUSE * frame.pause
+    """What pauses priorities, or lets them go on, from the port of a LID; 0 is a switch."""
+    time = _LONGEST_PAUSE * frame.pause
+    times = [time * (frame.priorities >> one & 1) for one in range(PRIORITIES)]
     head = _CONTROLLED + _LOCAL + struct.pack(">HH", lid, _CONTROL)
-    said = struct.pack(">HH8H", _PRIORITY_PAUSE, 1 << frame.priority, *times)
+    said = struct.pack(">HH8H", _PRIORITY_PAUSE, frame.priorities, *times)
     return _checked(head + said, MINIMUM_FRAME)
 
 
-def rocev2_frames(packet: Packet, way: Way) -> list[bytes]:
+def rocev2_frames(protocol: Rocev2Protocol, packet: Packet, way: Way) -> list[bytes]:
     """Return InfiniBand's packet in a UDP datagram."""
     inner = infiniband.headers(packet, way.service) + infiniband.data(packet)
     size = UDP + len(inner) + 4
     port = packet.route.flow & 0xFFFF | LEAST_PORT
-    outer = _internet(way.source_lid, way.lid, _UDP, size, way.ecn)
+    ends, level, tag = (way.source_lid, way.lid), priority(packet), b""
+    kind = level << 5 | way.ecn
+    if protocol.vlan is not None:
+        kind, tag = way.ecn, struct.pack(">HH", _TAG, level << 13 | protocol.vlan)
+    # What may change on the way counts as ones: type of service, hops and checksum of IPv4, traffic
+    # class, flow label and hops of IPv6, the checksum of UDP and a byte of the BTH.
+    if protocol.ip == "ipv6":
+        source, goal = (_INTERFACE + struct.pack(">H", one) for one in ends)
+        outer = ipv6_header(source, goal, kind, 0)
+        outer = outer[:4] + struct.pack(">H", size) + outer[6:]
+        version, masks = _IPV6, {0: 0x0F, **dict.fromkeys((1, 2, 3, 7), 0xFF)}
+    else:
+        outer, version = _internet(*ends, _UDP, size, kind), _IPV4
+        masks = dict.fromkeys((1, 8, 10, 11), 0xFF)
+    first = len(outer)
+    masks |= dict.fromkeys((first + 6, first + 7, first + UDP + 4), 0xFF)
     inside = outer + struct.pack(">HHHH", port, _ROCE_PORT, size, 0) + inner
-    # Type of service, hops, both checksums and a byte of the BTH are ones.
-    masks = dict.fromkeys((1, 8, 10, 11, IP + 6, IP + 7, IP + UDP + 4), 0xFF)
     inside += infiniband.invariant_crc(inside, masks, b"\xff" * 8)
-    return [_ethernet(inside, way.source_lid, way.lid, packet.size)]
+    if version == _IPV6:
+        # It may not be left out there; the pseudo header has the addresses, length and protocol.
+        pseudo = outer[8:] + struct.pack(">II", size, _UDP)
+        said = checksum(pseudo + inside[first:]) or 0xFFFF
+        inside = inside[: first + 6] + struct.pack(">H", said) + inside[first + 8 :]
+    return [_ethernet(inside, *ends, packet.size, tag, version)]
 
 
 class _Direction:

@@ -1,7 +1,7 @@
 """Packets of InfiniBand, byte for byte: transport headers, and the frame from LRH to VCRC.
 
 Source: InfiniBand Architecture Specification volume 1: LRH 7.7, ICRC and VCRC 7.8, BTH 9.2,
-extended headers 9.3, opcodes table 38, syndromes 9.7.5.
+extended headers 9.3, opcodes table 38, syndromes 9.7.5, FECN and BECN annex A10.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from hcasim.fabric.packet import (
 )
 from hcasim.fabric.route_header import filled
 from hcasim.hca import QPType
+from hcasim.hca.qp.congestion.table import BECN
 from hcasim.hca.qp.rnr import rnr_timer_code
 
 _BTH_FOLLOWS: Final = 2
@@ -74,6 +75,8 @@ _SYNDROMES: Final = {
 }
 _RNR: Final = 0x20
 _ASKS: Final = 1 << 31
+CONGESTED: Final = 3
+"""What marks packets that met congestion, CE (RFC 3168, 5); in a subnet it is FECN."""
 _SOLICITED: Final = 1 << 7
 
 
@@ -85,7 +88,7 @@ class Way:
         source_lid, source_qpn: the port and queue pair that have sent it; 0 if nobody knows.
         lid, qpn: where it goes.
         service: of the queue pair.
-        ecn: what a frame of Ethernet says of congestion (RFC 3168).
+        ecn: what it says of congestion (RFC 3168).
     """
 
     source_lid: int
@@ -112,13 +115,14 @@ def opcode(packet: Packet, service: QPType) -> int:
     return _SERVICE[service] | parts[2 if packet.last else 1]
 
 
-def headers(packet: Packet, service: QPType) -> bytes:
-    """The base transport header and the extended ones."""
+def headers(packet: Packet, service: QPType, forward: int = 0) -> bytes:
+    """The base transport header, with FECN if ``forward`` says so, and the extended ones."""
+    backward = packet.opcode is Opcode.CNP or BECN in packet.headers
     found = _BTH.pack(
         opcode(packet, service),
         -packet.payload % 4 << 4 | (_SOLICITED if packet.solicited else 0),
         packet.route.pkey,
-        packet.qpn,
+        forward << 31 | backward << 30 | packet.qpn,
         packet.psn | (_ASKS if packet.ack_request else 0),
     )
     for header in packet.headers:
@@ -176,7 +180,7 @@ def infiniband_frames(packet: Packet, way: Way) -> list[bytes]:
         # Traffic class, flow label and hop limit may change, too.
         masks |= {LRH: 0x0F, **dict.fromkeys((LRH + 1, LRH + 2, LRH + 3, LRH + 7), 0xFF)}
     local = _LRH.pack(0, level | follows, way.lid, words, way.source_lid) + routed
-    head, carried = local + headers(packet, way.service), data(packet)
+    head, carried = local + headers(packet, way.service, way.ecn == CONGESTED), data(packet)
     end = invariant_crc(head + carried, masks | {first + 4: 0xFF})
     crc = _crc(0xFFFF, head)
     crc = _crc(crc, carried) if any(carried) else _after_zeros(crc, len(carried))

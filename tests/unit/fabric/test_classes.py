@@ -8,7 +8,7 @@ import pytest
 
 from hcasim.catalog import EthernetLink, Wiring, resolve
 from hcasim.catalog.classes import TrafficClasses, Watchdog
-from hcasim.catalog.testbed import PacketMemory
+from hcasim.catalog.testbed import Marking, PacketMemory
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric
 from hcasim.fabric.memory import Memory
@@ -130,6 +130,14 @@ def test_memories_that_cannot_be_are_refused(path: str, value: str, fault: str) 
     assert fault in found
 
 
+def test_early_drops_need_a_ramp() -> None:
+    settings = {"switch.memory.profile": "early-drop"}
+    with pytest.raises(CatalogError) as error:
+        resolve("ideal-100g", switch="ideal-17-4mb", overrides=settings)
+    (found,) = error.value.faults
+    assert "switch.memory: found profile early-drop alone; allowed: memory.marking with" in found
+
+
 def test_in_a_class_sources_take_turns_and_nothing_else() -> None:
     settings = {f"switch.memory.classes.{one}": said for one, said in GOOD.items()}
     settings["switch.arbitration"] = "oldest_first"
@@ -184,6 +192,20 @@ def test_a_circle_of_pauses_stands_still_until_the_watchdog_comes(action: str | 
     assert arrived + told.count == 10 * count
     assert told.count == discarded + sum(memory.dropped for memory in memories(fabric))
     assert all(memory.shared == 0 for memory in memories(fabric))
+
+
+def test_what_a_watchdog_drops_is_not_marked() -> None:
+    watchdog = Watchdog(detection_time=MS, restoration_time=2 * MS, action="drop")
+    marking = Marking(kmin=1, kmax=1, pmax=10**9)
+    fabric, ends = network(2, pausing(NEEDED, watchdog=watchdog, marking=marking))
+    output = fabric.switches[0].outputs[0]
+    assert isinstance(output, WatchedTransmitter)
+    output.pause(0)
+    send(ends[1], ends[0], 20)
+    fabric.sim.run()
+    assert output.discarded == 20
+    (memory,) = memories(fabric)
+    assert memory.marked == 0
 
 
 @pytest.mark.parametrize("action", ["forward", "drop"])

@@ -98,6 +98,24 @@ def test_a_lane_without_credits_does_not_hold_up_another(lanes: int, held_up: bo
     assert len(slow.arrivals) == len(fast.arrivals) == 100
 
 
+def test_a_small_packet_waits_for_no_more_credits_than_it_needs() -> None:
+    qos = Qos(max_vls=1)
+    fabric, _, (source, sink) = line(LINK, (1, 1), qos=qos)
+    output = source.transmitter
+    (pool,) = output.pools
+    assert pool.take(pool.capacity)
+    send(source, sink, 1)
+    fabric.sim.run()
+    assert not sink.arrivals
+    packet = Packet(Opcode.ACKNOWLEDGE, Route(sink.lid), 1, 0)
+    output.send(1, packet, fabric.sim.now, Nobody())
+    fabric.sim.run()
+    for credits_back in (1, pool.capacity - 1):
+        pool.release(credits_back)
+        fabric.sim.run()
+        assert sink.arrivals[-1][2].payload == (0 if credits_back == 1 else 2048)
+
+
 @given(
     lanes=st.sampled_from([1, 2, 4, 8]),
     packets=st.lists(

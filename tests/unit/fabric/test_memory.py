@@ -272,6 +272,26 @@ def test_marks_follow_the_length_of_the_queue() -> None:
     assert sum(ramp) == pytest.approx(0.1 * len(ramp), rel=0.4)
 
 
+def test_early_drops_hold_a_queue_where_as_many_are_dropped_as_come_too_many() -> None:
+    for pmax, stands_at in ((10**9, 200_000), (2 * 10**8, 300_000)):
+        marking = Marking(kmin=100_000, kmax=300_000, pmax=pmax)
+        fabric, ends = network(3, dropping(size=10**9, profile="early-drop", marking=marking))
+        told = Told()
+        for end in ends[1:]:
+            send(end, ends[0], 6000, told=told)
+        fabric.sim.run(until=6000 * ON_WIRE * PS_PER_BYTE)
+        memory = fabric.switches[0].memory
+        assert memory is not None
+        # One of two is dropped; where no early drop is as likely, the queue stands at kmax.
+        (queue,) = fabric.switches[0].queues.values()
+        assert queue.length == pytest.approx(stands_at, rel=0.1)
+        fabric.sim.run()
+        assert memory.marked == 0
+        assert memory.dropped == told.count == 12000 - len(ends[0].arrivals)
+        first = min({*range(6000)} - {packet.psn for _, packet in ends[0].arrivals})
+        assert first > 100_000 // SIZE - 1
+
+
 @given(
     senders=st.integers(2, 5),
     packets=st.integers(50, 400),

@@ -8,6 +8,9 @@ from hcasim.catalog import CatalogError, resolve
 from hcasim.catalog.adapter import BufferPart
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
+from hcasim.fabric.priorities import PauseFrame
+from hcasim.study.capture.ethernet import pause_frame
+from hcasim.study.onlooker import Onlooker
 from hcasim.workloads import Options
 from hcasim.workloads.end import OPCODES
 from hcasim.workloads.flows import run_flows
@@ -44,6 +47,33 @@ def test_room_above_the_threshold_holds_what_comes_after_a_pause(less: int, lose
     buffer = fabric.port_buffers[0]
     assert buffer.pauses()["tx_prio0_pause"] == 1
     assert (buffer.discarded > 0) == loses
+
+
+class Frames(Onlooker):
+    """Keeps the frames that pause, or let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[int, bool]] = []
+
+    def work(self, block: str, what: str, start_ps: int, end_ps: int, details: object) -> None:
+        if isinstance(details, PauseFrame):
+            self.heard.append((details.priorities, details.pause))
+
+
+def test_one_frame_pauses_all_priorities_of_a_part() -> None:
+    parts = [BufferPart(XOFF + SIZE + NEEDED, bits, XOFF) for bits in (0b1001, ALL & ~0b1001)]
+    fabric, ends = network(2, pausing(NEEDED), pause_ps=10**9, parts=parts)
+    frames = Frames()
+    fabric.sim.watch(frames)
+    for level in (0, 3):
+        send(ends[1], ends[0], 16, level)
+    fabric.sim.run(until=40_000_000)
+    assert frames.heard == [(0b1001, True)]
+    assert fabric.port_buffers[0].frames == 1
+    assert {*fabric.port_buffers[0].pauses().values()} == {1}
+    frame = pause_frame(PauseFrame("", 0b1001, True), 1)
+    assert frame[16:34] == bytes.fromhex("0009 ffff 0000 0000 ffff") + bytes(8)
 
 
 def test_a_slow_end_pauses_the_switch_and_that_the_sender() -> None:
@@ -164,7 +194,7 @@ def test_headroom_for_a_cable_that_is_longer_than_the_driver_was_told(
     flow = Options(size=PAYLOAD * 1300, iters=1)
     run_flows(cluster, OPCODES["write"], [((0, 1), 0, flow)])
     counters = cluster.counters()
-    assert counters["tx_prio0_pause"] > 0
+    assert counters["adapter_pause_frames"] == counters["tx_prio0_pause"] > 0
     assert (counters["rx_discards_phy"] > 0) == loses
     assert counters["retransmissions"] == 0 or loses
 

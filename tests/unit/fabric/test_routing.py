@@ -96,6 +96,18 @@ def test_switches_spread_the_same_flows_otherwise() -> None:
     assert same < 20
 
 
+@pytest.mark.parametrize("routing", ["ecmp", "adaptive", "spray"])
+def test_another_seed_is_another_draw(routing: str) -> None:
+    ways = []
+    for seed in (0, 0, 1):
+        fabric, ends = two_switches(routing, routing_seed=seed)
+        for port in range(32):
+            send(ends[0], ends[2], 10, 0xC000 + port)
+        fabric.sim.run()
+        ways.append(carried(fabric))
+    assert ways[0] == ways[1] != ways[2]
+
+
 def test_one_flow_by_destination_is_as_fast_as_a_cable_and_sprayed_as_all() -> None:
     """Two ends send to one each of the other switch; by chance of the flow, or not."""
     for routing, ways in (("destination", 1), ("spray", TRUNKS), ("adaptive", TRUNKS)):

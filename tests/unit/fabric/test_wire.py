@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcasim.catalog import IwarpProtocol
+from hcasim.catalog import IwarpProtocol, resolve
 from hcasim.catalog.link import InfinibandProtocol, Rocev2Protocol
 from hcasim.fabric import Opcode
 from hcasim.fabric.packet import (
@@ -20,6 +20,8 @@ from hcasim.fabric.packet import (
     packet_size,
 )
 from hcasim.fabric.wire import FCS, FRAME_HEADER, IwarpFormat, wire_format
+from hcasim.workloads import Options
+from hcasim.workloads.registry import run_point
 
 DATA = (Opcode.SEND, Opcode.RDMA_WRITE, Opcode.RDMA_READ_RESPONSE)
 TEN_GIGABITS = 1250
@@ -130,3 +132,21 @@ def test_a_larger_mtu_never_carries_less() -> None:
         sent = [wire.size(Opcode.RDMA_WRITE, data, ()) + wire.around for data in full]
         shares = [Fraction(*each) for each in zip(full, sent, strict=True)]
         assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(
+    ("ip", "vlan", "more"), [("ipv4", None, 0), ("ipv4", 0, 4), ("ipv6", None, 20), ("ipv6", 7, 24)]
+)
+def test_a_tag_and_ipv6_take_their_bytes_of_the_link(ip: str, vlan: int | None, more: int) -> None:
+    """Two flows into one link, at 100 Gbit/s: each of their packets takes so much longer."""
+    protocol = Rocev2Protocol(ip=ip, vlan=vlan)
+    assert wire_format(protocol).size(Opcode.SEND, 1024) == 14 + 20 + 8 + 12 + 1024 + 4 + 4 + more
+    took = []
+    settings = {"adapter.protocol.ip": ip}
+    settings |= {} if vlan is None else {"adapter.protocol.vlan": str(vlan)}
+    for overrides in ({}, settings):
+        machine = resolve("ideal-100g-4mb", overrides=overrides)
+        result = run_point("incast", machine, Options(nodes=3, size=1 << 18, iters=1))
+        took.append(result.row["completion_max_us"])
+    packets = 2 * (1 << 18) / 1024
+    assert took[1] - took[0] == pytest.approx(packets * more * 80e-6, rel=0.01)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
+from hcasim.catalog import CatalogError
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import NO_CONGESTION_CONTROL, SHARED_MEMORY
 
@@ -55,3 +56,23 @@ def test_datagrams_that_find_no_receive_are_noted(depth: int, lost: bool) -> Non
     assert (found.counters["dropped"] > 0) == lost
     words = f"{found.counters['dropped']} packets found no receive and were lost, but count as sent"
     assert found.notes == (f"send_bw with size 64: {words}; --rx-depth posts more receives",) * lost
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"testbed": "liu2004"}, "the subnet has one virtual lane (switch.qos)"),
+        ({"testbed": "pair-roce"}, "switches have no memory (switch.memory)"),
+        ({"testbed": "ideal-100g-4mb"}, ""),
+        ({"testbed": "liu2004", "overrides": {"switch.qos.max_vls": "2"}}, ""),
+    ],
+)
+def test_a_service_level_without_effect_is_noted(settings: dict[str, Any], why: str) -> None:
+    (point,) = Experiment.of("write_bw", sl=3, **settings).benchmark()
+    noted = [note for note in point.notes if note.startswith("sl")]
+    assert noted == [f"sl 3 changes no time: {why}."] * bool(why)
+
+
+def test_over_ethernet_a_service_level_is_a_priority() -> None:
+    with pytest.raises(CatalogError, match=r"sl: found 8 over Ethernet.*; allowed: 0 to 7"):
+        hc.bench("write_bw", "ideal-100g-4mb", sl=8)

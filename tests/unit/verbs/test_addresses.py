@@ -34,6 +34,7 @@ from tests.rig import READ, SEND, WRITE, Peer, Rig, machine, statuses, succeeded
 from tests.unit.verbs.test_transitions import bring
 
 ROCE: Final[Machine] = resolve("pair-roce")
+IPV6: Final = resolve("pair-roce", overrides={"adapter.protocol.ip": "ipv6"})
 QKEY: Final = 0x11111111
 US = 1_000_000
 
@@ -238,7 +239,7 @@ def test_a_global_route_header_is_there_if_the_datagram_has_one(is_global: int) 
     assert header[8:] == at_first(a)[0].packed + at_first(b)[0].packed
 
 
-@pytest.mark.parametrize(("on", "is_global"), [(None, 0), (None, 1), (ROCE, 1)])
+@pytest.mark.parametrize(("on", "is_global"), [(None, 0), (None, 1), (ROCE, 1), (IPV6, 1)])
 def test_a_datagram_can_be_answered_by_what_its_completion_tells(
     on: Machine | None, is_global: int
 ) -> None:
@@ -249,6 +250,9 @@ def test_a_datagram_can_be_answered_by_what_its_completion_tells(
     way.is_global, way.sl = is_global, 2
     (found,) = exchange(rig, ends, remote_qkey=QKEY, ah=create_ah(a.pd, way))
     header = b.mr.read(40, 0)
+    if on is IPV6:
+        # UDP, BTH, DETH, the data and ICRC; that UDP follows.
+        assert header[4:7] == (8 + 12 + 8 + found.byte_len - 40 + 4).to_bytes(2, "big") + b"\x11"
     back = init_ah_from_wc(b.context, 1, found, header)
     assert (back.is_global, back.sl) == (is_global, 2)
     assert back.grh.traffic_class == 17 * is_global

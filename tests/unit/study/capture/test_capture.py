@@ -162,6 +162,33 @@ def test_marks_notifications_and_pauses_are_read(tmp_path: Path) -> None:
     assert len(congested) == counters["np_ecn_marked_roce_packets"] > 0
 
 
+@pytest.mark.parametrize(
+    ("ip", "vlan", "connection"),
+    [("ipv4", "", "RC"), ("ipv4", "100", "RC"), ("ipv6", "", "UD"), ("ipv6", "0", "RC")],
+)
+def test_frames_have_the_ip_and_the_tag_that_are_described(
+    tmp_path: Path, ip: str, vlan: str, connection: str
+) -> None:
+    file = tmp_path / "link.pcap"
+    protocol = {"adapter.protocol.ip": ip}
+    protocol |= {"adapter.protocol.vlan": vlan} if vlan else {}
+    options: dict[str, Any] = {"size": 512, "iters": 5, "overrides": protocol}
+    level = {"connection": "UD"} if connection == "UD" else {"sl": 3}
+    taken(file, "send_bw", "ideal-100g-4mb", **level, **options)
+    assert faults(file) == []
+    six = ip == "ipv6"
+    outer = (20 if six else 0) + (4 if vlan else 0)
+    # With UDP over IPv4; the trailer of Ethernet; a datagram's header.
+    whole = 14 + 20 + 8 + 12 + 512 + 4 + 4 + (8 if connection == "UD" else 0) + outer
+    assert read(file, "frame.len", only="infiniband.bth.opcode != 17")[0] == [str(whole)]
+    sent = 3 if connection == "RC" else 0
+    fields = f"{ip.replace('v4', '')}.dst", "ipv6.tclass.dscp" if six else "ip.dsfield.dscp"
+    found = read(file, *fields, "vlan.priority", "vlan.id", only="infiniband.bth.opcode != 17")
+    where = "fe80::ff:fe00:2" if six else "10.0.0.2"
+    of_tag = [str(sent), vlan] if vlan else ["", ""]
+    assert found[0] == [where, "0" if vlan else str(8 * sent), *of_tag]
+
+
 def test_datagrams_and_atomics_are_read(tmp_path: Path) -> None:
     file = tmp_path / "link.pcap"
     taken(file, "send_lat", "liu2004", size=64, iters=10, connection="UD")
@@ -201,6 +228,27 @@ def test_the_service_level_of_a_connection_is_in_the_local_route_header() -> Non
     (frame,) = infiniband_frames(packet, Way(1, 1, 2, 1))
     # Virtual lane and version; service level and what follows.
     assert frame[:2] == bytes([0, 5 << 4 | 2])
+
+
+@pytest.mark.parametrize("node", [0, 1])
+def test_marks_of_a_subnet_and_what_tells_of_them_are_in_the_frame(
+    tmp_path: Path, node: int
+) -> None:
+    """Node 0 gets what is marked, and the other what tells of it: FECN and BECN."""
+    file = tmp_path / "link.pcap"
+    control = {"switch.congestion_control.marking_rate": "0"}
+    options: dict[str, Any] = {"size": 2**16, "nodes": 4, "iters": 2, "overrides": control}
+    switch = "quantum-congestion-control"
+    taken(file, "incast", "apt", Tap(node), switch=switch, **options)
+    data, at = file.read_bytes(), 24
+    seen = Counter[int]()
+    while at < len(data):
+        # Of a record, behind its own header and that of the card.
+        (size,) = struct.unpack_from("<I", data, at + 8)
+        frame = data[at + 32 : at + 16 + size]
+        seen[frame[12]] += 1
+        at += 16 + size
+    assert set(seen) == {0, 0x40, 0x80} if node == 0 else {0, 0x40}
 
 
 def test_bytes_and_immediate_data_are_in_the_frame() -> None:

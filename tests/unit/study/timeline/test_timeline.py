@@ -241,3 +241,12 @@ def test_pauses_have_a_track_and_marks_a_counter() -> None:
     counters = [one for one in json.loads(trace)["traceEvents"] if one["ph"] == "C"]
     marks = [one["args"]["marks"] for one in counters if "marks" in one["args"]]
     assert marks == [*range(1, found.counters["switch_marks"] + 1)]
+
+
+def test_marks_of_a_subnet_have_a_counter() -> None:
+    switch = {"switch": "quantum-congestion-control"}
+    switch |= {"overrides": {"switch.congestion_control.marking_rate": "0"}}
+    trace, found = traced("incast", "apt", size=2**15, nodes=4, iters=2, **switch)
+    counters = [one for one in json.loads(trace)["traceEvents"] if one["ph"] == "C"]
+    marks = [one["args"]["marks"] for one in counters if "marks" in one["args"]]
+    assert 0 < max(marks) == found.counters["switch_marks"]
