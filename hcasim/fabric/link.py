@@ -59,6 +59,7 @@ class Transmitter(Action):
 
     changes: ClassVar[Changes] = Changes(
         times="_free_at _wake_at",
+        unseen="_size _took",
         counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
     )
 
@@ -86,13 +87,15 @@ class Transmitter(Action):
         # Side by side: the sources that have packets, in order, and those packets.
         self._active: list[int] = []
         self._queues: list[list[Packet]] = []
+        sim.resources.queues.append(self._queues)
         self._arbitration = arbitration or RoundRobin()
         self._free_at = 0
         self._wake_at = NEVER
         # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
         self._blocked = self._blocked_source = 0
         self._passing = False
-        self._times: dict[int, int] = {}
+        # Of the last packet, and how long it took in ps: those behind it are mostly as long.
+        self._size = self._took = 0
         self.flow_control_packets = self._flow_control_debt = 0
         self.busy_ps = self.packets = self.payload_bytes = self.wire_bytes = 0
         self.receiver: Receiver | None = None
@@ -257,7 +260,7 @@ class Transmitter(Action):
         if self._free_at + debt > start:
             start = self._free_at + debt
         size = packet.size
-        left = start + (self._times.get(size) or self._time(size))
+        left = start + (self._took if size == self._size else self._time(size))
         gap = 0
         if self._between:
             self._gap = gap = self._rate.time(
@@ -309,8 +312,10 @@ class Transmitter(Action):
         return sum([packet.size for queue in self._queues for packet in queue])
 
     def serialisation(self, packet: Packet) -> int:
-        return self._times.get(packet.size) or self._time(packet.size)
+        size = packet.size
+        return self._took if size == self._size else self._time(size)
 
     def _time(self, size: int) -> int:
-        self._times[size] = time = self._rate.time(size + self._around)
-        return time
+        self._size = size
+        self._took = took = self._rate.time(size + self._around)
+        return took
