@@ -68,7 +68,9 @@ class Lru(Fifo):
     """The entry leaves that was used longest ago."""
 
     def use(self, held: Held, key: Any) -> None:
-        held[key] = held.pop(key)
+        value = held[key]
+        del held[key]
+        held[key] = value
 
 
 class Chance(Fifo):

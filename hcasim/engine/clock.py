@@ -22,6 +22,9 @@ from hcasim.engine.unrun import Unrun
 _push: Final = heappush
 _pop: Final = heappop
 _clock: Final = perf_counter_ns
+_add: Final = deque.append
+_next: Final = deque.popleft
+_remove: Final = dict.pop
 
 _NEVER: Final = 1 << 61
 """A time in ps that does not come."""
@@ -179,17 +182,17 @@ class Simulator:
         if time_ps <= self.now:
             if time_ps < self.now:
                 raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
-            self._soon.append(action)
+            _add(self._soon, action)
             return
         # Made an object once, because compiled code does so each time it hands a number over.
         time: Any = time_ps
         at = self._at
-        there = at.get(time)
-        if there is None:
-            at[time] = action
+        number = len(at)
+        there = at.setdefault(time, action)
+        if len(at) != number:
             _push(self._times, time)
         elif isinstance(there, _Several):
-            there.actions.append(action)
+            _add(there.actions, action)
         else:
             at[time] = several = _Several(self, there)
             several.actions.append(action)
@@ -316,14 +319,12 @@ class Simulator:
                         self.calls += 1
                         if self._urgent:
                             self._urgent -= 1
-                        self._soon.popleft().act()
+                        _next(self._soon).act()
                     if times:
                         self.calls += 1
                         time: Any = _pop(times)
                         self.now = time
-                        action = at[time]
-                        del at[time]
-                        action.act()
+                        _remove(at, time).act()
         except _Stop:
             pass
 
