@@ -181,14 +181,12 @@ class CreditPool(Action):
         counts = self._counts
         if self._watchers:
             self._show_returns(now)
-        available, number = self._available, 0
-        while number < len(times) and times[number] <= now:
-            available += counts[number]
-            number += 1
-        if number == 1:
+        if len(times) == 1 or times[1] > now:
             times.pop(0)
-            counts.pop(0)
+            available = self._available + counts.pop(0)
         else:
+            number = bisect_right(times, now)
+            available = self._available + sum(counts[:number])
             del times[:number]
             del counts[:number]
         self._available = available

@@ -59,7 +59,7 @@ class Transmitter(Action):
 
     changes: ClassVar[Changes] = Changes(
         times="_free_at _wake_at",
-        unseen="_size _took",
+        unseen="_size _took _place",
         counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
     )
 
@@ -96,6 +96,8 @@ class Transmitter(Action):
         self._passing = False
         # Of the last packet, and how long it took in ps: those behind it are mostly as long.
         self._size = self._took = 0
+        # Behind the source that has handed one over last.
+        self._place = 0
         self.flow_control_packets = self._flow_control_debt = 0
         self.busy_ps = self.packets = self.payload_bytes = self.wire_bytes = 0
         self.receiver: Receiver | None = None
@@ -146,7 +148,11 @@ class Transmitter(Action):
         elif active[-1] == source:
             self._queues[-1].append(packet)
         else:
-            place = bisect_left(active, source)
+            # Sources mostly come in turn.
+            place = self._place
+            if place >= len(active) or active[place] != source:
+                place = bisect_left(active, source)
+            self._place = place + 1
             if place < len(active) and active[place] == source:
                 self._queues[place].append(packet)
             else:
@@ -194,11 +200,13 @@ class Transmitter(Action):
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
         queue = self._queues[place]
-        packet = queue.pop(0)
-        self._arbitration.served(source, packet.size)
-        if not queue:
+        packet = queue[0]
+        if len(queue) > 1:
+            queue.pop(0)
+        else:
             active.pop(place)
             self._queues.pop(place)
+        self._arbitration.served(source, packet.size)
         credits = self.credits
         assert credits is not None
         needed = -(-packet.size // self.credit_block)
