@@ -12,6 +12,8 @@ AccessLog = list[tuple[int, ...]]
 Held = dict[Any, Any]
 """What a cache, a set or a bank of it holds; what came last is at the end."""
 
+_MANY: Final = 1024
+"""Uses after which the order of what is held is put right."""
 _USE: Final = 0
 _FILL: Final = 1
 _DISCARD: Final = 2
@@ -68,7 +70,9 @@ class Lru(Fifo):
     """The entry leaves that was used longest ago."""
 
     def use(self, held: Held, key: Any) -> None:
-        held[key] = held.pop(key)
+        value = held[key]
+        del held[key]
+        held[key] = value
 
 
 class Chance(Fifo):
@@ -115,6 +119,9 @@ class SetAssociativeCache:
         # Dicts keep insertion order: the first key of a set is the next to go.
         self._sets: dict[int, dict[int, None]] = {}
         self._policy = POLICIES[replacement](seed)
+        # Keys that were used since the order of sets was put right, if it depends on that.
+        self._used: list[int] = []
+        self._by_use = replacement == "lru"
         # What `predict` has come to, and after how many periods, for `repeat` right after it.
         self._foreseen: tuple[SetAssociativeCache, int] | None = None
 
@@ -139,14 +146,26 @@ class SetAssociativeCache:
             return False
         if self.log is not None:
             self._note(self.log, (_USE, key, True))
-        self._policy.use(held, key)
+        if self._by_use:
+            self._used.append(key)
+            if len(self._used) == _MANY:
+                self._put_right()
         self.last = key
         return True
+
+    def _put_right(self) -> None:
+        """Have what was used be the last of its set, which only decides what leaves."""
+        used = self._used
+        for key in used if len(used) == 1 else reversed(dict.fromkeys(reversed(used))):
+            self._policy.use(self._sets[key % self.sets], key)
+        used.clear()
 
     def fill(self, key: int) -> int | None:
         """Bring ``key`` in; return the key that had to leave, or None."""
         if self.log is not None:
             self._note(self.log, (_FILL, key, key in self))
+        if self._used:
+            self._put_right()
         held = self._sets.setdefault(key % self.sets, {})
         if key in held:
             return None
@@ -161,6 +180,7 @@ class SetAssociativeCache:
     def discard(self, key: int) -> None:
         if self.log is not None:
             self._note(self.log, (_DISCARD, key, key in self))
+        self._put_right()
         held = self._sets.get(key % self.sets)
         if held is not None:
             held.pop(key, None)
@@ -173,6 +193,7 @@ class SetAssociativeCache:
             log.append(done)
 
     def predict(self, accesses: AccessLog, steps: AccessLog, most: int) -> int:
+        self._put_right()
         trial = SetAssociativeCache(self.entries, self.ways, self.replacement)
         trial._sets = {place: held.copy() for place, held in self._sets.items()}
         found = trial._go_on(accesses, steps, most)
@@ -180,6 +201,7 @@ class SetAssociativeCache:
         return found
 
     def repeat(self, accesses: AccessLog, steps: AccessLog, count: int) -> None:
+        self._put_right()
         foreseen, self._foreseen = self._foreseen, None
         if foreseen is not None and foreseen[1] == count:
             self._sets, self.last = foreseen[0]._sets, foreseen[0].last
@@ -257,6 +279,7 @@ class SetAssociativeCache:
 
     def precede(self, key: int) -> None:
         """Have ``key`` held, if there is room, as if it had come before all others of its set."""
+        self._put_right()
         held = self._sets.setdefault(key % self.sets, {})
         if len(held) < self.ways and key not in held:
             self._sets[key % self.sets] = {key: None, **held}

@@ -22,6 +22,9 @@ from hcasim.engine.unrun import Unrun
 _push: Final = heappush
 _pop: Final = heappop
 _clock: Final = perf_counter_ns
+_add: Final = deque.append
+_next: Final = deque.popleft
+_remove: Final = dict.pop
 
 _NEVER: Final = 1 << 61
 """A time in ps that does not come."""
@@ -83,15 +86,11 @@ Entry = tuple[int, int, Action]
 class _Several(Action):
     """What is to be done at the same time, in order; so many of the first are urgent."""
 
-    __slots__ = ("actions", "sim", "urgent")
+    __slots__ = ("actions", "urgent")
 
-    def __init__(self, sim: Simulator, first: Action) -> None:
-        self.sim = sim
-        self.actions = deque([first])
+    def __init__(self, first: Action) -> None:
+        self.actions = [first]
         self.urgent = 0
-
-    def act(self) -> None:
-        self.sim.take(self)
 
 
 class Forward(Protocol):
@@ -179,19 +178,19 @@ class Simulator:
         if time_ps <= self.now:
             if time_ps < self.now:
                 raise ValueError(f"{time_ps} ps has passed: it is {self.now} ps")
-            self._soon.append(action)
+            _add(self._soon, action)
             return
         # Made an object once, because compiled code does so each time it hands a number over.
         time: Any = time_ps
         at = self._at
-        there = at.get(time)
-        if there is None:
-            at[time] = action
+        number = len(at)
+        there = at.setdefault(time, action)
+        if len(at) != number:
             _push(self._times, time)
         elif isinstance(there, _Several):
             there.actions.append(action)
         else:
-            at[time] = several = _Several(self, there)
+            at[time] = several = _Several(there)
             several.actions.append(action)
 
     def first(self, time_ps: int, action: Action) -> None:
@@ -203,12 +202,12 @@ class Simulator:
         there = self._at.get(time_ps)
         if there is None:
             _push(self._times, time_ps)
-            self._at[time_ps] = several = _Several(self, action)
+            self._at[time_ps] = several = _Several(action)
         elif isinstance(there, _Several):
             several = there
             several.actions.insert(several.urgent, action)
         else:
-            self._at[time_ps] = several = _Several(self, action)
+            self._at[time_ps] = several = _Several(action)
             several.actions.append(there)
         several.urgent += 1
 
@@ -310,41 +309,45 @@ class Simulator:
             with seldom_collected():
                 if self.profile is not None:
                     self._go_on_counting(self.profile)
-                times, at = self._times, self._at
-                while self._soon or times:
-                    while self._soon:
+                soon, times, at = self._soon, self._times, self._at
+                while True:
+                    while soon:
                         self.calls += 1
                         if self._urgent:
                             self._urgent -= 1
-                        self._soon.popleft().act()
-                    if times:
+                        _next(soon).act()
+                    if not times:
+                        break
+                    time: Any = _pop(times)
+                    self.now = time
+                    action = _remove(at, time)
+                    if isinstance(action, _Several):
+                        self._take(action)
+                    else:
                         self.calls += 1
-                        time: Any = _pop(times)
-                        self.now = time
-                        action = at[time]
-                        del at[time]
                         action.act()
         except _Stop:
             pass
 
-    def take(self, several: _Several) -> None:
+    def _take(self, several: _Several) -> None:
         """Have what is to be done now done one by one: all that was there before has been."""
-        self.calls -= 1
-        self._soon, self._urgent = several.actions, several.urgent
+        self._soon.extend(several.actions)
+        self._urgent = several.urgent
 
     def _go_on_counting(self, profile: Profile) -> None:
         after = _clock()
         while self._soon or self._times:
             if not self._soon:
                 self.now = time = _pop(self._times)
-                self._soon.append(self._at.pop(time))
+                first = self._at.pop(time)
+                if isinstance(first, _Several):
+                    self._take(first)
+                else:
+                    self._soon.append(first)
             self.calls += 1
             if self._urgent:
                 self._urgent -= 1
             action = self._soon.popleft()
-            if isinstance(action, _Several):
-                action.act()
-                continue
             before = _clock()
             profile.queue_ns += before - after
             try:

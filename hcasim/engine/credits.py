@@ -181,9 +181,9 @@ class CreditPool(Action):
         counts = self._counts
         if self._watchers:
             self._show_returns(now)
-        if len(times) == 1:
-            times.clear()
-            available = self._available + counts.pop()
+        if len(times) == 1 or times[1] > now:
+            times.pop(0)
+            available = self._available + counts.pop(0)
         else:
             number = bisect_right(times, now)
             available = self._available + sum(counts[:number])

@@ -100,7 +100,8 @@ class FastForward:
             return
         here = _Checkpoint(self._sim, past[-1].now if past else self._sim.now, self._contents)
         past.append(here)
-        looks_like = (place, *here.due(self._sim))
+        # Where a queue is longer, no state needs to be read.
+        looks_like = (place, self._sim.resources.queued(), *here.due(self._sim))
         for holder, name in self._cyclic:
             value = getattr(holder, name)
             looks_like += tuple(value) if isinstance(value, list) else (value,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 class Busy(Protocol):
@@ -21,11 +21,16 @@ class Awaited(Protocol):
 
 
 class Resources:
-    """The resources of a simulated machine, which each block enters when it is built."""
+    """The resources of a simulated machine, which each block enters when it is built.
+
+    Attributes:
+        queues: those of links, which are as long again where a machine repeats itself.
+    """
 
     looks_on: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self.queues: list[list[list[Any]]] = []
         self._busy: dict[str, Busy] = {}
         self._awaited: dict[str, list[Awaited]] = {}
         self._settled: list[Callable[[], None]] = []
@@ -42,6 +47,14 @@ class Resources:
     def keeps_waiting(self, name: str, resource: Awaited) -> None:
         """Enter what work may have to wait for; the times of equal names add up."""
         self._awaited.setdefault(name, []).append(resource)
+
+    def queued(self) -> int:
+        """How much waits in all queues of links."""
+        number = 0
+        for queues in self.queues:
+            for queue in queues:
+                number += len(queue)
+        return number
 
     def settle(self, function: Callable[[], None]) -> None:
         """Have a function called before times are read, which accounts for what has been done."""

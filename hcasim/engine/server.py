@@ -98,6 +98,9 @@ class ParallelServers:
     def reserve_from(self, arrival_ps: int, duration_ps: int) -> int:
         free = self._free_at[0]
         end = (free if free > arrival_ps else arrival_ps) + duration_ps
+        if not duration_ps:
+            # It holds no server.
+            return end
         heapreplace(self._free_at, end)
         self._served_ps += duration_ps
         return end

@@ -17,7 +17,7 @@ def _turns(count: int, urgent: int, turn: int) -> tuple[int, ...]:
     return (*range(urgent), *range(turn, count), *range(urgent, turn))
 
 
-_known: Final[dict[int, tuple[int, ...]]] = {}
+_known: Final[list[tuple[int, ...]]] = [()] * _FEW**3
 """Orders by the numbers of sources, of urgent ones, and of those before whose turn it is."""
 
 
@@ -38,8 +38,8 @@ class RoundRobin:
         if count >= _FEW:
             return _turns(count, urgent, turn)
         key = (count * _FEW + urgent) * _FEW + turn
-        found = _known.get(key)
-        if found is None:
+        found = _known[key]
+        if not found:
             found = _known[key] = _turns(count, urgent, turn)
         return found
 

@@ -59,6 +59,7 @@ class Transmitter(Action):
 
     changes: ClassVar[Changes] = Changes(
         times="_free_at _wake_at",
+        unseen="_size _took _place",
         counts="busy_ps packets payload_bytes wire_bytes flow_control_packets _flow_control_debt",
     )
 
@@ -86,13 +87,17 @@ class Transmitter(Action):
         # Side by side: the sources that have packets, in order, and those packets.
         self._active: list[int] = []
         self._queues: list[list[Packet]] = []
+        sim.resources.queues.append(self._queues)
         self._arbitration = arbitration or RoundRobin()
         self._free_at = 0
         self._wake_at = NEVER
         # Blocks that the packet whose turn it is waits for, and its source; 0 if none does.
         self._blocked = self._blocked_source = 0
         self._passing = False
-        self._times: dict[int, int] = {}
+        # Of the last packet, and how long it took in ps: those behind it are mostly as long.
+        self._size = self._took = 0
+        # Behind the source that has handed one over last.
+        self._place = 0
         self.flow_control_packets = self._flow_control_debt = 0
         self.busy_ps = self.packets = self.payload_bytes = self.wire_bytes = 0
         self.receiver: Receiver | None = None
@@ -143,7 +148,11 @@ class Transmitter(Action):
         elif active[-1] == source:
             self._queues[-1].append(packet)
         else:
-            place = bisect_left(active, source)
+            # Sources mostly come in turn.
+            place = self._place
+            if place >= len(active) or active[place] != source:
+                place = bisect_left(active, source)
+            self._place = place + 1
             if place < len(active) and active[place] == source:
                 self._queues[place].append(packet)
             else:
@@ -191,11 +200,13 @@ class Transmitter(Action):
         place = 0 if len(active) == 1 else self._choose(woken_at)
         source = active[place]
         queue = self._queues[place]
-        packet = queue.pop(0)
-        self._arbitration.served(source, packet.size)
-        if not queue:
+        packet = queue[0]
+        if len(queue) > 1:
+            queue.pop(0)
+        else:
             active.pop(place)
             self._queues.pop(place)
+        self._arbitration.served(source, packet.size)
         credits = self.credits
         assert credits is not None
         needed = -(-packet.size // self.credit_block)
@@ -257,7 +268,7 @@ class Transmitter(Action):
         if self._free_at + debt > start:
             start = self._free_at + debt
         size = packet.size
-        left = start + (self._times.get(size) or self._time(size))
+        left = start + (self._took if size == self._size else self._time(size))
         gap = 0
         if self._between:
             self._gap = gap = self._rate.time(
@@ -309,8 +320,10 @@ class Transmitter(Action):
         return sum([packet.size for queue in self._queues for packet in queue])
 
     def serialisation(self, packet: Packet) -> int:
-        return self._times.get(packet.size) or self._time(packet.size)
+        size = packet.size
+        return self._took if size == self._size else self._time(size)
 
     def _time(self, size: int) -> int:
-        self._times[size] = time = self._rate.time(size + self._around)
-        return time
+        self._size = size
+        self._took = took = self._rate.time(size + self._around)
+        return took

@@ -5,7 +5,6 @@ Header sizes: InfiniBand Architecture Specification volume 1, chapters 7 and 9.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum, auto
 from fractions import Fraction
 from typing import ClassVar, Final, TypeVar
@@ -200,6 +199,19 @@ def packet_size(opcode: Opcode, payload: int, headers: tuple[Header, ...]) -> in
     return size
 
 
+class Sizes:
+    """How many bytes packets have: from the LRH to the VCRC here, and by other formats elsewhere.
+
+    It is a class, not a function, because compiled code finds methods of classes without a search.
+    """
+
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        """Bytes of a packet with ``payload`` bytes of data and InfiniBand's transport headers."""
+        return packet_size(opcode, payload, headers)
+
+
+PLAIN_SIZES: Final = Sizes()
+
 FULL_MEMBER: Final = 0xFFFF
 """Key of the default partition, whose full members may speak with all of it (10.9)."""
 MEMBERSHIP: Final = 1 << 15
@@ -359,7 +371,7 @@ class Packet:
         ack_request: bool = False,
         answers: bool = False,
         operation: int = 0,
-        size_of: Callable[[Opcode, int, tuple[Header, ...]], int] = packet_size,
+        sizes: Sizes = PLAIN_SIZES,
         sender: Sender | None = None,
     ) -> None:
         self.opcode = opcode
@@ -373,7 +385,7 @@ class Packet:
         self.ack_request = ack_request
         self.answers = answers
         self.operation = operation
-        self.size = size_of(opcode, payload, headers)
+        self.size = sizes.size(opcode, payload, headers)
         self.data: Payload | None = None
         self.solicited = False
         self.gathered = self.marked = False

@@ -14,7 +14,16 @@ from typing import ClassVar, Final
 from hcasim.catalog import IwarpProtocol
 from hcasim.catalog.link import Protocol as ProtocolDescription
 from hcasim.catalog.link import Rocev2Protocol
-from hcasim.fabric.packet import FRAME_DELIMITERS, GRH, LRH, VCRC, Header, Opcode, packet_size
+from hcasim.fabric.packet import (
+    FRAME_DELIMITERS,
+    GRH,
+    LRH,
+    VCRC,
+    Header,
+    Opcode,
+    Sizes,
+    packet_size,
+)
 
 FRAME_HEADER: Final = 14
 FCS: Final = 4
@@ -74,7 +83,17 @@ def frame_size(ip_packet: int) -> int:
 _SEND: Final = Opcode.SEND
 
 
-class WireFormat:
+class RoutedSizes(Sizes):
+    """Those of packets behind a global route header."""
+
+    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
+        return packet_size(opcode, payload, headers) + GRH
+
+
+ROUTED_SIZES: Final = RoutedSizes()
+
+
+class WireFormat(Sizes):
     """What a protocol puts around data, and beyond a packet: InfiniBand, whose MTU counts data."""
 
     around: ClassVar[int] = FRAME_DELIMITERS
@@ -84,14 +103,6 @@ class WireFormat:
     def payload(self, mtu: int, opcode: Opcode = Opcode.RDMA_WRITE) -> int:
         """Data in a full packet of a request; a read stands for its response."""
         return mtu
-
-    def size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
-        """Bytes of a packet with ``payload`` bytes of data and InfiniBand's transport headers."""
-        return packet_size(opcode, payload, headers)
-
-    def routed_size(self, opcode: Opcode, payload: int, headers: tuple[Header, ...] = ()) -> int:
-        """Bytes of a packet behind a global route header."""
-        return packet_size(opcode, payload, headers) + GRH
 
 
 class Rocev2Format(WireFormat):

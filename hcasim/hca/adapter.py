@@ -103,8 +103,8 @@ class HostChannelAdapter(Parts):
     ) -> QueuePair:
         memory = self.tables.register(DRIVER, address, layout.size, Access.LOCAL_WRITE)
         self._created += 1
-        number, size_of = self.first_number + self._created, self.wire.size
-        qp = QueuePair(number, pd, port, kind, signals_all, size_of)
+        number = self.first_number + self._created
+        qp = QueuePair(number, pd, port, kind, signals_all, self.wire)
         qp.create(queues, layout.rings(memory), self, self.send_engines[port], shared)
         self._queue_pairs[qp.qpn] = qp
         return qp

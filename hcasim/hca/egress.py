@@ -19,8 +19,8 @@ from hcasim.hca.pipeline import InOrder, name_of
 ACKNOWLEDGEMENTS, REQUESTS, RESPONSES = range(3)
 
 
-class PacketLine:
-    """Packets that keep their order on the way to the link.
+class PacketLine(Holder):
+    """Packets that keep their order on the way to the link, and hold room until they leave.
 
     Those in ``packets`` have not been offered to it, and ``inside`` of them not begun to leave. The
     next message may begin at ``rests_until``, in ps.
@@ -28,17 +28,21 @@ class PacketLine:
 
     changes: ClassVar[Changes] = Changes(times="rests_until", counts="busy_ps")
 
-    __slots__ = ("busy_ps", "inside", "packets", "rests_until")
+    __slots__ = ("_buffer", "busy_ps", "inside", "packets", "rests_until")
 
-    def __init__(self) -> None:
+    def __init__(self, buffer: StagingBuffer) -> None:
+        self._buffer = buffer
         self.packets: list[Packet] = []
         self.inside = self.rests_until = self.busy_ps = 0
 
     def occupy(self, begin_ps: int, end_ps: int) -> None:
         self.busy_ps += end_ps - begin_ps
 
+    def free(self, packet: Packet, at_ps: int) -> None:
+        self._buffer.left(self, packet, at_ps)
 
-class StagingBuffer(Holder):
+
+class StagingBuffer:
     """Packets being gathered, which go onto the link in the order of their line.
 
     Args:
@@ -82,7 +86,7 @@ class StagingBuffer(Holder):
         return self._lines.get(key) or self._add_line(key)
 
     def _add_line(self, key: int) -> PacketLine:
-        line = self._lines[key] = PacketLine()
+        line = self._lines[key] = PacketLine(self)
         if self._rest:
             name = f".lid{key >> 24}{name_of(key)}" if key else ""
             self.sim.resources.serves(f"{self.room.name}.rest{name}", line)
@@ -90,11 +94,11 @@ class StagingBuffer(Holder):
 
     def holds(self, packet: Packet) -> bool:
         """Whether packets in whose line another would be have not begun to leave over the link."""
-        return self._line(packet).inside > 0
+        return bool(self._lines) and self._line(packet).inside > 0
 
     def stage(self, packet: Packet) -> None:
         """Put a packet in line, behind which those after it wait; room for a full one is held."""
-        line = self._line(packet)
+        packet.holder = line = self._line(packet)
         line.inside += 1
         line.packets.append(packet)
         if rest := self.full - self._pipeline.takes(packet, self.full):
@@ -114,7 +118,9 @@ class StagingBuffer(Holder):
 
     def _ready(self, packet: Packet) -> None:
         packet.gathered = True
-        self._send_on(self._line(packet))
+        line = packet.holder
+        assert isinstance(line, PacketLine)
+        self._send_on(line)
 
     def _send_on(self, line: PacketLine) -> None:
         packets = line.packets
@@ -131,12 +137,12 @@ class StagingBuffer(Holder):
             if self._probe.listeners:
                 since = ready_at - self._latency
                 self._probe.event("send pipeline", packet.operation, packet, ready_at, since)
-            self._egress.way_out(packet).send(self._source, packet, ready_at, self)
+            self._egress.way_out(packet).send(self._source, packet, ready_at, line)
 
-    def free(self, packet: Packet, at_ps: int) -> None:
+    def left(self, line: PacketLine, packet: Packet, at_ps: int) -> None:
+        """Learn that a packet leaves, its last byte at ``at_ps``: its room is free then."""
         if self._told and packet in self._told:
             self.sim.schedule(at_ps, self._told.pop(packet))
-        line = self._line(packet)
         line.inside -= 1
         if self._rest:
             line.occupy(self.sim.now, at_ps)

@@ -1,6 +1,5 @@
 """Laws of links and switches under any traffic: all arrives, once, in order, and not too early."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, InfinibandLink, Link
 from hcasim.fabric import Opcode, Packet
-from hcasim.fabric.packet import Route, packet_size
+from hcasim.fabric.packet import PLAIN_SIZES, Route, Sizes
 from hcasim.fabric.wire import IwarpFormat
 from tests.fabrics import LATENCY, line
 from tests.handed import Nobody
@@ -67,9 +66,9 @@ class Shape:
         return self.wire(packet.size + 2)
 
     @property
-    def size_of(self) -> Callable[..., int]:
+    def sizes(self) -> Sizes:
         """How long packets are."""
-        return ETHERNET.size if isinstance(self.speed, int) else packet_size
+        return ETHERNET if isinstance(self.speed, int) else PLAIN_SIZES
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class Run:
                     source,
                     len(self.sent) - 1,
                     message.payload,
-                    size_of=shape.size_of,
+                    sizes=shape.sizes,
                 )
                 transmitter = self.ends[source].transmitter
                 self.sim.call_at(message.at, transmitter.send, 0, packet, message.at, Nobody())

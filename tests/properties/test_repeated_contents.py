@@ -60,6 +60,7 @@ def check(make: Callable[[], Any], act: Act, state: Callable[[Any], object]) -> 
 
 
 def in_sets(cache: SetAssociativeCache) -> object:
+    cache._put_right()
     return cache.last, [list(cache._sets.get(place, ())) for place in range(cache.sets)]
 
 

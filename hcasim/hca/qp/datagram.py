@@ -50,7 +50,7 @@ class DatagramRequester(Requester):
             qkey = end.path.qkey
         packet.headers = (Deth(end.qpn, self.egress.lid, qkey), *packet.headers)
         packet.route, packet.qpn = wqe.route, wqe.remote_qpn
-        size = end.size_of(packet.opcode, packet.payload, packet.headers)
+        size = end.sizes.size(packet.opcode, packet.payload, packet.headers)
         packet.size = size + wqe.route.extra
         return packet
 

@@ -18,6 +18,7 @@ from typing import ClassVar, Final
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Dceth, Opcode, Packet, Route, Syndrome
 from hcasim.fabric.route_header import turned
+from hcasim.fabric.wire import ROUTED_SIZES
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Verdict
@@ -99,7 +100,7 @@ class DciRequester(ReliableRequester):
         self._key, self._first_psn = wqe.extras.dc_key, self.next_psn
         end, wire = self.end, self._parts.wire
         end.path = replace(end.path, route=route, qpn=wqe.remote_qpn)
-        end.size_of = wire.routed_size if route.extra else wire.size
+        end.sizes = ROUTED_SIZES if route.extra else wire
         self.pacing = paced(self.egress.transmitter, route.slower)
         self._header = Dceth(end.qpn, self.egress.lid, self.session)
 
@@ -115,7 +116,7 @@ class DciRequester(ReliableRequester):
 
     def _announce(self, opcode: Opcode, psn: int, header: Dceth) -> None:
         end, path = self.end, self.end.path
-        packet = Packet(opcode, path.route, path.qpn, psn, 0, (header,), size_of=end.size_of)
+        packet = Packet(opcode, path.route, path.qpn, psn, 0, (header,), sizes=end.sizes)
         self._leaving.append(packet)
         if len(self._leaving) == 1:
             self._take_unit()
@@ -147,7 +148,7 @@ class DciRequester(ReliableRequester):
         packet = super().send(wqe)
         assert self._header is not None
         packet.headers = (self._header, *packet.headers)
-        packet.size = self.end.size_of(packet.opcode, packet.payload, packet.headers)
+        packet.size = self.end.sizes.size(packet.opcode, packet.payload, packet.headers)
         return packet
 
     # When all has been answered, or something is lost.
@@ -261,8 +262,8 @@ class DctResponder(Responder):
 
     def _connect(self, packet: Packet, origin: Dceth, name: int) -> None:
         end, way, wire = self.end, packet.route, self._parts.wire
-        size_of = wire.routed_size if way.extra else wire.size
-        session = Session(end.qpn, end.pd, end.port, end.kind, False, size_of, _RTS)
+        sizes = ROUTED_SIZES if way.extra else wire
+        session = Session(end.qpn, end.pd, end.port, end.kind, False, sizes, _RTS)
         session.segment, session.denies = end.segment, end.denies
         grh = None if way.grh is None or not way.extra else turned(way.grh)
         level, flow = way.service_level, way.lid << 16

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from hcasim.fabric.packet import FULL_MEMBER, INDEX, MEMBERSHIP, Header, Opcode, Packet, Route
+from hcasim.fabric.packet import (
+    FULL_MEMBER,
+    INDEX,
+    MEMBERSHIP,
+    Header,
+    Opcode,
+    Packet,
+    Route,
+    Sizes,
+)
 from hcasim.hca.events import EventType
 from hcasim.hca.translation import Access
 
@@ -112,7 +121,7 @@ class Endpoint:
     Attributes:
         qpn: its number, which others know it by; ``index`` counts those of its adapter from 1.
         signals_all: whether each of its requests has a completion.
-        size_of: sizes of its packets.
+        sizes: of its packets.
         pkey: of its partition; ``accepts`` is the same for full members, whose packets may come
             without another look, and less than 0 while none may come.
         denies: value of the rights that the other end does not have here, whatever its region says.
@@ -127,7 +136,7 @@ class Endpoint:
     port: int
     kind: QPType
     signals_all: bool
-    size_of: Callable[[Opcode, int, tuple[Header, ...]], int]
+    sizes: Sizes
     state: State = State.RESET
     path: Path = Path()
     pkey: int = FULL_MEMBER
@@ -152,8 +161,8 @@ class Endpoint:
         payload: int = 0,
         operation: int = 0,
     ) -> Packet:
-        path, size_of = self.path, self.size_of
-        packet = Packet(opcode, path.route, path.qpn, psn, payload, headers, size_of=size_of)
+        path = self.path
+        packet = Packet(opcode, path.route, path.qpn, psn, payload, headers, sizes=self.sizes)
         packet.answers = True
         packet.operation = operation
         return packet

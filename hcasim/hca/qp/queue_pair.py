@@ -7,6 +7,7 @@ from typing import Final
 
 from hcasim.catalog import IwarpProtocol
 from hcasim.fabric.route_header import source_port
+from hcasim.fabric.wire import ROUTED_SIZES
 from hcasim.hca.completion_queue import CompletionQueue
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
@@ -110,7 +111,7 @@ class QueuePair(Endpoint):
         self.segment = 0
         if self.kind is not QPType.UD and parts.wire.agreed:
             self.segment = path.mtu
-        self.size_of = parts.wire.routed_size if path.route.extra else parts.wire.size
+        self.sizes = ROUTED_SIZES if path.route.extra else parts.wire
         self.join(pkeys[path.pkey_index])
         if path.qpn and not path.route.flow & 0xFFFF:
             port = source_port(0, self.qpn, path.qpn)
@@ -167,7 +168,7 @@ class QueuePair(Endpoint):
 
         What is under way for the halves that it had finds them at an end that sends to nobody.
         """
-        old = Endpoint(self.qpn, self.pd, self.port, self.kind, self.signals_all, self.size_of)
+        old = Endpoint(self.qpn, self.pd, self.port, self.kind, self.signals_all, self.sizes)
         requester, responder = self.requester, self.responder
         requester.end = responder.end = old
         requester.discard()

@@ -332,8 +332,11 @@ class ReliableResponder(Responder):
         return answer
 
     def acknowledge(self, packet: Packet) -> None:
-        self.answers.append(self._acknowledgement(packet, packet.psn))
-        self.answer(packet)
+        answer = self._acknowledgement(packet, packet.psn)
+        if self.answers:
+            self.answers.append(answer)
+        else:
+            self._egress.acknowledge(answer)
 
     def acknowledge_before(self, packet: Packet) -> None:
         """Acknowledge what has come in order, whatever a packet is."""

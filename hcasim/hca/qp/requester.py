@@ -355,7 +355,7 @@ class Requester(Half):
             last=last,
             ack_request=asks,
             operation=wqe.operation if last else 0,
-            size_of=end.size_of,
+            sizes=end.sizes,
             sender=self.watch,
         )
         if payload and (wqe.data is not None or wqe.transfer is not None):

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from hcasim.catalog import resolve
 from hcasim.engine import FastForward, SetAssociativeCache, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.engine.state import State
+from hcasim.workloads import Options, run_point
 
 STEP = 1000
 OTHER_STEP = 700
@@ -275,3 +277,12 @@ def test_times_that_have_just_passed_go_on_with_the_clock() -> None:
     assert steps is not None
     seen.move(steps, STEP, 100)
     assert (timed.due, timed.free, timed.never) == (101 * STEP, 100 * STEP, 1 << 60)
+
+
+def test_no_state_is_read_while_a_queue_grows() -> None:
+    sims: list[Simulator] = []
+    options = Options(size=1 << 19, iters=1, nodes=3, tx_depth=1)
+    run_point("incast", resolve("ideal-100g"), options, sims.append)
+    forward = sims[0].forward
+    assert isinstance(forward, FastForward)
+    assert forward._size == 0

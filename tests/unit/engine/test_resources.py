@@ -4,7 +4,15 @@ from fractions import Fraction
 
 import pytest
 
-from hcasim.engine import Rate, Resources, SerialServer, SetAssociativeCache, Simulator, Waits
+from hcasim.engine import (
+    ParallelServers,
+    Rate,
+    Resources,
+    SerialServer,
+    SetAssociativeCache,
+    Simulator,
+    Waits,
+)
 
 
 def test_two_resources_of_one_name_are_refused_and_one_may_be_entered_again() -> None:
@@ -90,3 +98,9 @@ def test_filling_in_a_key_that_is_held_changes_nothing() -> None:
 def test_what_is_no_cache_is_refused(entries: int, ways: int, fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         SetAssociativeCache(entries, ways)
+
+
+def test_what_takes_no_time_holds_none_of_several_servers() -> None:
+    units = ParallelServers(Simulator(), "units", 2)
+    assert [units.reserve_from(100, 0) for _ in range(2)] == [100, 100]
+    assert units.reserve_from(0, 10) == 10

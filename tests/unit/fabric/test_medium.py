@@ -24,7 +24,7 @@ def link(gigabits: int = 10, metres: int = 0) -> EthernetLink:
 
 
 def frame(payload: int = 1440) -> Packet:
-    return Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, payload, size_of=WIRE.size)
+    return Packet(Opcode.RDMA_WRITE, Route(1), 1, 0, payload, sizes=WIRE)
 
 
 @pytest.mark.parametrize("gigabits", [1, 10, 25, 40, 50, 100, 200, 400])

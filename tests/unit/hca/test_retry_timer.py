@@ -10,7 +10,7 @@ from hcasim.catalog.adapter import AdaptiveSteps
 from hcasim.catalog.adapter import RoceTimer as RoceTiming
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
-from hcasim.fabric.packet import Route, packet_size
+from hcasim.fabric.packet import PLAIN_SIZES, Route
 from hcasim.hca import Path, QPType
 from hcasim.hca.qp.endpoint import Endpoint
 from hcasim.hca.qp.retry_timer import BASE_PS, RetryTimer, RoceTimer
@@ -20,7 +20,7 @@ EXPIRY = BASE_PS << TIMEOUT
 
 
 def endpoint() -> Endpoint:
-    made = Endpoint(1, 1, 0, QPType.RC, False, packet_size)
+    made = Endpoint(1, 1, 0, QPType.RC, False, PLAIN_SIZES)
     made.path = Path(timeout=TIMEOUT, retries=2)
     return made
 

@@ -78,7 +78,7 @@ class Notifications:
         self._next_at[name] = now + description.min_time_between_cnps
         level = description.cnp_802p_prio
         way = Route(route.lid, level, route.pkey, route.grh, route.extra, flow=route.flow)
-        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (why,), size_of=end.size_of)
+        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (why,), sizes=end.sizes)
         packet.answers = requester
         self._counts["np_cnp_sent"] += 1
         self._egresses[end.port].acknowledge_at_once(packet)

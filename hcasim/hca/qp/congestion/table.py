@@ -98,7 +98,7 @@ class Becns:
         if end is None or packet.ack_request or packet.opcode is Opcode.CNP:
             return
         route = end.path.route
-        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (RESERVED,), size_of=end.size_of)
+        told = Packet(Opcode.CNP, route, end.path.qpn, 0, 0, (RESERVED,), sizes=end.sizes)
         told.answers = not packet.answers
         self._egresses[end.port].acknowledge_at_once(told)
 
