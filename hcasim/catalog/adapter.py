@@ -409,7 +409,7 @@ class RoceAccl(Section):
 
     roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
     roce_slow_restart_en: bool = key(
-        "slow restart after a retransmission, which here counts as a notice of congestion alone"
+        "slow restart after a retransmission, which is taken for a notice of congestion (CNP)"
     )
     roce_slow_restart_idle_en: bool = key("slow restart after a pause; of no effect here")
     roce_tx_window_en: bool = key("a window of packets in flight; of no effect here")

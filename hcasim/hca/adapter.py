@@ -22,7 +22,6 @@ from hcasim.hca.egress import REQUESTS
 from hcasim.hca.events import EventType
 from hcasim.hca.parts import Parts
 from hcasim.hca.port import Arrival, Port, Verdict
-from hcasim.hca.qp.congestion.notifications import slows_down
 from hcasim.hca.qp.congestion.table import BECN
 from hcasim.hca.qp.endpoint import QPType, State
 from hcasim.hca.qp.queue_pair import QueuePair
@@ -220,8 +219,6 @@ class HostChannelAdapter(Parts):
     def _slow_down(self, qp: QueuePair, packet: Packet) -> None:
         if self.notifications is not None:
             self.counts["rp_cnp_handled"] += 1
-            if not slows_down(packet):
-                return
         if self.notifications is not None or self.becns is not None:
             (qp.requester if packet.answers else qp.responder).slow_down()
 

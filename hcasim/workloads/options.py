@@ -45,7 +45,7 @@ class Options:
     """What the author of a benchmark chooses for one measured point; `OPTIONS` describes each."""
 
     size: int = _bytes(
-        8, "Bytes of a message: 8, 4K,64K or 4..1M", short="-s", title="Size", varies="8 to 64K"
+        8, "Bytes of a message: 8, 4K,64K or 4..1M", short="-s", title="Size", varies="8 to 1M"
     )
     reply_size: int = _bytes(0, "Bytes of a reply; 0: as many as a request has")
     qps: int = _option(

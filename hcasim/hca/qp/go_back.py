@@ -105,10 +105,11 @@ class GoBack(Recovery):
             self._requester.send_again(wqe)
 
     def restart(self) -> None:
-        """Count what is sent again as a notice of congestion, as slow restart does."""
+        """Take what is sent again for a notice of congestion, as slow restart does."""
         accl = self._parts.description.roce_accl
         if accl is not None and accl.roce_slow_restart_en and self._parts.over_ethernet:
             self._parts.counts["rp_cnp_handled"] += 1
+            self._requester.slow_down()
 
     def unanswered(self) -> None:
         requester = self._requester

@@ -414,7 +414,7 @@ class Requester(Half):
         self._line.go_on(self)
 
     def slow_down(self) -> None:
-        """Learn that what it has sent was marked on its way."""
+        """Learn that what it has sent was marked or lost on its way."""
         parts, link = self._parts, self.egress.transmitter
         if parts.notifications is not None:
             self.pacing = notified(self.pacing, link, parts.notifications, self.release)

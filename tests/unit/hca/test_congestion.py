@@ -300,9 +300,12 @@ SETTINGS = {
 class Marked:
     """A rig over Ethernet whose nodes' packets may be marked; it notes the CNPs on each way out."""
 
-    def __init__(self, nodes: int = 2, selective: str = "false", **settings: str) -> None:
+    def __init__(
+        self, nodes: int = 2, selective: str = "false", restart: str = "true", **settings: str
+    ) -> None:
         changes = {f"adapter.roce_cc.{name}": value for name, value in settings.items()}
         changes["adapter.roce_accl.selective_repeat_forced_en"] = selective
+        changes["adapter.roce_accl.roce_slow_restart_en"] = restart
         switch = "spectrum" if nodes > 2 else False
         on = resolve("pair-roce", overrides=SETTINGS | changes, switch=switch)
         if nodes > 2:
@@ -349,7 +352,9 @@ def test_marked_packets_bring_a_cnp_in_each_interval_and_all_arrives() -> None:
     assert min(after - before for before, after in pairwise(times)) >= 50 * US
     packet = run.cnps[0][1]
     # Ethernet 14 + 4, IPv4 20, UDP 8, BTH 12, 16 reserved, ICRC 4.
-    assert packet.size == Rocev2Format().size(Opcode.CNP, 0, packet.headers) == 78
+    assert (
+        packet.size == Rocev2Format("ipv4", tagged=False).size(Opcode.CNP, 0, packet.headers) == 78
+    )
     assert (packet.route.service_level, packet.qpn) == (5, qp.qp_num)
     written = headers(packet, QPType.UC)
     assert (written[0], len(written), any(written[12:])) == (0x81, 28, False)
@@ -421,13 +426,16 @@ def test_cnps_are_limited_for_the_port_a_pair_of_addresses_or_a_queue_pair(
     assert len({packet.qpn for _, packet in run.cnps}) == len(run.cnps) == expected
 
 
-@pytest.mark.parametrize(("with_nak", "marks"), [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize(
+    ("with_nak", "marks", "restart"),
+    [(True,) * 3, (True, False, False), (False, True, False), (False, False, True), (False,) * 3],
+)
 @pytest.mark.parametrize("selective", ["true", "false"])
-def test_a_nak_brings_a_cnp_which_slows_down_where_packets_are_marked(
-    with_nak: bool, marks: bool, selective: str
+def test_a_cnp_of_marks_or_of_a_loss_and_a_slow_restart_slow_down(
+    with_nak: bool, marks: bool, restart: bool, selective: str
 ) -> None:
     settings = {"cnp_with_nak": str(with_nak).lower(), "min_time_between_cnps": "0 ns"}
-    run = Marked(selective=selective, **settings)
+    run = Marked(selective=selective, restart=str(restart).lower(), **settings)
     a, b, qp, _ = run.rig.joined()
     fates = iter([Fate.MARK if marks else None, None, Fate.DROP])
     run.mark(0, lambda packet: next(fates, None))
@@ -436,8 +444,8 @@ def test_a_nak_brings_a_cnp_which_slows_down_where_packets_are_marked(
     assert run.rig.counter("naks") == 1
     assert len(run.cnps) == marks + with_nak
     # Slow restart counts what is sent again as another one.
-    assert run.count("rp_cnp_handled") == [len(run.cnps) + 1, 0]
-    assert (qp._qp.requester.pacing is None) is not marks
+    assert run.count("rp_cnp_handled") == [len(run.cnps) + restart, 0]
+    assert (qp._qp.requester.pacing is not None) == (marks or with_nak or restart)
 
 
 def test_unreliable_connections_and_dynamic_ones_are_told_but_not_datagrams() -> None:

@@ -17,8 +17,6 @@ from hcasim.hca.qp.endpoint import Endpoint
 
 RESERVED: Final = Header(16)
 """What a CNP has behind its base transport header."""
-_OF_LOSS: Final = Header(16)
-"""Likewise one that tells of a loss where nothing is marked: it changes no rate."""
 
 
 class HeldBack:
@@ -37,11 +35,7 @@ class HeldBack:
 
 
 class Notifications:
-    """Tells queue pairs by CNPs that what they have sent was marked, or lost, on its way.
-
-    Who is told of losses alone keeps its rate: two ConnectX-5 that send to a third through a switch
-    that only drops take milliseconds to seconds until one of them slows down (simllm, ANOM-18).
-    """
+    """Tells queue pairs by CNPs that what they have sent was marked, or lost, on its way."""
 
     changes: ClassVar[Changes] = Changes(times="_next_at")
 
@@ -54,12 +48,10 @@ class Notifications:
         self._counts = counts
         self._egresses = egresses
         self._next_at: dict[tuple[int, int], int] = {}
-        self._marks = False
         self._tells = description.algorithm == "dcqcn"
 
     def marked(self, packet: Packet, end: Endpoint | None) -> None:
         """A marked packet has come to an end; None if it does not know the one that has sent it."""
-        self._marks = True
         self._counts["np_ecn_marked_roce_packets"] += 1
         if end is not None and packet.opcode is not Opcode.CNP and self._tells:
             self._tell(end, not packet.answers)
@@ -67,9 +59,9 @@ class Notifications:
     def refused(self, end: Endpoint) -> None:
         """The end has sent a NAK, because packets are missing."""
         if self._tells and self.description.cnp_with_nak:
-            self._tell(end, True, RESERVED if self._marks else _OF_LOSS)
+            self._tell(end, True)
 
-    def _tell(self, end: Endpoint, requester: bool, why: Header = RESERVED) -> None:
+    def _tell(self, end: Endpoint, requester: bool) -> None:
         description, route, now = self.description, end.path.route, self._sim.now
         limited = {"port": 0, "address_pair": route.lid, "queue_pair": end.qpn}
         name = end.port, limited[description.cnp_limit]
@@ -78,12 +70,7 @@ class Notifications:
         self._next_at[name] = now + description.min_time_between_cnps
         level = description.cnp_802p_prio
         way = Route(route.lid, level, route.pkey, route.grh, route.extra, flow=route.flow)
-        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (why,), sizes=end.sizes)
+        packet = Packet(Opcode.CNP, way, end.path.qpn, 0, 0, (RESERVED,), sizes=end.sizes)
         packet.answers = requester
         self._counts["np_cnp_sent"] += 1
         self._egresses[end.port].acknowledge_at_once(packet)
-
-
-def slows_down(packet: Packet) -> bool:
-    """Whether who gets a CNP slows down."""
-    return packet.headers[0] is not _OF_LOSS
