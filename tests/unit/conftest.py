@@ -39,7 +39,8 @@ def formula(name: str, machine: Machine, options: Options, log: object = None) -
     row: dict[str, Any] = {"size": options.size, "qps": options.qps}
     row |= {field: numbers.get(field, 1.0) for field in fields}
     breakdown = {"stages": [], "total_us": 0.0} if options.explain else {}
-    return Result(row, dict.fromkeys(READ, 1), breakdown)
+    counted = READ if machine.shares_memory else READ[:1]
+    return Result(row, dict.fromkeys(counted, 1), breakdown)
 
 
 @pytest.fixture

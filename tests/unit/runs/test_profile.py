@@ -86,7 +86,7 @@ def test_profile_is_a_flag() -> None:
         *(("pair", one, 98) for one in ("mt23108", "mt25208", "mt25218")),
         *(("pair", one, 87) for one in ("connectx4", "connectx5")),
         *(("pair", "mt25218-ddr", 96), ("pair", "connectx3", 93), ("pair", "connect_ib", 96)),
-        *(("pair", "connectx4-x8", 85), ("pair", "connectx6", 84)),
+        *(("pair", "connectx4-x8", 85), ("pair", "connectx6", 83)),
         *(("pair-roce", "connectx5", 82), ("pair-roce", "connectx7", 31)),
         *(("liu2004", "mt23108", 99), ("rashti2007", "ne010e", 72)),
     ],

@@ -57,7 +57,7 @@ def test_a_stream_waits_for_its_timer_longest() -> None:
     assert told["parameters"] == ["link.loss"]
 
 
-def test_a_link_that_is_full_of_what_is_sent_again_binds() -> None:
+def test_a_rate_that_losses_have_cut_binds_or_a_link_that_is_full_of_what_is_sent_again() -> None:
     how: dict[str, Any] = {
         "jobs": 1,
         "cache": False,
@@ -65,9 +65,15 @@ def test_a_link_that_is_full_of_what_is_sent_again_binds() -> None:
         "iters": 60,
         "adapter": "connectx5",
     }
-    found = hc.bench("write_bw", "pair-roce", overrides={"link.loss": "0.2 %"}, **how)
-    assert found.counters["timeouts"] == 0 < found.counters["retransmissions"]
-    assert found.rows[0]["bound_by"] == "node0.hca.port1.link"
+    lossy = {"link.loss": "0.2 %"}
+    careless = {
+        "adapter.roce_cc.cnp_with_nak": "false",
+        "adapter.roce_accl.roce_slow_restart_en": "false",
+    }
+    for given, bound in ((lossy, "rate_control"), (lossy | careless, "port1.link")):
+        found = hc.bench("write_bw", "pair-roce", overrides=given, **how)
+        assert found.counters["timeouts"] == 0 < found.counters["retransmissions"]
+        assert found.rows[0]["bound_by"] == f"node0.hca.{bound}"
 
 
 def test_a_registration_that_is_taken_back_while_it_is_carried_out_blocks_nothing() -> None:

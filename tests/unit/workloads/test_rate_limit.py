@@ -22,7 +22,11 @@ def test_queue_pairs_share_the_port_but_each_has_its_own_limit(workload: str, qp
     [
         ("cib", {"rate_limit": 11}, "static_rate is 11; allowed: 0, 2.5, 5, 10"),
         ("rashti2007", {"rate_limit": 10}, "static_rate is 10; Ethernet has none"),
-        ("cib", {"rate_limit": 10, "connection": "UD", "size": 1024}, "rate_limit of datagrams"),
+        (
+            "cib",
+            {"rate_limit": 10, "connection": "UD", "size": 1024},
+            "rate_limit of UD; allowed: of RC",
+        ),
     ],
 )
 def test_a_rate_that_cannot_be_is_refused(
