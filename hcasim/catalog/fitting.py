@@ -228,7 +228,7 @@ def _without_telemetry(machine: Machine, group: NodeGroup) -> Iterator[Fault]:
     if isinstance(adapter, Adapter) and isinstance(group.link, EthernetLink):
         writes = any(one.memory and one.memory.telemetry for one in switches)
         if adapter.roce_cc and adapter.roce_cc.algorithm == "hpcc" and not writes:
-            allowed = "with switch.memory.telemetry, which no switch here has, or another"
+            allowed = "with switch.memory.telemetry, which no switch here has, or another algorithm"
             yield _fault("adapter.roce_cc.algorithm", "hpcc", allowed)
 
 

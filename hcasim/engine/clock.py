@@ -257,6 +257,10 @@ class Simulator:
                 found.append((time_ps, there))
         return [(time_ps, place, action) for place, (time_ps, action) in enumerate(found)]
 
+    def has_work(self) -> bool:
+        """Whether anything is to come but looks of onlookers."""
+        return any(not isinstance(action, Onlooker) for _, _, action in self.to_come())
+
     def moved(self, to_come: Iterable[Entry], now_ps: int) -> None:
         """Go on at a later time with these actions to come; no time of theirs has passed."""
         assert not self._urgent, "nothing moves past what is urgent"

@@ -17,7 +17,7 @@ CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 PLAIN = ("adapter", "host")
 """Of these, what a machine has at least that is looked at for more faults."""
 NO_CONGESTION_CONTROL = (
-    "Ethernet links neither drop, pause nor mark here: the switch is described without its memory "
+    "Switches neither drop, pause nor mark here: they are described without their memory "
     "for packets. Where flows meet, times, their tail and fairness are those of an ideal lossless "
     "fabric."
 )

@@ -99,7 +99,7 @@ class Series(Onlooker):
 
     def _look(self) -> None:
         self._note(self.sim.now)
-        if any(not isinstance(action, Look) for _, _, action in self.sim.to_come()):
+        if self.sim.has_work():
             self.sim.schedule(self.sim.now + self._every_ps, Look(self._look, ()))
         else:
             self._due = False

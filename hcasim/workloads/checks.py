@@ -228,6 +228,9 @@ def _service_faults(workload: Workload, settings: Options, mtu: int) -> Iterator
         yield f"connection: found 'UD' with verb {settings.verb}; allowed: with verb send"
     elif settings.connection == "UD" and settings.size > mtu:
         yield f"size: found {settings.size} with connection UD; allowed: up to the MTU, {mtu}"
+    if settings.sl and settings.connection not in ("RC", "UC"):
+        found = f"sl: found {settings.sl} with connection {settings.connection}"
+        yield f"{found}; allowed: with RC or UC"
     name = "reply_size" if settings.reply_size else "size"
     if workload.replies and (found := getattr(settings, name)) > mtu:
         yield f"{name}: found {found}, in a reply by datagram; allowed: up to the MTU, {mtu}"

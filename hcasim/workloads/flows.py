@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice, product
-from math import inf, prod
+from math import prod
 from random import Random
 from typing import Any
 
@@ -193,8 +193,8 @@ def arrived(sim: Simulator, receivers: Sequence[Side]) -> tuple[int, int]:
     tell = [whole([one]) for one in receivers]
     wanted = sum([one.iters * one.options.qps * one.options.size for one in receivers])
     bytes_, at = sum([one() for one in tell]), sim.now
-    while bytes_ < wanted and (due := sim.peek()) < inf:
-        sim.run(until=int(due) + 1)
+    while bytes_ < wanted and sim.has_work():
+        sim.run(until=int(sim.peek()) + 1)
         if (now := sum([one() for one in tell])) > bytes_:
             bytes_, at = now, sim.now
     return bytes_, at

@@ -31,7 +31,7 @@ LOOK_PS = 1_000_000
 """From a look at whether the probe is through to the next."""
 PATIENCE_PS = 10_000_000_000
 """After so long without a round trip a message that is not sent again is lost: the memories of
-several switches have emptied by then."""
+several switches have emptied by then. It is longer by what messages of all nodes take."""
 _SERVER = 1
 _WRITE = OPCODES["write"]
 
@@ -73,6 +73,10 @@ def _timed(run: Run, loaded: bool) -> tuple[Sequence[int], float]:
     ports = [port for node in run.cluster.nodes for port in node.adapter.ports]
     reliable = run.options.connection in ACKNOWLEDGED
     streams = run.options.background == "incast"
+    whole_ps = (
+        len(run.cluster.nodes) * run.options.size * float(medium(run.machine.link).ps_per_byte)
+    )
+    patience_ps = PATIENCE_PS + 4 * int(whole_ps)
     seen: list[tuple[int, int]] = []
 
     def look() -> Steps:
@@ -83,7 +87,7 @@ def _timed(run: Run, loaded: bool) -> tuple[Sequence[int], float]:
                 yield sim.timeout(LOOK_PS)
                 if len(laps.durations_ps) > done:
                     done, since = len(laps.durations_ps), sim.now
-                elif sim.now > since + PATIENCE_PS and not reliable:
+                elif sim.now > since + patience_ps and not reliable:
                     raise CatalogError([f"{run.name}: {missing(run)}"])
             own = 2 * len(laps.durations_ps) * run.options.size
             seen.append((sim.now, sum([port.payload_received for port in ports]) - own))

@@ -45,7 +45,7 @@ def _node(run: Run, ahead: _Edge, behind: _Edge, steps: int, took_ps: list[int])
 
 
 def _iterations(run: Run) -> list[list[int]]:
-    """What the iterations of each job took at its first node, in ps; a message is of its size."""
+    """What the iterations of each job took at its first node, in ps."""
     options, sim, nodes = run.options, run.sim, len(run.cluster.nodes)
     # To look for what repeats itself takes as long as all else where jobs meet by chance.
     sim.forward = None

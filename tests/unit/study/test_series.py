@@ -39,6 +39,12 @@ def incast(**more: Any) -> tuple[Lines, Benchmark]:
     return looked_at("incast", "ideal-100g", size=2**18, nodes=3, **(lossless | more))
 
 
+def test_a_series_ends_where_messages_are_lost_for_good() -> None:
+    small = SMALL | {"switch.memory.profile": "tail-drop", "switch.memory.size": "256 KiB"}
+    _, found = incast(connection="UC", overrides=small)
+    assert found.counters["switch_discards"] > 0
+
+
 def test_what_is_looked_at_adds_up_to_what_is_counted() -> None:
     lines, found = incast()
     counters = found.counters

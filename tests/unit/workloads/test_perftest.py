@@ -307,3 +307,6 @@ def test_adapters_before_connect_ib_have_no_dynamic_connections() -> None:
     assert faults_of("incast", "ideal-100g", connection="UD", nodes=3) == [
         "connection: found 'UD' with verb write; allowed: with verb send"
     ]
+    assert faults_of("incast", "ideal-100g", adapter="connectx6", connection="DC", sl=3) == [
+        "sl: found 3 with connection DC; allowed: with RC or UC"
+    ]
