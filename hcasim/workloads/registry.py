@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from hcasim.catalog import Adapter, Machine, NodeGroup
-from hcasim.catalog.algorithms import NAMES as COLLECTIVES
 from hcasim.engine import Simulator, seldom_collected
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads import own
 from hcasim.workloads.explain import Sample
 from hcasim.workloads.limits import latency_bound
+from hcasim.workloads.mpi.table import MPI
 from hcasim.workloads.netpipe import rotation
 from hcasim.workloads.options import Options
 from hcasim.workloads.rdma_bench import request_reply
@@ -21,13 +21,20 @@ from hcasim.workloads.rdma_bench.worker import warm_up
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import (
     dealt_nodes,
-    first_nodes,
-    hub_and_halves,
-    paired_nodes,
     shifted_nodes,
     the_first,
 )
-from hcasim.workloads.workload import Round, Workload
+from hcasim.workloads.workload import (
+    BW,
+    LAT,
+    LATENCY_US,
+    NETPIPE,
+    RATE,
+    THROUGHPUT,
+    Round,
+    Workload,
+    described,
+)
 
 Listen = Callable[[Simulator], None]
 
@@ -45,13 +52,7 @@ _DEVICE = "size iters warmup exact window_bytes cache iommu "
 _QUEUES = "size iters page_size iommu explain qps tx_depth cq_mod post_list work "
 _THREADS = _BUFFERS + "qps processes window tx_depth post_list cq_mod work locks rounds "
 _MOVING = _THREADS + _REGION + "pattern verb inline connection "
-_PAIR = _COMMON + _ROLES + "processes "
-_ALL = _COMMON + "nodes processes "
 
-_LATENCY_US = "latency_us"
-_RATE = "bandwidth_MBps rate_Mps "
-_THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
-_OVERLAP = "communication_us overlap_percent"
 _COMPLETIONS = "completion_mean_us completion_p50_us completion_p99_us completion_max_us "
 _SLOWDOWNS = " ".join(f"slowdown_{share}_times" for share in ("p50", "p95", "p99", "p999"))
 
@@ -81,28 +82,12 @@ _STATIC = {"connection": ("RC", "UC")}
 _BY_ITSELF: dict[str, Any] = {"program": "bus", "rdma": False, "nodes": the_first}
 
 _FEW = Options(iters=100, warmup=10)
-_BW = replace(_FEW, size=65536)
-_CALL = replace(_FEW, size=1024)
-_LAT = Options(iters=10_000, warmup=1000)
-_NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
 # Loop of perftest's bandwidth tests, in cycles: run_iter_bw in perftest_resources.c reads the clock
 # for each request, divides twice by --cq-mod, moves both addresses, and calls through a pointer.
 _PERFTEST_WORK = 150
 # rdma_bench's own values: HRD_Q_DEPTH, BUF_SIZE, the window of its published sweeps, and the pages
 # that hrd_ctrl_blk_init takes. Its loops draw a place and count.
 _THREADED = Options(size=32, warmup=10, window=16, cq_mod=1, work=20)
-
-
-def _workload(
-    name: str, title: str, fields: str, options: str, program: str, **more: Any
-) -> Workload:
-    """A benchmark; what runs it bears its name if the program is only a module."""
-    if program in ("latency", "bus", "flows", "rdma_bench.rates", "mpi.pairs"):
-        program = f"{program}.{name}"
-    understood = frozenset(options.split())
-    if "nodes" in understood:
-        more.setdefault("nodes", first_nodes)
-    return Workload(name, title, tuple(fields.split()), understood, program, **more)
 
 
 def _of_a_node(options: Options) -> int:
@@ -112,11 +97,11 @@ def _of_a_node(options: Options) -> int:
 def _latency(name: str, title: str, options: str, **more: Any) -> Workload:
     usual = {
         "program": "latency",
-        "defaults": replace(_LAT, inline_size=-1),
+        "defaults": replace(LAT, inline_size=-1),
         "round": lambda options: options.qps,
         "queue_pairs": _of_a_node,
     }
-    return _workload(name, title, _LATENCY_US, options, **{**usual, **more})
+    return described(name, title, LATENCY_US, options, **{**usual, **more})
 
 
 def _few(name: str, title: str) -> Workload:
@@ -138,10 +123,10 @@ def _perftest(verb: str, title: str, iters: int, way: str) -> Workload:
         words |= _PEER | (_RELIABLE if verb == "read" else {})
     if verb not in ("read", "atomic"):
         understood += "inline inline_size rate_limit sl "
-    return _workload(
+    return described(
         f"{verb}_{way}",
         f"{title}{' both ways' if way == 'bibw' else ''}, full queues",
-        _RATE,
+        RATE,
         understood,
         "flows.perftest",
         defaults=Options(
@@ -164,13 +149,13 @@ def _windows(name: str, title: str, **more: Any) -> Workload:
             times = 2
         return options.processes * (options.qps * times + 1)
 
-    return _workload(
+    return described(
         name,
         title,
-        _RATE,
+        RATE,
         _WINDOWED,
         "windows.bandwidth.measure",
-        defaults=_BW,
+        defaults=BW,
         round=lambda options: -(-options.qps // options.window),
         queue_pairs=lanes,
         **more,
@@ -182,8 +167,8 @@ def _flows(name: str, title: str, of_a_node: Round, understood: str = "", **more
     more = {"defaults": Options(size=65536, iters=1, tx_depth=4), "words": _TWO_SIDED, **more}
     more["queue_pairs"] = lambda options: options.qps * of_a_node(options)
     understood = _QUEUES + "nodes verb connection sl burst pause " + understood
-    fields = _RATE + _COMPLETIONS + "fairness" + _LOADED
-    return _workload(name, title, fields, understood, "flows", **more)
+    fields = RATE + _COMPLETIONS + "fairness" + _LOADED
+    return described(name, title, fields, understood, "flows", **more)
 
 
 def _rates(name: str, title: str, queue_pairs: Round, options: str = "", **more: Any) -> Workload:
@@ -197,93 +182,12 @@ def _rates(name: str, title: str, queue_pairs: Round, options: str = "", **more:
     }
     if "op" in options.split():
         understood = _THREADS + _REGION + "pattern " + options
-    return _workload(name, title, _RATE, understood, "rdma_bench.rates", **{**usual, **more})
+    return described(name, title, RATE, understood, "rdma_bench.rates", **{**usual, **more})
 
 
-def _bus(name: str, title: str, fields: str = _RATE) -> Workload:
+def _bus(name: str, title: str, fields: str = RATE) -> Workload:
     options = _DEVICE + "window explain"
-    return _workload(name, title, fields, options, defaults=_BW, **_BY_ITSELF)
-
-
-How = tuple[str, Round]
-"""Options that mean something, and the queue pairs of a node."""
-_TWO: How = _PAIR, lambda options: options.qps
-"""Two processes, each on a node or both on one."""
-_BY_TWO: How = _ALL, lambda options: options.processes
-"""All processes of some nodes, two by two."""
-_HUB: How = _ALL, lambda options: (options.nodes - 1) * options.processes
-"""One process, and all those of other nodes."""
-_RING: How = _ALL, lambda options: 2 * options.processes
-
-
-def _mpi(
-    name: str, title: str, fields: str, usual: Options, how: How, program: str = "", **more: Any
-) -> Workload:
-    options, more["queue_pairs"] = how
-    if fields == _RATE:
-        options, program = options + "window", "mpi.windows.bandwidth"
-    if how is _BY_TWO:
-        usual, more["nodes"] = replace(usual, nodes=2), paired_nodes
-    tool, _, test = name.partition("_")
-    # The sizes that the tools measure; OSU reduces numbers of 4 B. Sources: OSU benchmarks,
-    # osu_latency.c and the like; IMB 2.3, IMB_settings.h.
-    table = ""
-    if tool == "imb" or name in ("osu_latency", "osu_multi_lat"):
-        table = "0..4M"
-    elif tool == "osu":
-        table = "1..4M" if test not in COLLECTIVES else "4..1M" if "reduce" in test else "1..1M"
-    if test == "barrier":
-        options, table = options.removeprefix("size"), ""
-    more |= {"defaults": usual, "mpi": True, "table": table, "both_ways": "bibw" in name}
-    return _workload(name, title, fields, options, program or "mpi.pairs", **more)
-
-
-def _to_all(options: Options) -> int:
-    """Queue pairs of all processes of a node, each with those of the others."""
-    return options.processes * options.processes * (options.nodes - 1)
-
-
-def _collective(tool: str, name: str) -> Workload:
-    when = "each call by itself" if tool == "osu" else "calls one behind the other"
-    title = f"MPI {name} of all processes, {when}"
-    how, program = (_ALL + "algorithm", _to_all), "mpi.collectives.collective"
-    return _mpi(f"{tool}_{name}", title, _LATENCY_US, _CALL, how, program)
-
-
-def _exchange(name: str, title: str, **more: Any) -> Workload:
-    fields, program = "latency_us bandwidth_MBps", "mpi.collectives.exchange"
-    return _mpi(f"imb_{name}", title, fields, _CALL, _RING, program, **more)
-
-
-def _nas(name: str, title: str) -> Workload:
-    return _mpi(
-        f"nas_{name}",
-        f"{title}, of the NAS benchmarks",
-        "run_s communication_s",
-        Options(),
-        ("nodes processes nas_class exact", _to_all),
-        "mpi.kernels.nas",
-        nodes=partial(_nodes_of_kernel, name),
-        node_faults=partial(_rate_of_kernel, name),
-    )
-
-
-def _nodes_of_kernel(name: str, machine: Machine, options: Options) -> list[int]:
-    """The first nodes, if the kernel runs on so many processes."""
-    from hcasim.apps.nas import KERNELS
-
-    faults = KERNELS[name].processes(options.nas_class, options.nodes * options.processes)
-    if faults:
-        each = f"found {options.nodes} with {options.processes} processes on each"
-        raise ValueError(f"nodes: {each}; {'; '.join(faults)}")
-    return first_nodes(machine, options)
-
-
-def _rate_of_kernel(name: str, group: NodeGroup, options: Options) -> Iterator[str]:
-    if getattr(group.host.computing, f"nas_{name}", None) is None:
-        lacking = f"{group.host.id}, which has no host.computing.nas_{name}"
-        needed = f"needed: --set host.computing.nas_{name}, such as '500 Mop/s'"
-        yield f"nas_{name}: found with {lacking}; {needed}"
+    return described(name, title, fields, options, defaults=BW, **_BY_ITSELF)
 
 
 def _sections_of_host_memory(group: NodeGroup, options: Options) -> Iterator[str]:
@@ -346,13 +250,13 @@ _EVERY = (
         words={"memory": ("host", "adapter")},
         queue_pairs=lambda options: 2 * options.qps,
     ),
-    _workload(
+    described(
         "netpipe",
         "NetPIPE ping-pong over its ladder of sizes",
-        _THROUGHPUT,
+        THROUGHPUT,
         _BUFFERS + _ROLES + "buffers completion invalidate verb",
         "netpipe.netpipe",
-        defaults=_NETPIPE,
+        defaults=NETPIPE,
         round=rotation,
         words=_TWO_SIDED,
         ladder=True,
@@ -398,7 +302,7 @@ _EVERY = (
         "dimensions",
         flows=lambda options: 2 * options.dimensions * options.nodes,
     ),
-    _workload(
+    described(
         "open_loop",
         "flows of drawn sizes between drawn nodes, at a load that is given",
         f"bandwidth_MBps {_COMPLETIONS}{_SLOWDOWNS}{_LOADED}",
@@ -410,7 +314,7 @@ _EVERY = (
         queue_pairs=lambda options: options.iters,
         flows=lambda options: 1,
     ),
-    _workload(
+    described(
         "probe_lat",
         "ping-pong of two nodes while others load the network, beside one in an idle network",
         "latency_us latency_p50_us latency_p99_us latency_p999_us idle_p50_us slowdown_p50_times "
@@ -423,7 +327,7 @@ _EVERY = (
         queue_pairs=lambda options: options.nodes,
         flows=lambda options: 100 * (options.nodes - 1),
     ),
-    _workload(
+    described(
         "training",
         "jobs that compute and reduce around rings again and again, beside one alone",
         "iteration_mean_us iteration_p99_us iteration_max_us network_us alone_us slowdown_times"
@@ -464,10 +368,10 @@ _EVERY = (
         "small requests of a server's threads to many clients",
         lambda options: options.processes * options.qps,
     ),
-    _workload(
+    described(
         "request_reply",
         "requests by writes, which a server's threads answer by datagrams",
-        _RATE,
+        RATE,
         _THREADS + _ROLES + "inline_size clients client_processes reply_size ports mode counter",
         "rdma_bench.request_reply.request_reply",
         # Those of ws-sequencer/main.h: WINDOW_SIZE and UNSIG_BATCH.
@@ -477,10 +381,10 @@ _EVERY = (
         replies=True,
     ),
     *(
-        _workload(
+        described(
             f"nvmf_{way}",
             f"{way}s of NVMe over Fabrics: registration, command, {data} and response",
-            _RATE + "latency_p50_us latency_p99_us",
+            RATE + "latency_p50_us latency_p99_us",
             _COMMON + _ROLES + "qps window iommu",
             f"nvmf.nvmf_{way}",
             defaults=Options(size=4096, window=16, iters=100, warmup=20),
@@ -488,7 +392,7 @@ _EVERY = (
         )
         for way, data in (("read", "write"), ("write", "RDMA read"))
     ),
-    _workload(
+    described(
         "put_lat",
         "RDMA writes one at a time, from their posting to their completion",
         f"{_COMPLETIONS}packet_seq_err_count rp_cnp_handled_count retransmissions_count",
@@ -496,7 +400,7 @@ _EVERY = (
         "put.put_lat",
         defaults=Options(size=65536, iters=100, warmup=10),
     ),
-    _workload(
+    described(
         "fault",
         "an operation whose peer is silent, not ready, or refuses it",
         _FAULT,
@@ -505,62 +409,15 @@ _EVERY = (
         defaults=Options(size=64),
         node_faults=_ends_some_time,
     ),
-    _mpi("osu_latency", "MPI ping-pong", _LATENCY_US, _LAT, _TWO),
-    _mpi(
-        "osu_multi_lat",
-        "MPI ping-pong of several pairs at once, the mean",
-        _LATENCY_US,
-        _LAT,
-        _BY_TWO,
-    ),
-    _workload(
-        "netpipe_mpi",
-        "NetPIPE ping-pong over MPI and its ladder of sizes",
-        _THROUGHPUT,
-        _PAIR + "buffers invalidate",
-        "mpi.pairs",
-        defaults=_NETPIPE,
-        round=rotation,
-        ladder=True,
-        mpi=True,
-    ),
-    _mpi("osu_bw", "MPI windows one way, with a reply", _RATE, _BW, _TWO),
-    _mpi("osu_bibw", "MPI windows both ways", _RATE, _BW, _TWO),
-    _mpi("osu_mbw_mr", "MPI windows one way of several pairs, together", _RATE, _BW, _BY_TWO),
-    _mpi("multi_bibw", "MPI windows both ways of several pairs, together", _RATE, _BW, _BY_TWO),
-    _mpi("hotspot_send", "MPI windows of one process to several peers", _RATE, _BW, _HUB),
-    _mpi("hotspot_recv", "MPI windows of several peers to one process", _RATE, _BW, _HUB),
-    _mpi(
-        "hotspot_both",
-        "MPI windows of some peers to one process, and of it to others",
-        _RATE,
-        _BW,
-        _HUB,
-        nodes=hub_and_halves,
-    ),
-    _mpi("overlap_isend", "computing beside an MPI send without blocking", _OVERLAP, _BW, _TWO),
-    _mpi("overlap_irecv", "computing beside an MPI receive without blocking", _OVERLAP, _BW, _TWO),
-    _mpi("imb_pingpong", "MPI ping-pong", "latency_us bandwidth_MBps", _LAT, _TWO),
-    # None is left without a partner.
-    _exchange(
-        "pingping", "MPI messages of two processes to each other at once", nodes=paired_nodes
-    ),
-    _exchange("sendrecv", "MPI messages around a ring of all processes"),
-    _exchange("exchange", "MPI messages with both neighbours, both ways"),
-    *(_collective(tool, name) for tool in ("osu", "imb") for name in COLLECTIVES),
-    _nas("is", "integer sort"),
-    _nas("ft", "three-dimensional Fourier transform"),
-    _nas("mg", "multigrid"),
-    _nas("lu", "lower-upper symmetric Gauss-Seidel"),
-    _nas("cg", "conjugate gradient"),
+    *MPI,
     _bus("bw_rd", "DMA reads by the adapter, bus alone"),
     _bus("bw_wr", "DMA writes by the adapter, bus alone"),
-    _bus("bw_rdwr", "DMA reads and writes together, bus alone", _RATE + "each_way_MBps"),
+    _bus("bw_rdwr", "DMA reads and writes together, bus alone", RATE + "each_way_MBps"),
     _latency("lat_rd", "one DMA read, bus alone", _DEVICE + "path", **_BY_ITSELF),
     _latency(
         "lat_wrrd", "a DMA write and a read behind it, bus alone", _DEVICE + "path", **_BY_ITSELF
     ),
-    _workload(
+    described(
         "reg_mr",
         "registering memory and deregistering it",
         "registration_us deregistration_us",
@@ -569,15 +426,15 @@ _EVERY = (
         words={"memory": ("host", "adapter")},
         defaults=Options(size=65536),
     ),
-    _workload(
+    described(
         "copy_bw",
         "copies by processors of one node",
-        _RATE,
+        RATE,
         _COMMON + "buffers processes",
         "memory.copy_bw",
-        defaults=_BW,
+        defaults=BW,
     ),
-    _workload(
+    described(
         "host_memory",
         "host memory of connected queue pairs",
         "pinned_KiB total_KiB mapped_KiB",

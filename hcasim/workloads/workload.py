@@ -15,7 +15,7 @@ from hcasim.workloads.losses import with_losses
 from hcasim.workloads.option import Option
 from hcasim.workloads.options import AXES, OPTIONS, Options
 from hcasim.workloads.result import Result
-from hcasim.workloads.roles import clients_and_server
+from hcasim.workloads.roles import clients_and_server, first_nodes
 from hcasim.workloads.run import Nodes, Run
 
 Round = Callable[[Options], int]
@@ -25,6 +25,16 @@ FEW = 6
 PROGRAM = 10**5
 """Packets of each process of a kernel, which is a whole program."""
 USUAL = Options()
+
+LATENCY_US = "latency_us"
+RATE = "bandwidth_MBps rate_Mps "
+THROUGHPUT = "latency_us bandwidth_MBps throughput_Mbps"
+"""Columns, as `described` takes them."""
+
+LAT = Options(iters=10_000, warmup=1000)
+BW = Options(size=65536, iters=100, warmup=10)
+NETPIPE = Options(size=65536, iters=100, warmup=3, verb="send")
+"""Defaults of ping-pongs, of windows, and NetPIPE's."""
 
 
 @dataclass(frozen=True)
@@ -189,3 +199,15 @@ def read_options(
         except ValueError as error:
             faults += [f"{name}: {line}" for line in str(error).splitlines()]
     return found
+
+
+def described(
+    name: str, title: str, fields: str, options: str, program: str, **more: Any
+) -> Workload:
+    """A benchmark; what runs it bears its name if the program is only a module."""
+    if program in ("latency", "bus", "flows", "rdma_bench.rates", "mpi.pairs"):
+        program = f"{program}.{name}"
+    understood = frozenset(options.split())
+    if "nodes" in understood:
+        more.setdefault("nodes", first_nodes)
+    return Workload(name, title, tuple(fields.split()), understood, program, **more)
