@@ -21,14 +21,10 @@ from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import PACKET
 from hcasim.workloads import Options, flows
 from hcasim.workloads.end import OPCODES
-from hcasim.workloads.flow_sizes import SIZES, mean_size, size_at
 from hcasim.workloads.flows import (
     Pairs,
-    alone_ps,
-    drawn,
     each_to_each,
     into_one,
-    likeness,
     measure,
     neighbours,
     percentile,
@@ -40,6 +36,7 @@ from hcasim.workloads.options import Verb
 from hcasim.workloads.roles import clients_and_server, first_nodes
 from hcasim.workloads.run import Nodes, Run
 from tests.buses import pcie_byte
+from tests.patterns import flows_of
 from tests.rig import networked
 from tests.twin import link_byte
 from tests.unit.runs.test_options import faults_of
@@ -182,7 +179,7 @@ def whole_rates(machine: Machine, pairs: Pairs, verb: str = "write", **given: An
     options = Options(**vars(LONG) | given)
     cluster = Cluster(Simulator(), machine)
     each = [(pair, 0, options) for pair in pairs]
-    senders, _ = run_flows(cluster, OPCODES[verb], each)  # type: ignore[index]
+    senders, _ = run_flows(cluster, OPCODES[verb], each)
     size = options.size * options.iters
     return [size / (side.ended_ps - side.began_ps) * 1e12 for side in senders]
 
@@ -415,11 +412,6 @@ def completions(machine: Machine, pairs: Pairs) -> list[int]:
     return [side.ended_ps - side.began_ps for side in run_flows(cluster, WRITE, each)[0]]
 
 
-def flows_of(workload: str, testbed: str = "ideal-100g", **options: Any) -> Any:
-    found = bench(workload, testbed=testbed, explain=True, **options)
-    return found.rows[0], found.breakdowns[0]["flows"]
-
-
 def test_the_first_nodes_alone_send_and_each_flow_begins_behind_the_one_before() -> None:
     _, found = flows_of("permutation", size=8, nodes=8, shift=4, senders=3, stagger=50)
     assert [(one["source"], one["target"]) for one in found] == [(0, 4), (1, 5), (2, 6)]
@@ -444,145 +436,3 @@ def test_bursts_that_cannot_be_are_refused() -> None:
     assert faults_of("incast", iters=4, burst=3, post_list=2) == [
         "burst: found 3; allowed: multiples of post_list, 2, or 0"
     ]
-
-
-LOADED = (
-    *("amplification_times", "retransmissions_count", "discards_count", "marks_count"),
-    *("pauses_count", "paused_us", "largest_queue_KiB"),
-)
-
-
-def test_a_network_under_load_says_what_it_discarded_marked_and_carried_again() -> None:
-    usual = {"size": 2**18, "nodes": 3, "cache": False}
-    quiet, _ = flows_of("incast", "ideal-100g-4mb", **usual)
-    # Data in packets of 1 KiB with 82 B around each, of which each is acknowledged.
-    assert quiet["amplification_times"] == pytest.approx(1 + (82 + 84) / 1024, rel=0.005)
-    assert [quiet[name] for name in LOADED[1:-1]] == [0, 0, 0, 0, 0]
-    # Half of what two send waits for the other half, in frames of 1082 B.
-    assert quiet["largest_queue_KiB"] == pytest.approx(256 * 1082 / 1024, rel=0.02)
-    small = {"switch.memory.size": "96 KiB", "switch.memory.reserve": "0 B"}
-    lossy = {"adapter": "connectx6", "switch": "spectrum-tail-drop", "overrides": small}
-    found = bench("incast", "ideal-100g", **usual, **lossy)
-    row, counts = found.rows[0], found.counters
-    assert row["discards_count"] == counts["switch_discards"] > 0
-    assert row["retransmissions_count"] == counts["retransmissions"] > 0
-    # What was discarded was sent once more at least.
-    least = (2 * 256 + row["discards_count"]) * (1024 + 82) / (2 * 256 * 1024)
-    assert least < row["amplification_times"] < 2 * least
-    assert not {*LOADED} & flows_of("incast", **usual)[0].keys()
-
-
-@pytest.mark.parametrize("routing", ["spray", "destination"])
-def test_a_network_that_changes_the_order_of_packets_says_so(routing: str) -> None:
-    given: dict[str, Any] = {"nodes": 8, "size": 8192, "adapter": "bluefield-3-selective"}
-    how = {"switch.routing": routing}
-    found = bench("permutation", "ideal-fat-tree", overrides=how, cache=False, **given)
-    count = found.counters["out_of_sequence"]
-    told = f": {count} packets came out of order; retransmissions: "
-    assert any(told in note for note in found.notes) == (routing == "spray")
-    assert (count > 0) == (routing == "spray")
-
-
-def test_a_network_that_pauses_says_how_often_and_for_how_long() -> None:
-    small = {"switch.memory.size": "1 MiB"}
-    usual = {"size": 2**18, "nodes": 3, "cache": False}
-    row = bench("incast", "ideal-100g-4mb", overrides=small, **usual).rows[0]
-    assert row["pauses_count"] > 2
-    # Each sender stands still for half of the time, but for what the memory takes of its data.
-    assert 0.5 < row["paused_us"] / row["completion_max_us"] < 1
-    assert row["largest_queue_KiB"] < 300
-
-
-def test_no_more_nodes_send_than_there_are() -> None:
-    assert faults_of("permutation", nodes=4, senders=5) == [
-        "senders: found 5; allowed: up to 4, or 0"
-    ]
-
-
-@pytest.mark.parametrize(("connection", "verb"), [("UC", "write"), ("UC", "send"), ("UD", "send")])
-def test_of_what_nobody_acknowledges_that_counts_which_arrives(connection: str, verb: str) -> None:
-    # The 4 MB of the switch hold all that four nodes send.
-    given: dict[str, Any] = {"connection": connection, "verb": verb, "size": 1024, "iters": 64}
-    goodput = 12_500 * 1024 / (1024 + 82)
-    row, _ = flows_of("incast", "ideal-100g-4mb", nodes=5, **given)
-    # The last comes to the node when all have gone over its link, and a little later.
-    assert 0.8 * goodput < row["bandwidth_MBps"] < goodput
-    if verb == "write":
-        given = {"connection": "UC", "size": "64K", "iters": 8}
-        row = bench("write_bw", "ideal-100g-4mb", clients=3, cache=False, **given).rows[0]
-        assert 0.8 * goodput < row["bandwidth_MBps"] < 1.01 * goodput
-
-
-@pytest.mark.parametrize("clients", [3, 1])
-def test_messages_that_lost_a_packet_for_good_count_for_nothing(clients: int) -> None:
-    small = {"switch.memory.size": "96 KiB", "switch.memory.reserve": "0 B"}
-    lossy = {"adapter": "connectx6", "switch": "spectrum-tail-drop", "overrides": small}
-    usual: dict[str, Any] = {"size": "256K", "connection": "UC", "iters": 4, "cache": False}
-    found = bench("write_bw", "ideal-100g", clients=clients, jobs=1, **usual, **lossy)
-    assert (found.rows[0]["bandwidth_MBps"] == 0) == (clients > 1)
-    assert any("is lost counts as sent" in note for note in found.notes) == (
-        clients == 1 and found.counters["switch_discards"] > 0
-    )
-
-
-@pytest.mark.parametrize("connection", ["UC", "UD"])
-def test_flows_over_unreliable_services_end_when_they_have_left(connection: str) -> None:
-    row, _ = flows_of("incast", size=1000, nodes=3, verb="send", connection=connection)
-    assert (
-        row["completion_max_us"]
-        < 1
-        < flows_of("incast", size=1000, nodes=3)[0]["completion_max_us"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "mean"), [("websearch", 1_710_000), ("hadoop", 120_000), ("storage", 40_870)]
-)
-def test_sizes_that_are_drawn_have_the_distribution(name: str, mean: float) -> None:
-    sizes = SIZES[name]
-    for size, share in sizes[1:]:
-        assert size_at(sizes, share / 100) == size
-    assert mean_size(sizes) == pytest.approx(mean, rel=0.01)
-    found = [size_at(sizes, (number + 0.5) / 10_000) for number in range(10_000)]
-    assert sum(found) / len(found) == pytest.approx(mean_size(sizes), rel=0.001)
-
-
-def test_flows_begin_as_often_as_the_load_says() -> None:
-    found = drawn(8, 20_000, SIZES["hadoop"], 1000.0, 3)
-    assert found[-1][1] / len(found) == pytest.approx(1000, rel=0.03)
-    ends = Counter(end for pair, _, _ in found for end in pair)
-    assert len(ends) == 8
-    assert all(one == pytest.approx(5000, rel=0.05) for one in ends.values())
-    assert all(source != target for (source, target), _, _ in found)
-
-
-@pytest.mark.parametrize("testbed", ["ideal-100g", "ideal-fat-tree"])
-def test_a_flow_that_meets_no_other_takes_as_long_as_alone(testbed: str) -> None:
-    row, (flow,) = flows_of("open_loop", testbed, nodes=16, iters=1)
-    assert flow["slowdown"] == pytest.approx(1, abs=0.01)
-    assert row["slowdown_p999_times"] == flow["slowdown"]
-
-
-@pytest.mark.parametrize("size", [1, 500, 1024, 5000, 40_000, 500_000])
-def test_what_a_flow_takes_alone_is_told_from_a_few_sizes(size: int) -> None:
-    machine = resolve("ideal-fat-tree")
-    run = Run("open_loop", Simulator(), machine, Options(), first_nodes)
-    took = alone_ps(run, (0, 15))(size)
-    cluster = Cluster(Simulator(), machine, (0, 15))
-    (side,), _ = run_flows(cluster, WRITE, [((0, 1), 0, Options(size=size, iters=1))])
-    assert took == pytest.approx(side.ended_ps - side.began_ps, rel=0.005)
-
-
-def test_flows_over_as_many_switches_are_alike() -> None:
-    machine = resolve("ideal-fat-tree")
-    over = [likeness(machine, 0, other)[2] for other in (1, 2, 3, 4, 15)]
-    assert over == [1, 3, 3, 5, 5]
-    assert likeness(resolve("fat-tree-64"), 47, 48)[:2] == ("compute", "storage")
-    assert likeness(resolve("fault-direct"), 0, 1)[2] == 0
-
-
-def test_flows_that_meet_are_slower_the_more_there_are() -> None:
-    usual = {"nodes": 4, "iters": 60}
-    low, high = (flows_of("open_loop", load=load, **usual) for load in (5, 80))
-    assert min(one["slowdown"] for one in (*low[1], *high[1])) > 0.98
-    assert 1 < low[0]["slowdown_p99_times"] < high[0]["slowdown_p99_times"]
