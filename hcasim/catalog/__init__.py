@@ -3,7 +3,6 @@
 from hcasim.catalog.adapter import Adapter as Adapter
 from hcasim.catalog.adapter import Cache as Cache
 from hcasim.catalog.adapter import DmaDevice as DmaDevice
-from hcasim.catalog.adapter import RoceAccl as RoceAccl
 from hcasim.catalog.buses import DirectDevice as DirectDevice
 from hcasim.catalog.buses import PcieDevice as PcieDevice
 from hcasim.catalog.buses import PcixDevice as PcixDevice
@@ -25,6 +24,7 @@ from hcasim.catalog.loader import load as load
 from hcasim.catalog.resolve import resolve as resolve
 from hcasim.catalog.resolved import Machine as Machine
 from hcasim.catalog.resolved import NodeGroup as NodeGroup
+from hcasim.catalog.retransmission import RoceAccl as RoceAccl
 from hcasim.catalog.section import Parameter as Parameter
 from hcasim.catalog.section import Value as Value
 from hcasim.catalog.testbed import Switch as Switch

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from hcasim.catalog.buses import Bus
 from hcasim.catalog.congestion import RoceCc
-from hcasim.catalog.link import CableLength, EthernetLink, Port, Protocol
+from hcasim.catalog.link import Port, Protocol
+from hcasim.catalog.receive import Receive
+from hcasim.catalog.retransmission import RoceAccl
 from hcasim.catalog.section import (
     Bandwidth,
     Clash,
@@ -24,7 +25,7 @@ from hcasim.catalog.section import (
     optional,
 )
 from hcasim.ground.errors import FaultError, one_of
-from hcasim.ground.units import SIZE, Bytes, Picoseconds, format_size
+from hcasim.ground.units import SIZE, Bytes
 
 
 class LocalMemory(Section):
@@ -235,89 +236,6 @@ class Send(Section):
     port_buffer: Size = key("data staged for each port, in slots of a packet if order is port")
 
 
-_EIGHT: Final = re.compile(r"[0-9]{1,9}(,[0-9]{1,9}){7}")
-_FIRST: Final = "0,0,0,0,0,0,0,0"
-_CABLE: Final = 7000
-LONGEST_FRAME: Final = 9216
-"""Bytes that mlx5 lets a buffer fall below the point where it pauses, before it lets go on."""
-CELL: Final = 128
-"""Bytes in which it reckons."""
-
-
-class BufferPart(NamedTuple):
-    """A part of a receive buffer: its bytes, the priorities that use it, and when it pauses them.
-
-    ``priorities`` has a bit for each. They are paused above ``xoff`` bytes, and go on at ``xon``.
-    """
-
-    size: int
-    priorities: int
-    xoff: int
-
-    @property
-    def xon(self) -> int:
-        return self.xoff - LONGEST_FRAME
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(one) for one in text.split(",")]
-
-
-class Receive(Section):
-    """The receive pipeline."""
-
-    units: _Units = key("processing units that share the packets", default=1)
-    packet_service: Latency = key(
-        "occupancy of a unit per packet; of several units, per first packet of a message"
-    )
-    latency: Latency | None = optional("delay of a packet, if it is not that of the way out")
-    buffer: Size = key("link receive buffer of each port")
-    buffer_size: str | None = optional(
-        "bytes of up to eight parts of that, as mlnx_qos --buffer_size takes them; none: one part"
-    )
-    prio2buffer: str | None = optional(
-        "part for each priority, as mlnx_qos --prio2buffer takes them; none: the first for all"
-    )
-    cable_len: CableLength | None = optional(
-        "length for which each part keeps headroom where pauses are on, as mlnx_qos --cable_len "
-        "sets it; none: 7 m, as mlx5 assumes"
-    )
-
-    @model_validator(mode="after")
-    def _has_parts(self) -> Receive:
-        for name in ("buffer_size", "prio2buffer"):
-            text = getattr(self, name)
-            if text is not None and not _EIGHT.fullmatch(text):
-                allowed = f"eight whole numbers with commas between them, such as {_FIRST}"
-                raise FaultError(self, allowed, text=f"{name} {text}")
-        sizes, parts = self._sizes, _numbers(self.prio2buffer or _FIRST)
-        if sum(sizes) > self.buffer:
-            allowed = f"no more than receive.buffer, {format_size(self.buffer)}, together"
-            raise FaultError(self, allowed, text=f"buffer_size {self.buffer_size}")
-        if not all(part < len(sizes) and sizes[part] for part in parts):
-            found = f"prio2buffer {self.prio2buffer or _FIRST}"
-            allowed = f"parts that have room by buffer_size {self.buffer_size or self.buffer}"
-            raise FaultError(self, allowed, text=found)
-        return self
-
-    @property
-    def _sizes(self) -> list[int]:
-        return _numbers(self.buffer_size) if self.buffer_size else [self.buffer]
-
-    def parts(self, link: EthernetLink, mtu: int) -> list[BufferPart]:
-        """The parts that priorities use, with the thresholds that mlx5's driver gives them.
-
-        Source: Linux, drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c.
-        """
-        metres = (_CABLE if self.cable_len is None else self.cable_len) // 1000
-        headroom = (301 + 216 * metres // 100) * max(link.gigabits, 40) + 272 * mtu // 100
-        uses: dict[int, int] = {}
-        for priority, part in enumerate(_numbers(self.prio2buffer or _FIRST)):
-            uses[part] = uses.get(part, 0) | 1 << priority
-        sizes = [(self._sizes[part], mask) for part, mask in uses.items()]
-        return [BufferPart(size, mask, size - headroom) for size, mask in sizes]
-
-
 class Completion(Section):
     """The writer of completion queue entries."""
 
@@ -362,63 +280,6 @@ class Ack(Section):
     interval: int = key("packets between two acknowledgement requests inside a message", 1, 65536)
     latency: Latency = key("request accepted to acknowledgement sent")
     service: Latency = key("of a receiving unit by a packet that asks for it", default=0)
-
-
-_Step = Annotated[Picoseconds, Field(ge=1, le=10**14)]
-_Percent = Annotated[int, Field(ge=1, le=1000)]
-
-
-class AdaptiveSteps(Section):
-    """Times from one transmission of a request to the next, while retransmission is adaptive."""
-
-    step1: _Step = key("to the first retransmission")
-    step2: _Step = key("from there to the second")
-    step3: _Step = key("to the third")
-    step4: _Step = key("to the fourth")
-    step5: _Step = key("to the fifth")
-    step6: _Step = key("to the sixth")
-    step7: _Step = key("to the seventh")
-    step8: _Step = key("to the eighth")
-    step9: _Step = key("to the ninth")
-    step10: _Step = key("to the tenth")
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """All of them in ps, the first one first."""
-        return tuple(getattr(self, name) for name in type(self).model_fields)
-
-
-class RoceTimer(Section):
-    """How firmware runs the retry timer over Ethernet, in shares of the local ACK timeout."""
-
-    floor: int = key("smallest exponent of the local ACK timeout that firmware takes", 0, 31)
-    interval: _Percent = key("from one regular timeout to the next, in % of that")
-    last: _Percent = key("to the end of a request whose retry_cnt is 0, in % of that")
-    first_without_floor: _Percent = key("to the first timeout without the floor, in %")
-    interval_without_floor: _Percent = key("from one timeout to the next without it, in %")
-    adaptive: AdaptiveSteps
-
-
-class RoceAccl(Section):
-    """The register ROCE_ACCL, by its fields: how RoCE deals with networks that lose packets.
-
-    Source: NVIDIA, "Adaptive Retransmission: Parameters Control", whose sample shows adaptive
-    retransmission and slow restart enabled, and selective repeat not forced. Whether adapters agree
-    on that unforced, and which do, is not published.
-    """
-
-    roce_adp_retrans_en: bool = key("adaptive retransmission before regular timeouts")
-    roce_slow_restart_en: bool = key(
-        "slow restart after a retransmission, which is taken for a notice of congestion (CNP)"
-    )
-    roce_slow_restart_idle_en: bool = key("slow restart after a pause; of no effect here")
-    roce_tx_window_en: bool = key("a window of packets in flight; of no effect here")
-    min_ack_timeout_limit_disabled: bool = key("short local ACK timeouts are taken as they are")
-    adaptive_routing_forced_en: bool = key("packets out of order are expected; of no effect here")
-    selective_repeat_forced_en: bool = key(
-        "only packets that are missing are sent again, alike at both ends"
-    )
-    timer: RoceTimer
 
 
 class Counters(Section):

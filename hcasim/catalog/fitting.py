@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hcasim.catalog.adapter import CELL, LONGEST_FRAME, Adapter
+from hcasim.catalog.adapter import Adapter
 from hcasim.catalog.buses import PcieDevice
 from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.link import (
@@ -29,6 +29,7 @@ from hcasim.catalog.link import (
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import inside
 from hcasim.catalog.part import Part
+from hcasim.catalog.receive import CELL, LONGEST_FRAME
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.section import Parameter, Value
 from hcasim.catalog.testbed import BackToBack, Switch

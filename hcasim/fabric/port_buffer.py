@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from hcasim.catalog.adapter import BufferPart
 from hcasim.catalog.classes import PRIORITIES
+from hcasim.catalog.receive import BufferPart
 from hcasim.engine import Action
 from hcasim.engine.changes import Changes
 from hcasim.fabric.flow_control import ENDLESS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hcasim.catalog import Link, Way, Wiring
-from hcasim.catalog.adapter import BufferPart
+from hcasim.catalog.receive import BufferPart
 from hcasim.engine import Simulator
 from hcasim.fabric.flow_control import connect_ports
 from hcasim.fabric.link import Receiver, Transmitter

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import EthernetLink, Switch, Wiring
-from hcasim.catalog.adapter import BufferPart
+from hcasim.catalog.receive import BufferPart
 from hcasim.catalog.testbed import Arbitration, Marking, PacketMemory
 from hcasim.engine import Simulator
 from hcasim.fabric import Fabric, Opcode, Packet

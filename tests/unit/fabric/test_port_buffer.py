@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hcasim.catalog import CatalogError, resolve
-from hcasim.catalog.adapter import BufferPart
+from hcasim.catalog.receive import BufferPart
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.fabric.priorities import PauseFrame

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcasim.catalog import RoceAccl
-from hcasim.catalog.adapter import AdaptiveSteps
-from hcasim.catalog.adapter import RoceTimer as RoceTiming
+from hcasim.catalog.retransmission import AdaptiveSteps
+from hcasim.catalog.retransmission import RoceTimer as RoceTiming
 from hcasim.engine import Call, Simulator
 from hcasim.fabric import Opcode, Packet
 from hcasim.fabric.packet import PLAIN_SIZES, Route
