@@ -8,6 +8,7 @@ VENV      := .venv
 TEST_VENV := .venv-test
 OUT       := out
 DIST      := dist
+CHECKED   := .checked
 # Where the compiled build is installed, beside a checkout without the sources of the package.
 COMPILED  := .venv-compiled
 
@@ -17,15 +18,22 @@ export PYTHONDONTWRITEBYTECODE :=
 # What was compiled of the last few states of the simulator.
 export HCASIM_COMPILED ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hcasim-compiled
 
+# What `make check` is made of, the quickest to fail first.
+PARTS := test laws claims pure world fuzz
+# Simulations of claims and laws run on the compiled build, if that can be made.
+FASTER := $(if $(shell command -v $${CC:-cc}),test-compiled,test)
+EVERYTHING := $(shell find * .ci -type f -not -path '*/__pycache__/*' -not -path 'build/*' \
+  -not -path 'dist/*' -not -path 'out/*' -not -name '*.so' -not -name '* *')
+
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check lint compiled test-compiled bench speed fuzz docs notebooks clean
+.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz docs notebooks clean
 
 help:
 	@echo 'make reproduce  replay the four papers; a page, figures and the table of claims in $(OUT)/;'
 	@echo '                with what was published of newer machines: make reproduce PAPERS=all'
 	@echo 'make test       run the tests that guard a change'
-	@echo 'make check      run these and all others: every claim, notebook and page, the virtual machine,'
-	@echo '                packaging, fuzzing, the compiled build'
+	@echo 'make check      run these and all others, in parts that can be resumed: every claim, notebook'
+	@echo '                and page, the virtual machine, packaging, fuzzing, the compiled build'
 	@echo 'make lint       check style, types and layers'
 	@echo 'make compiled   build the wheel of this platform with the simulator compiled, in $(DIST)/'
 	@echo 'make test-compiled  run the tests on what that wheel installs, in $(COMPILED)'
@@ -41,18 +49,40 @@ PAPERS ?= benjegerdes2004 liu2004 rashti2007 sur2005
 reproduce: $(VENV)/.ready
 	$(VENV)/bin/hcasim reproduce $(filter-out all,$(PAPERS)) -o $(OUT)
 
+# A part of them, or others: make test TESTS=tests/unit/hca MARKED=check
+MARKED ?= not check
 test: $(TEST_VENV)/.ready
-	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m 'not check'
+	$(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m '$(MARKED)' $(TESTS)
 
-# What simulates the papers does so on the compiled build, if that can be made.
-check: test
+# A part that has passed is not run again until a file of the checkout changes, so an interrupted
+# check goes on where it was; make -k check runs the other parts as well if one fails.
+check: $(PARTS:%=$(CHECKED)/%)
+
+$(PARTS:%=$(CHECKED)/%): $(CHECKED)/%: $(EVERYTHING)
+	$(MAKE) --no-print-directory check-$*
+	@mkdir -p $(@D)
+	@touch $@
+
+check-test:
+	$(MAKE) --no-print-directory test
+
+check-laws:
+	$(MAKE) --no-print-directory $(FASTER) MARKED='not pure' \
+	  TESTS='tests/builds tests/golden tests/properties tests/launch' \
+	  PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=thorough'
+
+check-claims:
+	$(MAKE) --no-print-directory $(FASTER) MARKED=check TESTS='tests/published tests/unit'
+
+check-pure:
+	$(MAKE) --no-print-directory test MARKED='check and pure'
+
+check-world:
+	$(MAKE) --no-print-directory test MARKED='check and not pure' \
+	  TESTS='tests/docs tests/notebooks tests/packaging tests/probes'
+
+check-fuzz:
 	$(MAKE) --no-print-directory fuzz SEED=1
-	if command -v $${CC:-cc} > /dev/null; then \
-	  $(MAKE) --no-print-directory test-compiled MARKED='not pure' PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=thorough' && \
-	  $(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m check --ignore=tests/published; \
-	else \
-	  $(TEST_VENV)/bin/python -m pytest $(PYTEST_FLAGS) -m check; \
-	fi
 
 lint: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/ruff check
@@ -62,14 +92,14 @@ lint: $(TEST_VENV)/.ready
 
 compiled: $(DIST)/.compiled
 
-# A part of them: make test-compiled TESTS='tests/golden tests/unit/hca'
-TESTS ?= tests/builds tests/golden tests/properties tests/published tests/unit
-MARKED ?= not check and not pure
+# Likewise a part of them: make test-compiled TESTS='tests/golden tests/unit/hca'
+COMPILED_TESTS := tests/builds tests/golden tests/properties tests/published tests/unit
 test-compiled: $(COMPILED)/.ready
 	rm -rf $(COMPILED)/checkout
 	mkdir $(COMPILED)/checkout
 	cp -R $(CHECKOUT) $(COMPILED)/checkout
-	cd $(COMPILED)/checkout && ../bin/python -m pytest $(PYTEST_FLAGS) -m '$(MARKED)' $(TESTS)
+	cd $(COMPILED)/checkout && ../bin/python -m pytest $(PYTEST_FLAGS) -m '($(MARKED)) and not pure' \
+	  $(or $(TESTS),$(COMPILED_TESTS))
 
 bench: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m pytest tests/benchmarks
@@ -91,7 +121,7 @@ notebooks: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.notebooks.running
 
 clean:
-	rm -rf $(VENV) $(TEST_VENV) $(COMPILED) $(OUT) $(DIST) build
+	rm -rf $(VENV) $(TEST_VENV) $(COMPILED) $(CHECKED) $(OUT) $(DIST) build
 	rm -rf .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find hcasim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
