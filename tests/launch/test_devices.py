@@ -2,12 +2,14 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from hcasim.launch import launch
 from hcasim.runs.machine import find_machine
-from tests.programs import program
+from tests.launch.test_time import compiled
+from tests.programs import header, program
 
 LIBRARY = "/usr/lib/x86_64-linux-gnu/libibverbs.so.1"
 WITHOUT_OBJECTS = re.compile(
@@ -56,6 +58,30 @@ def test_ibv_devinfo_tells_what_the_description_says(
     for name, value in lines:
         found.setdefault(name.strip(), value.strip())
     assert {name: found.get(name) for name in told} == told
+
+
+@pytest.mark.parametrize(
+    ("testbed", "said"), [("lx-10g", "1 0 256 0"), ("liu2004", "0 0 0 0"), ("rashti2007", "0 95")]
+)
+def test_an_adapter_has_none_of_the_features_of_mlx5(
+    testbed: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Perftest asks for them since its version 6, as of all that Mellanox has made."""
+    source = """
+        #include <infiniband/mlx5dv.h>
+        int main(void)
+        {
+            struct ibv_device *device = *ibv_get_device_list(NULL);
+            struct mlx5dv_context found = {.comp_mask = -1};
+            int error = mlx5dv_query_device(ibv_open_device(device), &found);
+            printf("%d %d", mlx5dv_is_supported(device), error);
+            if (!error) printf(" %ld %ld", found.flags, found.comp_mask);
+        }
+        """
+    header("infiniband/mlx5dv.h", "libibverbs-dev")
+    made = compiled(tmp_path, source, "-libverbs", "-lmlx5")
+    assert launch(find_machine(testbed, {}, mpi=False), [[made]]).codes == (0,)
+    assert capfd.readouterr().out == said
 
 
 def test_every_function_that_takes_an_object_is_overridden() -> None:
