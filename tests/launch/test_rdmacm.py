@@ -1,13 +1,15 @@
 """Real programs connect through the connection manager's device."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from hcasim import bench
 from hcasim.launch import launch
 from hcasim.runs.machine import find_machine
-from tests.programs import program
+from tests.launch.test_time import compiled
+from tests.programs import header, program
 
 RDMACM, PERFTEST = "rdmacm-utils", "perftest"
 RPING, PONG = ("rping -s -C 2 -v", "rping -c -C 2 -a server"), "server ping data: rdma-ping-1"
@@ -90,3 +92,33 @@ def test_who_is_killed_disconnects(capfd: pytest.CaptureFixture[str]) -> None:
     machine = find_machine("liu2004", {}, mpi=False)
     assert launch(machine, [["rping", "-s"], ["sh", "-c", killed]]).codes == (0, 0)
     assert "DISCONNECT EVENT" in capfd.readouterr().err
+
+
+def test_a_child_has_nothing_of_the_channels_of_its_parent(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It may close their descriptors, as daemons do, which goes on in the parent."""
+    source = """
+        #include <rdma/rdma_cma.h>
+        static int works(struct rdma_event_channel *channel)
+        {
+            struct rdma_cm_id *made;
+            return rdma_create_id(channel, &made, NULL, RDMA_PS_TCP) ? errno : 0;
+        }
+        int main(void)
+        {
+            struct rdma_event_channel *channel = rdma_create_event_channel();
+            int status;
+            if (!fork()) {
+                int fault = works(channel), closed = close(channel->fd);
+                printf("%d %d %d\\n", fault, closed, works(rdma_create_event_channel()));
+                return 0;
+            }
+            wait(&status);
+            printf("%d %d\\n", status, works(channel));
+        }
+        """
+    header("rdma/rdma_cma.h", "librdmacm-dev")
+    made = compiled(tmp_path, source, "-lrdmacm", "-libverbs")
+    assert ended("liu2004", made) == (0,)
+    assert capfd.readouterr().out == "9 0 0\n0 0\n"
