@@ -66,7 +66,7 @@ def test_ibv_devinfo_tells_what_the_description_says(
 def test_an_adapter_has_none_of_the_features_of_mlx5(
     testbed: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Perftest asks for them since its version 6, as of all that Mellanox has made."""
+    """Newer versions of perftest ask all adapters of Mellanox for them."""
     source = """
         #include <infiniband/mlx5dv.h>
         int main(void)
