@@ -12,7 +12,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.launch import channel, launch, session
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import compiled, run
-from tests.programs import give_up
+from tests.programs import header
 
 
 def test_who_waits_is_told_for_what(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -160,9 +160,7 @@ def test_a_child_has_its_own_of_what_its_parent_has(
             printf("signal %d, parent %d\\n", WTERMSIG(status), works(opened));
         }
         """
-    line = b"#include <infiniband/verbs.h>"
-    if subprocess.run(["cc", "-E", "-"], input=line, capture_output=True).returncode:
-        give_up("the header is missing; on Debian: apt install libibverbs-dev")
+    header("infiniband/verbs.h", "libibverbs-dev")
     made = compiled(tmp_path, source, "-libverbs")
     assert launch(find_machine("liu2004", {}, mpi=False), [[made]]).codes == (0,)
     assert capfd.readouterr().out == "child 1\nsignal 11, parent 1\n"
