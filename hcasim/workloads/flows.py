@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice, pairwise, product
-from math import lcm, prod
+from math import inf, lcm, prod
 from random import Random
 from typing import Any
 
@@ -32,6 +32,8 @@ from hcasim.workloads.run import Run
 
 PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
+ALIKE = 0.01
+"""Relative error of times that shorter runs foretell, beyond which a longer one follows."""
 ENDLESS = 1 << 20
 """Messages of a flow that nobody waits for."""
 CIRCLE = (
@@ -285,50 +287,48 @@ def _completed(
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 
-def _lengths(run: Run, flows: int) -> tuple[int, int, int] | None:
-    """Messages of each flow in three runs that tell of one of all, or None if that is no longer."""
+def _least(run: Run, flows: int) -> int:
+    """Messages of each flow in the shortest of three runs that are to tell of a longer one."""
     options = run.options
-    each = flows * options.qps * run.cluster.nodes[0].adapter.packets(
-        WIRE[OPCODES[options.verb]], options.size
-    )
+    packets = run.cluster.nodes[0].adapter.packets(WIRE[OPCODES[options.verb]], options.size)
     unit = lcm(moderation(options), options.post_list, options.burst or 1)
-    least = unit * max(1, PACKETS // (7 * each * unit))
-    if options.exact or 7 * least >= options.iters:
-        return None
-    return least, 2 * least, 4 * least
+    return unit * max(1, PACKETS // (7 * flows * options.qps * packets * unit))
 
 
 def all_to_all(run: Run) -> Result:
     """Each node sends to each other one, beginning with the next.
 
-    Where that takes too many packets, flows of fewer messages are run, of three lengths of which
-    each is twice the one before. The times of all of them, in their order, then follow a straight
-    line over the messages; how far the first two are from telling what the last two do is the
-    error.
+    Where that takes too many packets, flows of fewer messages are run, each time of twice as many.
+    The times of all flows, in their order, then follow a straight line over the messages. How far
+    the line of the last two runs is from that of the two before is the error; while it is large, a
+    longer run follows.
     """
     options, pairs = run.options, each_to_each(run.options.nodes)
-    lengths = _lengths(run, len(pairs))
-    if lengths is None:
-        found = _complete(run, pairs)
-        found.row["error_percent"] = 0.0
-        return found
-    took: list[list[int]] = []
-    for length in lengths:
-        cluster = run.cluster
-        if length != lengths[-1]:
-            cluster = Cluster(Simulator(), run.machine, run.choose(run.machine, options))
-        shorter = replace(options, iters=length)
-        both = run_flows(cluster, OPCODES[options.verb], [(pair, 0, shorter) for pair in pairs])
+    length, took = _least(run, len(pairs)), list[list[int]]()
+    error, times, whole = inf, list[float](), options.exact or 7 * length >= options.iters
+    while error > ALIKE:
+        whole = whole or 2 * length >= options.iters
+        part = replace(options, iters=options.iters if whole else length)
+        here = replace(run, sim=Simulator()) if took else run
+        both = run_flows(here.cluster, OPCODES[options.verb], [(pair, 0, part) for pair in pairs])
+        if whole:
+            error = 0.0
+            break
         took.append(sorted(side.took_ps for side in both[0]))
-    guess, better = (
-        [b + (b - a) * (options.iters - last) / (last - first) for a, b in zip(*times, strict=True)]
-        for (first, last), times in zip(pairwise(lengths), pairwise(took), strict=True)
-    )
-    error = max(abs(a / b - 1) for a, b in zip(guess, better, strict=True))
-    for side, time_ps in zip(sorted(both[0], key=lambda one: one.took_ps), better, strict=True):
-        side.saved_ps, side.iters = round(time_ps) - side.took_ps, options.iters
-    found = _completed(run, *both, pairs)
-    found.row["error_percent"] = 100 * max(UNPROVEN, error)
+        lines = [
+            [b + (b - a) * (options.iters - last) / (last // 2) for a, b in zip(*two, strict=True)]
+            for last, two in ((length // 2, took[-3:-1]), (length, took[-2:]))
+            if len(two) == 2
+        ]
+        if len(lines) == 2:
+            error = max(UNPROVEN, *(abs(a / b - 1) for a, b in zip(*lines, strict=True)))
+            times = lines[1]
+        length *= 2
+    else:
+        for side, ps in zip(sorted(both[0], key=lambda one: one.took_ps), times, strict=True):
+            side.saved_ps, side.iters = round(ps) - side.took_ps, options.iters
+    found = _completed(here, *both, pairs)
+    found.row["error_percent"] = 100 * error
     return found
 
 
