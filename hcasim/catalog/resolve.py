@@ -12,7 +12,14 @@ from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.adapter import Adapter, Device
 from hcasim.catalog.fields import keys_of, leaf_paths
-from hcasim.catalog.fitting import carried_kind, contradictions, link_of_port, negotiate, plug, train
+from hcasim.catalog.fitting import (
+    carried_kind,
+    contradictions,
+    link_of_port,
+    negotiate,
+    plug,
+    train,
+)
 from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
