@@ -40,7 +40,9 @@ def library() -> Path:
             raise CatalogError(["launch: found no C compiler; needed: cc, such as gcc, or CC=..."])
         made = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            [compiler, *flags, *_FLAGS, "-o", made, *sources, "-ldl"], capture_output=True, text=True
+            [compiler, *flags, *_FLAGS, "-o", made, *sources, "-ldl"],
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             raise CatalogError([f"launch: {compiler} failed:\n{done.stderr.rstrip()}"])

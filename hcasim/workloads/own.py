@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from hcasim.apps.file import faults_of, read_module
 from hcasim.ground.errors import CatalogError, display, nearest, one_of, refuse
+from hcasim.ground.opened import note_read
 from hcasim.workloads.options import OPTIONS, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
@@ -125,6 +126,7 @@ def find(name: str) -> Workload | None:
         raise CatalogError([f"{name}: {entry.value} is no workload; needed: {_EXAMPLE}"])
     assert callable(found.program)
     file = Path(getsourcefile(found.program) or entry.value)
+    note_read(file)
     return _running(name, found, lambda: faults_of(file))
 
 
