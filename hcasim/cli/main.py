@@ -163,7 +163,7 @@ def _run(words: list[str], prog_name: str) -> int:
         error.show(text)
         return _refused(*text.getvalue().splitlines())
     except CatalogError as error:
-        return _refused(*(f"Error: {fault}" for fault in error.faults))
+        return _refused(*(f"Error: {fault}" for fault in error.lines))
     except BrokenPipeError:
         abandon(sys.stdout)
         return BROKEN_PIPE

@@ -13,6 +13,10 @@ from typing import Any
 from hcasim.ground.text import plain
 
 ID = "an id, or the path of a file"
+SHOWN = 20
+"""Faults of an error that are printed."""
+_HINTS = 100
+"""Names that are looked for among known ones until an error says so; each search takes long."""
 
 
 class Fault(str):
@@ -80,12 +84,24 @@ class CatalogError(Exception):
     """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
+        global _searched
         one = (one if isinstance(one, Fault) else Fault("", None, "", said=one) for one in faults)
         self.faults: list[Fault] = list(dict.fromkeys(one))
         super().__init__(self.faults)
+        _searched = _nearest.cache_info().misses
+
+    @property
+    def lines(self) -> list[str]:
+        """The first faults, and how many more there are."""
+        more = len(self.faults) - SHOWN
+        return [*self.faults[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
     def __str__(self) -> str:
-        return "\n".join(self.faults)
+        return "\n".join(self.lines)
+
+
+_searched = 0
+"""Searches that had been made when the last error was."""
 
 
 def words_of(error: BaseException) -> str:
@@ -99,6 +115,8 @@ def words_of(error: BaseException) -> str:
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the first of the closest known names, if any is close."""
+    if _nearest.cache_info().misses - _searched >= _HINTS:
+        return ""
     return _nearest(str(name).lower(), tuple(known))
 
 

@@ -130,3 +130,10 @@ def test_what_is_read_from_standard_input_is_not_written_over(
         found = process("import", "-", "-o", "t.jsonl", cwd=folder, stdin=stream)
     assert found.faults[0].startswith("--output t.jsonl: found the same file as <stdin>, which")
     assert (folder / "t.jsonl").stat().st_size > 0
+
+
+def test_a_timeline_has_nodes_of_the_machine(hcasim_: Hcasim, folder: Path) -> None:
+    traced = ("--trace", "t.json", "--trace-node", "1,77", *LIU)
+    for words in (("bench", "write_lat", "-s", "8"), ("app", "steps.goal", "-n", "2")):
+        assert hcasim_(*words, *traced).faults == ["--trace-node: found 77; allowed: 0 to 3"]
+    assert not (folder / "t.json").exists()
