@@ -148,7 +148,9 @@ def _print(found: FitReport) -> None:
 
 def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> _Asked:
     from hcasim.calibrate.fit import calibrate
-    from hcasim.catalog import load_fit
+    from hcasim.catalog import find_file, load_fit
+    from hcasim.catalog.folders import is_known
+    from hcasim.ground.opened import renew
     from hcasim.papers.observations import observations
 
     names = {name: name.replace("_", "-") for name in given} | {"settings": "set"}
@@ -159,6 +161,9 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
+    if is_known(words[0], "calibrations"):
+        # A fit is made again in its place.
+        renew(find_file(words[0], "calibrations"))
     faults += output_faults([output])
     refuse(*faults)
     fit = load_fit(words[0])

@@ -33,12 +33,16 @@ def library() -> Path:
         told.update(file.name.encode() + file.read_bytes())
     kept = _cache() / f"launch-{told.hexdigest()[:16]}.so"
     if not kept.exists():
-        compiler = shutil.which(os.environ.get("CC", "cc"))
+        # Make splits CC into words, too.
+        name, *flags = os.environ.get("CC", "").split() or ["cc"]
+        compiler = shutil.which(name)
         if compiler is None:
             raise CatalogError(["launch: found no C compiler; needed: cc, such as gcc, or CC=..."])
         made = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            [compiler, *_FLAGS, "-o", made, *sources, "-ldl"], capture_output=True, text=True
+            [compiler, *flags, *_FLAGS, "-o", made, *sources, "-ldl"],
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             raise CatalogError([f"launch: {compiler} failed:\n{done.stderr.rstrip()}"])

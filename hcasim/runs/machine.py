@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import itemgetter
 from os import PathLike
 from typing import Any, TypeVar
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.link import EthernetLink
 from hcasim.catalog.loader import each_file_once
+from hcasim.ground.errors import written
 
 CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 """What says which machine it is, beside the testbed and what-if settings."""
@@ -67,10 +69,10 @@ def find_machine(
     Raises:
         CatalogError: every fault of the request, no testbed, or choices beside a machine.
     """
-    if testbed is None or testbed == "":
+    if testbed is None or (isinstance(testbed, str) and not testbed):
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     if not isinstance(testbed, Machine):
-        key = (str(testbed), mpi, repr(sorted(chosen.items())))
+        key = (written(testbed), mpi, written(sorted(chosen.items(), key=itemgetter(0))))
         return known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
     fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.section import Parameter, Value
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import nearest, one_of, written
 from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
@@ -205,7 +205,9 @@ def read_plan(
         values["switch"] = [_SWITCH.get(one, one) for one in values["switch"]]
     faults += _zip_faults(groups, values)
     read: dict[str, Expression] = {}
-    texts = {f"let {name}": text for name, text in (let or {}).items()}
+    # A number is an expression, too.
+    every: Mapping[str, Any] = let or {}
+    texts = {f"let {n}": t if isinstance(t, str) else written(t) for n, t in every.items()}
     for label, text in {**texts, **({} if where is None else {"where": where})}.items():
         name = label.removeprefix("let ")
         if label != "where" and not _is_setting(name):
@@ -213,7 +215,7 @@ def read_plan(
         elif name in given:
             faults.append(f"{label}: contradicts the values of {name}; leave one out")
         try:
-            read[name] = read_expression(str(text))
+            read[name] = read_expression(text)
         except ExpressionError as error:
             faults.append(f"{label}: {error}")
             continue
@@ -250,7 +252,7 @@ def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]
 
 def _asked(made: Mapping[str, Any]) -> Experiment:
     named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
-    if not made.get("testbed"):
+    if made.get("testbed") in (None, ""):
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     return Experiment.of(made.get("workload", ""), made["testbed"], **named)
 
