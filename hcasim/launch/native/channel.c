@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,10 @@ static uint64_t busy_ps;
 #define BUSY_NS 10000
 #define TRIES 16
 
-/* The connections of all threads of this process: a child gives them up. */
-static int connections[1024];
+/* The connections of all threads of this process, a bit for each descriptor: a child gives them up. */
+#define MOST_DESCRIPTORS (1 << 20)
+static _Atomic uint64_t connections[MOST_DESCRIPTORS / 64];
+static _Atomic int highest;
 
 void *behind(const char *name)
 {
@@ -89,33 +92,69 @@ bool asking(void)
 
 bool is_connection(int descriptor)
 {
-	return descriptor > 0 && connections[descriptor % 1024] == descriptor;
+	return descriptor > 0 && descriptor < MOST_DESCRIPTORS &&
+	       connections[descriptor / 64] >> descriptor % 64 & 1;
+}
+
+static int remember(int descriptor)
+{
+	int before = highest;
+
+	if (descriptor >= MOST_DESCRIPTORS) {
+		syscall(SYS_close, descriptor);
+		errno = EMFILE;
+		return -1;
+	}
+	connections[descriptor / 64] |= 1ull << descriptor % 64;
+	while (descriptor > before && !atomic_compare_exchange_weak(&highest, &before, descriptor))
+		;
+	return descriptor;
+}
+
+static void forget(int descriptor)
+{
+	connections[descriptor / 64] &= ~(1ull << descriptor % 64);
+	syscall(SYS_close, descriptor);
+}
+
+/* Whether the socket at a path is a simulator of our own user's. */
+static bool reached(int descriptor, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred other;
+	socklen_t size = sizeof(other);
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	strcpy(address.sun_path, path);
+	if (syscall(SYS_connect, descriptor, &address, sizeof(address)) < 0 ||
+	    syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &other, &size) < 0)
+		return false;
+	errno = EPERM;
+	return other.uid == geteuid();
 }
 
 /* Without the interposed functions: programs must not see the descriptor. */
 static int connected(void)
 {
-	const char *name = getenv("HCASIM_CHANNEL");
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strlen(name);
-	int low, high;
+	int low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
 
-	if (length > sizeof(address.sun_path) - 1)
-		return -1;
-	memcpy(address.sun_path + 1, name, length);
-	low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (low < 0)
 		return -1;
-	if (syscall(SYS_connect, low, &address,
-		    offsetof(struct sockaddr_un, sun_path) + 1 + length) < 0) {
+	if (!reached(low, getenv("HCASIM_CHANNEL"))) {
+		int kept = errno;
+
 		syscall(SYS_close, low);
+		errno = kept;
 		return -1;
 	}
 	high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
 	if (high < 0)
-		return low;
+		return remember(low);
 	syscall(SYS_close, low);
-	return high;
+	return remember(high);
 }
 
 static uint64_t processor_ns(void)
@@ -236,17 +275,18 @@ static void measure(void)
 static void say_hello(void)
 {
 	const char *node = getenv("HCASIM_NODE"); /* Our ssh changes it. */
-	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), node ? atoi(node) : 0}};
+	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid)}};
+	char names[512];
+	int size = snprintf(names, sizeof(names), "%.255s%c%.63s", program_invocation_short_name, 0,
+			    node ? node : "");
 
 	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {
 		fprintf(stderr, "hcasim: no connection to the simulator: %s\n", strerror(errno));
 		_exit(GONE);
 	}
-	connections[own.descriptor % 1024] = own.descriptor;
 	watch_thread();
-	exchange(CALL_HELLO, &words, program_invocation_short_name,
-		 strlen(program_invocation_short_name), NULL, 0, NULL);
+	exchange(CALL_HELLO, &words, names, size, NULL, 0, NULL);
 	known.hertz = words.w[0];
 	known.node = words.w[1];
 	known.nodes = words.w[2];
@@ -260,11 +300,10 @@ static void say_hello(void)
 /* A child has connections of its own. */
 static void give_up(void)
 {
-	for (int i = 0; i < 1024; i++)
-		if (connections[i]) {
-			syscall(SYS_close, connections[i]);
-			connections[i] = 0;
-		}
+	for (int i = 0; i <= highest; i++)
+		if (is_connection(i))
+			forget(i);
+	highest = 0;
 	busy_ps = 0;
 	own.descriptor = -1;
 }
@@ -288,8 +327,7 @@ void leave(void)
 	if (own.descriptor < 0)
 		return;
 	watch_no_more();
-	connections[own.descriptor % 1024] = 0;
-	syscall(SYS_close, own.descriptor);
+	forget(own.descriptor);
 	own.descriptor = -1;
 }
 
