@@ -70,8 +70,6 @@ def _start(
     session: Session, command: Sequence[str], node: int, rank: int, size: int
 ) -> subprocess.Popen[bytes]:
     """Start a program on a node; it runs when the simulator does."""
-    if fault := unfit(command[0]):
-        raise CatalogError([f"{command[0]}: {fault}; needed: one that loads libraries"])
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
@@ -126,6 +124,11 @@ def launch(
     Raises:
         CatalogError: a program cannot be started, or does not load the library.
     """
+    unfits = ((one[0], unfit(one[0])) for one in programs)
+    if faults := [
+        f"{name}: {why}; needed: one that loads libraries" for name, why in unfits if why
+    ]:
+        raise CatalogError(faults)
     sim = Simulator(exact=True)
     if listen is not None:
         listen(sim)

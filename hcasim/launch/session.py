@@ -33,7 +33,7 @@ _LOOK_S: Final = 0.05
 _WAIT_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there, or to end."""
 _EVENT: Final = Struct("=QQ")
-NOT_LOADED: Final = "has not loaded the library"
+_NOT_LOADED: Final = "has not loaded the library"
 _REFUSED: Final = "is refused"
 
 Answer = tuple[Any, ...]
@@ -318,14 +318,6 @@ class Process:
                 one.free()
         self.objects.clear()
 
-    def ended(self) -> None:
-        """Wait in real time until the system knows that it has ended."""
-        if self.held.ended(_WAIT_S) and not self.held.started:
-            self.session.descendants.release(self.held)
-        # Its parent has got its signal when the system has let go of its table of processes.
-        with suppress(ChildProcessError):
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
@@ -342,7 +334,7 @@ class Process:
             if not self.changing:
                 for timer in self.timers.values():
                     timer.set(0, 0, 0)
-                self.ended()
+                self.session.await_end(self.held)
         self.session.touched()
 
 
@@ -407,14 +399,16 @@ class Session:
                 if not fault:
                     return ""
                 self.say(fault)
-                if held is expected:
-                    expected = None
                 self._strangers.append(held)
+                channel.close()
+                self.await_end(held)
+                self.touched()
+                if held is expected:
+                    return _REFUSED
             channel.close()
         if expected is not None:  # It takes part in nothing, and ends with us.
             self._strangers.append(expected)
-            return NOT_LOADED
-        return _REFUSED
+        return _NOT_LOADED
 
     def _admit(self, channel: Channel, held: Descendant, question: Question) -> str:
         """Have a thread take part that says hello; or say why it may not."""
@@ -461,10 +455,18 @@ class Session:
         self.ended_ps = self.sim.now
         process = thread.process
         if process.changing and not process.threads and (why := self.meet(process.held)):
-            if why is NOT_LOADED:
+            if why == _NOT_LOADED:
                 self.say(f"a program that {process.name} runs {why}; it takes no time")
-            process.ended()
+            self.await_end(process.held)
             self.touched()
+
+    def await_end(self, held: Descendant) -> None:
+        """Wait in real time until the system knows that a process has ended."""
+        if held.ended(_WAIT_S) and not held.started:
+            self.descendants.release(held)
+        # Its parent has got its signal when the system has let go of its table of processes.
+        with suppress(ChildProcessError):
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
     def posts(self) -> None:
         """A request is posted; from the first one on it is measured what is busy."""
@@ -501,13 +503,12 @@ class Session:
         """End what still runs, and let go of all that is open."""
         ending = self._strangers
         if self.threads:
-            ending += self.programs
+            ending += self.programs + [one.process.held for one in self.threads]
+        for held in ending:
+            held.signal(SIGKILL)
         for process in {one.process: None for one in self.threads}:
-            ending.append(process.held)
             process.memory.close()
         for one in self.threads:
             one.channel.close()
-        for held in ending:
-            held.signal(SIGKILL)
         self.listener.close()
         self.descendants.close()
