@@ -135,13 +135,12 @@ class Listener:
         try:
             handle = connection.getsockopt(socket.SOL_SOCKET, _PEER_PIDFD)
         except OSError as error:  # A kernel before 6.5, or it has ended.
-            known = error.errno != errno.ENOPROTOOPT
-            return None if known else self._descendants.find(pid)
-        found = self._descendants.find(pid)
-        # If it has not ended until now, nobody else has got its number.
-        gone = ended(handle)
-        os.close(handle)
-        return None if gone else found
+            return self._descendants.find(pid) if error.errno == errno.ENOPROTOOPT else None
+        try:
+            found = self._descendants.find(pid)
+            return None if ended(handle) else found  # Else nobody has got its number since.
+        finally:
+            os.close(handle)
 
     def close(self) -> None:
         """Refuse all who come, and leave nothing behind."""

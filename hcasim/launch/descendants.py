@@ -18,7 +18,6 @@ from hcasim.ground.errors import CatalogError
 
 _SET_SUBREAPER: Final = 36
 _GET_SUBREAPER: Final = 37
-"""Source: manual page PR_SET_CHILD_SUBREAPER."""
 _END_S: Final = 1.0
 """Real time in which a process that was sent SIGKILL ends."""
 
@@ -28,10 +27,8 @@ class Descendant:
 
     Args:
         handle: a descriptor of the process, as of pidfd_open.
-        folder: a descriptor of its folder in /proc, which ends with it, too.
-
-    Attributes:
-        started: whether it is a program of the launch, whose exit code is waited for.
+        folder: a descriptor of its folder in /proc, which is of no use once it has ended.
+        started: whether somebody else waits for its exit code.
     """
 
     def __init__(self, pid: int, handle: int, folder: int, started: bool) -> None:
@@ -80,18 +77,12 @@ class Descendant:
 
 
 class Descendants:
-    """All processes of a launch.
-
-    Processes whose parent has ended become children of this one, so that they stay descendants.
-
-    Raises:
-        CatalogError: /proc has the processes of another pid namespace.
-    """
+    """All processes of a launch; those whose parent has ended become children of this one."""
 
     def __init__(self) -> None:
         self._own = os.getpid()
-        if str(Path("/proc/self").readlink()) != str(self._own):
-            raise CatalogError(["launch: /proc is of another pid namespace; needed: this one's"])
+        if Path("/proc/self").resolve().name != str(self._own):
+            raise CatalogError(["launch: /proc is of another pid namespace; needed: its own"])
         self._held: dict[int, Descendant] = {}
         self._others = _children()
         self._system = ctypes.CDLL(None)
@@ -128,11 +119,7 @@ class Descendants:
         return None
 
     def _hold(self, pid: int, handle: int, started: bool) -> Descendant:
-        try:
-            folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            os.close(handle)
-            raise
+        folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._held[pid] = made = Descendant(pid, handle, folder, started)
         return made
 
@@ -141,16 +128,14 @@ class Descendants:
         line = [pid]
         while (parent := _parent(line[-1])) > 0:
             if parent == self._own:
-                return line if self._is_orphan(line[-1]) else []
+                # An orphan, unless another thread can have started it.
+                known = self._others is None or line[-1] in self._others
+                return [] if known or active_count() > 1 else line
             line.append(parent)
             held = self._held.get(parent)
             if held is not None and not held.ended():
                 return line
         return []
-
-    def _is_orphan(self, child: int) -> bool:
-        """Whether a child of this process can only have become one when its parent ended."""
-        return self._others is not None and child not in self._others and active_count() == 1
 
     def release(self, one: Descendant) -> None:
         """Let go of a process that has ended."""

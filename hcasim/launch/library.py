@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Final
 
 from hcasim.ground.errors import CatalogError
-from hcasim.launch.folders import fresh_folder, is_listable, is_own_file, is_private
+from hcasim.launch.folders import fresh_folder, is_own_file, is_private
 
 _FLAGS: Final = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
 _SOURCES: Final = Path(str(files("hcasim.launch"))) / "native"
@@ -121,7 +121,7 @@ def _cache() -> Path:
             place.parent.mkdir(parents=True, exist_ok=True)
             kept = place.parent.resolve() / place.name
             kept.mkdir(mode=stat.S_IRWXU, exist_ok=True)
-            if is_private(kept) and is_listable(kept) and os.access(kept, os.W_OK):
+            if is_private(kept) and os.access(kept, os.W_OK):
                 return kept
     return _fresh()
 

@@ -332,8 +332,6 @@ class Process:
             self._give_up()
             self.memory.close()
             if not self.changing:
-                for timer in self.timers.values():
-                    timer.set(0, 0, 0)
                 self.session.await_end(self.held)
         self.session.touched()
 
@@ -501,10 +499,9 @@ class Session:
 
     def close(self) -> None:
         """End what still runs, and let go of all that is open."""
-        ending = self._strangers
-        if self.threads:
-            ending += self.programs + [one.process.held for one in self.threads]
-        for held in ending:
+        programs = self.programs if self.threads else []
+        processes = [one.process.held for one in self.threads]
+        for held in (*self._strangers, *programs, *processes):
             held.signal(SIGKILL)
         for process in {one.process: None for one in self.threads}:
             process.memory.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hcasim.launch import descendants as module
 from hcasim.launch.channel import Listener
 from hcasim.launch.descendants import Descendants
 
@@ -65,14 +66,20 @@ def test_descendants_are_those_of_programs(descendants: Descendants) -> None:
     thread.join()
 
 
-def test_children_from_before_are_no_orphans() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_orphans_are_children_that_nobody_has_started(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = started("cat")
+    monkeypatch.setattr(module, "active_count", lambda: threads)
     descendants = Descendants()
-    after = started("cat")
+    middle = started("sh", "-c", "sleep 60 > /dev/null & echo $!")
+    orphan = int(middle.communicate()[0])
+    found = descendants.find(orphan)
+    assert (found is not None) == (threads == 1)
     assert descendants.find(before.pid) is None
-    assert descendants.find(after.pid) is not None
-    for one in (before, after):
-        one.communicate()
+    before.communicate()
+    os.kill(orphan, signal.SIGKILL)
     descendants.close()
 
 
@@ -85,7 +92,7 @@ def test_a_number_that_is_used_again_is_another_process(descendants: Descendants
     assert held.ended()
     held.signal(signal.SIGKILL)
     for name in ("mem", "fd/0"):
-        with pytest.raises(OSError):
+        with pytest.raises(ProcessLookupError):
             held.open(name, os.O_RDONLY)
     assert held.state(other.pid) == "X"
     assert descendants.find(other.pid) is not held

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +62,6 @@ static uint64_t busy_ps;
 /* The connections of all threads of this process, a bit for each descriptor: a child gives them up. */
 #define MOST_DESCRIPTORS (1 << 20)
 static _Atomic uint64_t connections[MOST_DESCRIPTORS / 64];
-static _Atomic int highest;
 
 void *behind(const char *name)
 {
@@ -98,16 +96,12 @@ bool is_connection(int descriptor)
 
 static int remember(int descriptor)
 {
-	int before = highest;
-
 	if (descriptor >= MOST_DESCRIPTORS) {
 		syscall(SYS_close, descriptor);
 		errno = EMFILE;
 		return -1;
 	}
 	connections[descriptor / 64] |= 1ull << descriptor % 64;
-	while (descriptor > before && !atomic_compare_exchange_weak(&highest, &before, descriptor))
-		;
 	return descriptor;
 }
 
@@ -117,37 +111,29 @@ static void forget(int descriptor)
 	syscall(SYS_close, descriptor);
 }
 
-/* Whether the socket at a path is a simulator of our own user's. */
-static bool reached(int descriptor, const char *path)
+bool of_own_user(int descriptor)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct ucred other;
 	socklen_t size = sizeof(other);
 
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		errno = ENAMETOOLONG;
-		return false;
-	}
-	strcpy(address.sun_path, path);
-	if (syscall(SYS_connect, descriptor, &address, sizeof(address)) < 0 ||
-	    syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &other, &size) < 0)
-		return false;
-	errno = EPERM;
-	return other.uid == geteuid();
+	if (!syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &other, &size) &&
+	    other.uid == geteuid())
+		return true;
+	errno = EACCES;
+	return false;
 }
 
 /* Without the interposed functions: programs must not see the descriptor. */
 static int connected(void)
 {
 	int low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
 
 	if (low < 0)
 		return -1;
-	if (!reached(low, getenv("HCASIM_CHANNEL"))) {
-		int kept = errno;
-
+	strncpy(to.sun_path, getenv("HCASIM_CHANNEL"), sizeof(to.sun_path) - 1);
+	if (syscall(SYS_connect, low, &to, sizeof(to)) < 0 || !of_own_user(low)) {
 		syscall(SYS_close, low);
-		errno = kept;
 		return -1;
 	}
 	high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
@@ -300,10 +286,9 @@ static void say_hello(void)
 /* A child has connections of its own. */
 static void give_up(void)
 {
-	for (int i = 0; i <= highest; i++)
-		if (is_connection(i))
-			forget(i);
-	highest = 0;
+	for (int i = 0; i < MOST_DESCRIPTORS / 64; i++)
+		while (connections[i])
+			forget(i * 64 + __builtin_ctzll(connections[i]));
 	busy_ps = 0;
 	own.descriptor = -1;
 }
