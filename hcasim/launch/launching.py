@@ -70,13 +70,11 @@ def _start(
     session: Session, command: Sequence[str], node: int, rank: int, size: int
 ) -> subprocess.Popen[bytes]:
     """Start a program on a node; it runs when the simulator does."""
-    if fault := unfit(command[0]):
-        raise CatalogError([f"{command[0]}: {fault}; needed: one that loads libraries"])
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
     environment["PATH"] = f"{commands()}:{environment.get('PATH', os.defpath)}"
-    environment["HCASIM_CHANNEL"] = session.listener.name
+    environment["HCASIM_CHANNEL"] = str(session.listener.path)
     environment["HCASIM_NODE"] = str(node)
     environment["HCASIM_RANK"] = str(rank)
     environment["HCASIM_SIZE"] = str(size)
@@ -85,10 +83,12 @@ def _start(
         child = subprocess.Popen(command, env=environment, preexec_fn=_as_child)
     except OSError as error:
         raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
-    if not session.meet(child.pid):
-        child.kill()
+    held = session.descendants.start(child.pid)
+    session.programs.append(held)
+    if why := session.meet(held):
+        held.signal(SIGKILL)
         child.wait()
-        raise CatalogError([f"{command[0]}: it has not loaded the library"])
+        raise CatalogError([f"{command[0]}: it {why}"])
     return child
 
 
@@ -124,6 +124,11 @@ def launch(
     Raises:
         CatalogError: a program cannot be started, or does not load the library.
     """
+    unfits = ((one[0], unfit(one[0])) for one in programs)
+    if faults := [
+        f"{name}: {why}; needed: one that loads libraries" for name, why in unfits if why
+    ]:
+        raise CatalogError(faults)
     sim = Simulator(exact=True)
     if listen is not None:
         listen(sim)
@@ -139,9 +144,6 @@ def launch(
         if fault:
             session.say(fault)
     finally:
-        for child in children:
-            if session.threads:
-                child.kill()
         session.close()
         codes = tuple(child.wait() for child in children)
     done = tuple(map(tuple, programs))

@@ -40,7 +40,6 @@ from hcasim.verbs import (
     init_ah_from_wc,
 )
 
-PAGE: Final = 4096
 _Kind = TypeVar("_Kind", bound=Enum)
 _REGION_FLAGS: Final = sum(one.value for one in Access)
 ZERO_BASED: Final = 1 << 5
