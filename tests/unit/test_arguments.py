@@ -127,8 +127,8 @@ ODD = [
         ("timeline", ("write_lat", LIU, "x.json"), "nodes"),
         ("schema", (), "name"),
         ("list_ids", (), "kind"),
-        ("workload", ("a_us",), "options"),
-        ("workload", ("a_us",), "defaults"),
+        ("workload", (), "options"),
+        ("workload", (), "defaults"),
     ],
 )
 def test_objects_that_can_hardly_be_asked_are_refused(

@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.section import Parameter, Value
-from hcasim.ground.errors import nearest, one_of, written
+from hcasim.ground.errors import is_one, nearest, one_of, written
 from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
@@ -252,7 +252,7 @@ def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]
 
 def _asked(made: Mapping[str, Any]) -> Experiment:
     named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
-    if made.get("testbed") in (None, ""):
+    if made.get("testbed") is None or is_one(made["testbed"], [""]):
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     return Experiment.of(made.get("workload", ""), made["testbed"], **named)
 
