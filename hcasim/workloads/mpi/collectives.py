@@ -126,7 +126,7 @@ class Collective:
             if index == self._turns:
                 self._settled += 1
                 if self._settled == comm.size:
-                    self.job.settle(self.options.size)
+                    self.job.settle()
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size
             yield from self._call(comm, self.options.size, root)

@@ -113,7 +113,7 @@ def measure(groups: Sequence[Group]) -> None:
             one.sim.process(group.second(comm))
         one.sim.process(group.first())
     one.sim.run(until=one.sim.all_of([group.begun for group in groups]))
-    one.job.settle(one.options.size)
+    one.job.settle()
     one.sim.run(until=one.sim.all_of([group.known for group in groups]))
 
 
