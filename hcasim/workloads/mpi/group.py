@@ -23,7 +23,7 @@ TOGETHER = 2
 COLD = 2
 """Iterations before the first that is like those that follow."""
 SLACK = 1e-4
-ERROR = 1e-3
+ERROR = 5e-3
 TYPICAL = 1e-2
 """Relative difference from the mean up to which a message is like the others."""
 
