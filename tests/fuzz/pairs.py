@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 from hcasim import CatalogError
 from hcasim.catalog import list_ids
+from hcasim.catalog.loader import each_file_once
 from hcasim.runs.experiment import Experiment
+from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
 from hcasim.workloads import WORKLOADS, Workload
 from hcasim.workloads.options import OPTIONS, Options
@@ -374,6 +376,7 @@ def attempt(seed: int, _folder: Path) -> bool:
     return True
 
 
+@each_machine_once()
 def _record(asked: tuple[int, Any]) -> Any:
     """What came of a seed, now or, if the case is the same, in an earlier run."""
     (seed, known), case = asked, None
@@ -399,7 +402,7 @@ def main(file: str, seeds: int = 1500, processes: int | None = None) -> int:
     found = [json.loads(one) for one in path.read_text().splitlines() if one.endswith("}")]
     known = {one["seed"]: one for one in found}
     asked = [(seed, known.get(seed)) for seed in range(seeds)]
-    with path.open("a") as kept, get_context("spawn").Pool(processes) as pool:
+    with path.open("a") as kept, each_file_once(), get_context("fork").Pool(processes) as pool:
         for one in pool.imap(_record, asked):
             records.append(one)
             if one != known.get(one["seed"]):

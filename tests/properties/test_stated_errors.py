@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim import bench
+from hcasim.runs.machine import each_machine_once
 from tests.fuzz.pairs import REFUSED, SHORT, Case, compare, difference, draw
 
 DECEPTIVE = (
@@ -41,6 +42,7 @@ DECEPTIVE = (
 )
 
 
+@each_machine_once()
 def _hold(count: int, packets: int) -> None:
     cases = [draw(seed, packets) for seed in range(count)]
     pairs = [compare(case) for case in cases]
