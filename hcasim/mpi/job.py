@@ -123,6 +123,16 @@ class Job:
             ]
             settle(turns, caches)
 
+    def renews(self, times: float) -> bool:
+        """Whether slots are used for the first time before messages are so many times as many."""
+        return any(
+            one.used < one.places <= one.used * times
+            for process in self.processes
+            for connection in process.connections.values()
+            for channel in connection.channels
+            for one in channel.turns()
+        )
+
     def run(self, main: Main) -> list[Any]:
         """Run a program, a generator, in all processes to its end; return what each returns, or
         raise a DeadlockError if none can go on.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, cycle, repeat
+from math import exp, sqrt
 from random import Random
+from statistics import NormalDist
 from typing import Any
 
 from hcasim.engine import find_period, settled
@@ -22,6 +24,8 @@ FEWEST = 200
 """Iterations in a random order of which a mean may be known at the earliest."""
 GROWTH = 1.25
 """How many times as many durations there are when their mean is next looked at."""
+PER_PAGE = 64
+"""Entries of a queue that lie on a page."""
 BLOCK = 256
 """Bytes of memory that are in the cache of a processor together."""
 
@@ -98,6 +102,10 @@ class Laps:
         known = self.exact or self.period is not None
         if not known and len(self.durations_ps) % self.cycle == 0:
             self._repeat()
+
+    def begin_again(self) -> None:
+        """Take what has been run for part of the transient."""
+        self.cold, self.period, self._next = len(self.durations_ps), None, 0
 
     def _repeat(self) -> None:
         # The first turn of each queue pair starts cold and is never part of the pattern.
@@ -204,6 +212,12 @@ def repeats(options: Options) -> bool:
     return (options.pattern == "cyclic" or options.qps == 1) and not options.region
 
 
+def _unused_pages(uses: float) -> float:
+    """Pages of a queue that are expected not to have been used, at so many random uses."""
+    rest = NormalDist(uses, sqrt(uses))
+    return exp(-uses) + sum(rest.cdf(before + 0.5) for before in range(PER_PAGE, ENTRIES, PER_PAGE))
+
+
 def make_laps(options: Options) -> Laps:
     """Timing of iterations that each use the next queue pair, and the next place of a region."""
     if repeats(options):
@@ -220,11 +234,12 @@ def make_laps(options: Options) -> Laps:
         drawn = -(-options.region // max(BLOCK, options.size))
     elif places <= options.warmup + options.iters:
         cold = max(cold, places)
-    whole = sum(weights)
+    shares = [weight / sum(weights) for weight in weights]
 
     def unused(laps: int) -> float:
-        """Of queue pairs and of blocks of the region."""
+        """Of pages of queues, and of blocks of the region."""
         blocks = drawn and drawn * (1 - 1 / drawn) ** laps
-        return blocks + sum((1 - weight / whole) ** laps for weight in weights)
+        pages = max(0, 4 * options.qps - laps) / PER_PAGE
+        return blocks + pages + sum(_unused_pages(share * laps) for share in shares)
 
     return Laps.of(options, cold=cold, together=FEWEST, error=ERROR, unused=unused)
