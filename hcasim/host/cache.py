@@ -88,7 +88,11 @@ class ProcessorCache:
         """Have what a device wrote before all that is here, if its part of the cache has room."""
         used, written = self._used, self._written
         for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
-            if len(written) < self._blocks_of_devices and block not in used and block not in written:
+            if (
+                len(written) < self._blocks_of_devices
+                and block not in used
+                and block not in written
+            ):
                 written[block] = None
                 written.move_to_end(block, last=False)
 
