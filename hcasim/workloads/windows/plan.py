@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hcasim.engine import find_period, settled
 from hcasim.workloads.laps import Laps
@@ -95,19 +95,27 @@ class WindowPlan:
 def _laps(options: Options, depth: int, on_page: int, packets: int, rotation: int) -> Laps:
     """How windows are timed, whose send queues have so many entries, some of them on a page.
 
-    The rotation is that of buffers: the windows after which all have been used as often as they
-    will be.
+    The rotation is that of buffers: windows after which all have been used. It is part of the
+    transient, and once more of the pattern.
     """
     cycle = options.qps // gcd(options.qps, options.window)
-    how: dict[str, Any] = {"cycle": cycle, "cold": cycle + rotation, "slack": SLACK, "error": ERROR}
+    cold, together, drift = cycle, 1, 0.0
     if options.qps > 1 or options.mode == "binding":
         # Queue pairs drift against each other. A single one, or stripes that wait for each
         # other, are known by three windows that are alike.
         most = COLD_PACKETS // packets
         used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
-        how["cold"] = max(cycle + rotation, options.warmup, -(-used // options.window))
-        how |= {"together": -(-seen // options.window), "drift": ERROR}
-    return Laps.of(options, **how)
+        cold = max(cycle, options.warmup, -(-used // options.window))
+        together, drift = -(-seen // options.window), ERROR
+    return Laps.of(
+        options,
+        cycle=cycle,
+        cold=cold + rotation,
+        together=max(together, rotation),
+        slack=SLACK,
+        drift=drift,
+        error=ERROR,
+    )
 
 
 class Timing:
