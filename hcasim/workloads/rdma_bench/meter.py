@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import Protocol
 
+from hcasim.catalog import CatalogError
 from hcasim.cluster import Node
 from hcasim.engine import Simulator
 from hcasim.workloads.end import Steps
@@ -94,8 +95,15 @@ class Meter:
         return STANDARD_ERRORS * sqrt(variance / batches) / mean
 
     def rates(self) -> list[float]:
-        """Requests a second of each node."""
+        """Requests a second of each node.
+
+        Raises:
+            CatalogError: all were posted at the same time.
+        """
         seconds = (self._times[-1] - self._times[0]) / 1e12
+        if not seconds:
+            found = f"{self._last} requests with the warm-up, all posted at the same time"
+            raise CatalogError([f"iters: found {found}; allowed: more"])
         return [(self._posted[node] - before) / seconds for node, before in self._before.items()]
 
 
