@@ -102,6 +102,13 @@ def test_a_run_is_longer_than_its_queues(options: dict[str, Any]) -> None:
     assert point.counters["port_rcv_data"] == 2 * 40 * 8
 
 
+@pytest.mark.parametrize("size", [8, 4096])
+def test_new_pages_of_the_queues_are_counted(size: int) -> None:
+    options: dict[str, Any] = {"size": size, "iters": 300, "warmup": 3}
+    short, whole = (run("netpipe", exact=exact, **options).row for exact in (False, True))
+    assert short["latency_us"] == pytest.approx(whole["latency_us"], rel=1e-3)
+
+
 def test_a_write_needs_no_receive() -> None:
     point = run("netpipe", size=8, iters=40, warmup=0, exact=True, **WRITE)
     assert point.counters["receive_wqes_fetched"] == point.counters["cqes_written"] == 0
