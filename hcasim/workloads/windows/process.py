@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from hcasim.catalog import Adapter
+from hcasim.cluster import Node
 from hcasim.verbs import CQ, MR, PD, QP, SGE, Access, SendWR, WROpcode
 from hcasim.verbs.memory import Watch
 from hcasim.verbs.requests import WIRE
 from hcasim.workloads.end import Program, Steps, receive, request
+from hcasim.workloads.laps import BLOCK
 from hcasim.workloads.options import Options
 from hcasim.workloads.run import Run
 from hcasim.workloads.windows.plan import ALL, Timing, WindowPlan
@@ -47,6 +49,19 @@ class FurtherBuffers:
             self._count = enough_buffers(pd.context.adapter.description, options)
         self._registered: list[MR] = []
         self.on_new: Callable[[MR], object] = lambda _: None
+
+    def rotation(self, home: Node) -> int:
+        """Windows after which all have been used, or as many as the cache of their host takes.
+
+        It is the latter if a run is too short for all; the others are then new to the end.
+        """
+        options = self._options
+        each = options.window * (ALL - options.reuse)
+        if not each:
+            return 0
+        cached = home.host.description.cache.ddio // max(options.size, BLOCK)
+        windows = [-(-buffers * ALL // each) for buffers in (self._count, cached)]
+        return next((one for one in windows if one < options.warmup + options.iters), 0)
 
     def find(self, message: int) -> MR | None:
         """The buffer of a message, counted from 0, or None if it reuses the common one."""
@@ -94,7 +109,8 @@ class Process(Program):
         self.sends = self.receives = False
         stride = context.adapter.description.wqe.stride
         packets = context.adapter.packets(WIRE[opcode], options.size)
-        self.timing = Timing(options, self.depth, stride, packets)
+        rotation = self.further_targets.rotation(self.home)
+        self.timing = Timing(options, self.depth, stride, packets, rotation)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
         self._watches: dict[int, Watch] = {}
