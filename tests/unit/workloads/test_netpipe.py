@@ -74,7 +74,7 @@ def test_memory_is_polled_without_the_bus_transactions_of_a_completion_queue() -
 def test_the_explanation_tells_what_a_message_takes_of_the_bus(
     options: dict[str, Any], mmio: int, writes: int, reads: int
 ) -> None:
-    found = run("netpipe", "mt23108", size=8, iters=50, warmup=9, explain=True, **options)
+    found = run("netpipe", "mt23108", size=8, iters=30, warmup=9, explain=True, **options)
     bus = found.breakdown["bus_per_message"]
     # Reads are of the data and of the two entries of work queues.
     assert bus["bus_mmio_writes"] == mmio
