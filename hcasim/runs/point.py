@@ -157,6 +157,9 @@ class Point:
             )
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
+        if faults := [*result.faults(WORKLOADS[self.workload].fields)]:
+            missing = [f"{self.title} could not be measured: {one}" for one in faults]
+            raise CatalogError([*missing, *self.lost(result)])
         if meter is not None:
             return replace(result, cost=meter.cost())
         if listen is not None and not result.breakdown:

@@ -139,6 +139,7 @@ _MAY_BE_ZERO = (
     "_KiB",
     "paused_us",
     "adaptive_us",
+    "background_MBps",
     "regular_us",
     "interval_us",
 )
@@ -169,8 +170,14 @@ class Case(NamedTuple):
         if not workload.options & {"client", "nodes"}:
             each = options.window if "window" in workload.options else 1
             return (iters + options.warmup) * each * -(-options.size // 2048)
-        times = options.qps if family(workload) == "perftest" else 1
-        return times * workload.packets(options, min(point.machine.mtu, 2048))
+        kind, found = family(workload), workload.packets(options, min(point.machine.mtu, 2048))
+        # Of these an iteration is a request of each queue pair, or of each thread.
+        each = {
+            "perftest": options.qps,
+            "rdma_bench": 1 / options.window,
+            "nvmf": 1 / options.window,
+        }
+        return each.get(kind, 1) * found
 
 
 def family(workload: Workload) -> str:

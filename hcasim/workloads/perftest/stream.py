@@ -72,6 +72,7 @@ class Span:
         self._moved, self._left = moved, moved if left is None else left
         self.begun, self.over = self.sim.event(), self.sim.event()
         before = max(before, size // 4)
+        self._size = size
         self._limits = [before + size * part // PARTS for part in range(PARTS + 1)]
         self._seen: list[tuple[int, list[float]]] = []
         self._last = 0.0
@@ -88,10 +89,11 @@ class Span:
         self._last = total
         if total > self._limits[0]:
             self._seen.append((self.sim.now, moved))
-            self._limits, last = [one for one in self._limits if one >= total], self._limits[-1]
+            self._limits = [one for one in self._limits if one >= total]
             if len(self._seen) == 1:
                 self.begun.succeed()
-                self._limits = self._limits or [last]
+                # Where all of it had moved at the first look, as much again is timed.
+                self._limits = self._limits or [total + self._size]
             elif not self._limits:
                 self.over.succeed()
         # Where nothing else is to come, nobody waits in vain.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Protocol
 
+from hcasim.catalog import CatalogError
 from hcasim.cluster import Node
 from hcasim.engine import Simulator, mean_error
 from hcasim.workloads.end import Steps
@@ -87,8 +88,15 @@ class Meter:
             self.over.succeed()
 
     def rates(self) -> list[float]:
-        """Requests a second of each node."""
+        """Requests a second of each node.
+
+        Raises:
+            CatalogError: all were posted at the same time.
+        """
         seconds = (self._times[-1] - self._times[0]) / 1e12
+        if not seconds:
+            found = f"{self._last} requests with the warm-up, all posted at the same time"
+            raise CatalogError([f"iters: found {found}; allowed: more"])
         return [(self._posted[node] - before) / seconds for node, before in self._before.items()]
 
 

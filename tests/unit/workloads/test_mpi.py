@@ -23,6 +23,11 @@ def measured(workload: str, field: str, testbed: str = "liu2004", **options: Any
     return float(found.curve.rows[0][field])
 
 
+def test_processes_of_one_node_need_no_switch() -> None:
+    one = {"processes": 2, "size": "8", "iters": 10, "warmup": 2}
+    assert 0 < measured("osu_latency", "latency_us", "pair", **one) < 0.6
+
+
 CHECK = pytest.mark.check
 FEW: dict[str, Any] = {"iters": 40, "warmup": 10}
 SHARED: dict[str, Any] = {"processes": 2, "iters": 60, "warmup": 20}
