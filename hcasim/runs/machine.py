@@ -82,9 +82,9 @@ def find_machine(
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result of so many nodes; two have a link to themselves."""
     if machine.shares_memory:
-        return (SHARED_MEMORY,)
+        return (*machine.unused, SHARED_MEMORY)
     meet = nodes > 2 and isinstance(machine.link, EthernetLink)
-    return (NO_CONGESTION_CONTROL,) if meet else ()
+    return (*machine.unused, *[NO_CONGESTION_CONTROL] * meet)
 
 
 def without_lanes(machine: Machine, level: int) -> tuple[str, ...]:

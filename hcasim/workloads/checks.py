@@ -28,7 +28,6 @@ from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.registry import WORKLOADS, twice
 from hcasim.workloads.workload import Workload
 
-
 MOST: Final = 20
 """Lines that are told of the faults of points."""
 FEW: Final = 5
@@ -63,9 +62,7 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
     return _told_once(fault for one in points for fault in _point_faults(workload, one, machine))
 
 
-def _point_faults(
-    workload: Workload, settings: Options, machine: Machine | None
-) -> Iterator[str]:
+def _point_faults(workload: Workload, settings: Options, machine: Machine | None) -> Iterator[str]:
     yield from contradictions(workload, settings)
     if machine is not None:
         yield from machine_faults(workload, settings, machine)

@@ -7,10 +7,10 @@ nothing, that is when its last packet has left; what the network carries are mes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import combinations_with_replacement, islice, pairwise, product
+from itertools import combinations_with_replacement, islice, product
 from math import inf, lcm, prod
 from random import Random
 from typing import Any

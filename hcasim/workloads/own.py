@@ -92,7 +92,11 @@ def _measured(function: Measure, fields: tuple[str, ...]) -> Callable[[Run], Res
         missing = [repr(one) for one in fields if not isinstance(values.get(one), Real)]
         if missing:
             raise CatalogError([f"{run.name}: has returned no {one_of(missing)}; {needed}"])
-        row = {one: float(values[one]) for one in fields}
+        try:
+            row = {one: float(values[one]) for one in fields}
+        except OverflowError:
+            said = "has returned numbers beyond those of 64 bits"
+            raise CatalogError([f"{run.name}: {said}; {needed}"]) from None
         return run.result(row, sized=run.sized)
 
     return measure

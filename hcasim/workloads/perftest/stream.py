@@ -73,7 +73,7 @@ class Span:
         self.begun, self.over = self.sim.event(), self.sim.event()
         before = max(before, size // 4)
         self._size = size
-        self._limits = [before + size * part // PARTS for part in range(PARTS + 1)]
+        self._limits: list[float] = [before + size * part // PARTS for part in range(PARTS + 1)]
         self._seen: list[tuple[int, list[float]]] = []
         self._last = 0.0
         self._idle = 0

@@ -275,29 +275,30 @@ def test_a_row_says_of_flows_what_follows_from_their_times(workload: str, flows:
 
 
 @pytest.mark.parametrize(
-    ("testbed", "given"),
+    ("testbed", "given", "cut"),
     [
-        ("liu2004", {"size": 4096, "nodes": 3}),
-        ("fat-tree-64", {"size": 8, "nodes": 5, "verb": "send"}),
-        ("roce-400g", {"size": 1024, "nodes": 2, "connection": "UC", "iters": 400}),
+        ("h20", {"size": 65536, "iters": 200, "nodes": 2}, True),
+        ("roce-400g", {"size": 1024, "iters": 400, "nodes": 2, "connection": "UC"}, True),
+        # Whatever is run of these, longer flows go on otherwise.
+        ("fat-tree-64", {"size": 8, "iters": 60, "nodes": 4, "verb": "send"}, False),
     ],
 )
 def test_all_to_all_tells_the_same_of_a_part_as_of_all(
-    testbed: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    testbed: str, given: dict[str, Any], cut: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flows, "PACKETS", 400)
     found = [
-        bench("all_to_all", testbed, iters=150, exact=exact, jobs=1, cache=False, **given)
+        bench("all_to_all", testbed, exact=exact, jobs=1, cache=False, **given)
         for exact in (False, True)
     ]
     part, whole = (one.curve.rows[0] for one in found)
     assert part.keys() == whole.keys()
     assert whole["error_percent"] == 0
-    assert 0 < part["error_percent"] < 3
+    assert (part["error_percent"] > 0) == cut
     for name in ("rate_Mps", "bandwidth_MBps", "completion_mean_us", "completion_max_us"):
         assert 100 * abs(part[name] / whole[name] - 1) <= part["error_percent"] + 0.1, name
     sent = [one.counters["port_xmit_packets"] for one in found]
-    assert sent[0] < 0.5 * sent[1]
+    assert (sent[0] < 0.7 * sent[1]) == cut
 
 
 def test_a_rate_is_timed_although_all_had_moved_at_the_first_look() -> None:
@@ -307,7 +308,8 @@ def test_a_rate_is_timed_although_all_had_moved_at_the_first_look() -> None:
 
     def steps() -> Iterator[Event]:
         yield sim.timeout(100_000_000_000)
-        for _ in range(1000):
+        moved[0] = 10_000
+        for _ in range(10_000):
             moved[0] += 1
             yield sim.timeout(50_000_000)
 
