@@ -116,7 +116,8 @@ def _pages(adapter: Adapter, options: Options) -> int:
     """Messages after which each queue has used a page more, whose translation has to be fetched,
     and a few more that are like each other; 1 if that takes too little to tell.
 
-    The queues are so long that all of their pages are new. Completions are half as long as requests.
+    The queues are so long that all of their pages are new. Completions are half as long as
+    requests.
     """
     one_by_one = adapter.mtt.line == adapter.mtt.entry
     return 2 * PAGE // adapter.wqe.stride + ALIKE if one_by_one and options.size <= SHORT else 1

@@ -110,8 +110,8 @@ class Thread(Protocol):
     def run(self, meter: Meter) -> Steps: ...
 
 
-def metered(run: Run, threads: Sequence[Thread]) -> Meter:
-    """Let threads run until their rate is known, and return their meter."""
+def metered(run: Run, threads: Sequence[Thread], whole: bool = False) -> Meter:
+    """Let threads run until their rate is known, or in whole, and return their meter."""
     sim, options = run.sim, run.options
     meter = Meter(
         sim,
@@ -119,7 +119,7 @@ def metered(run: Run, threads: Sequence[Thread]) -> Meter:
         len(threads) * options.warmup,
         len(threads) * options.iters,
         sum(one.in_flight for one in threads),
-        options.exact,
+        whole or options.exact,
     )
     for one in threads:
         sim.process(one.run(meter))

@@ -159,7 +159,7 @@ def test_a_meter_ends_early_where_the_rate_is_steady_only() -> None:
 def test_requests_that_begin_together_are_no_rate_by_themselves() -> None:
     options: dict[str, Any] = {"warmup": 0, "clients": 2, "window": 4}
     assert run("rw_tput_receiver", machine(3), iters=4, **options).row["rate_Mps"] > 0
-    with pytest.raises(CatalogError, match="iters: found 2 .* at the same time; allowed: more"):
+    with pytest.raises(CatalogError, match=r"iters: found 2 .* at the same time; allowed: more"):
         run("rw_tput_receiver", machine(3), iters=1, **options)
 
 
