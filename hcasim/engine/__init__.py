@@ -12,7 +12,7 @@ from hcasim.engine.profile import Profile, collect_seldom, seldom_collected
 from hcasim.engine.repetition import Repetition
 from hcasim.engine.resources import Awaited, Busy, Resources
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, Waits, servers
-from hcasim.engine.steady import bounded_mean, find_period, mean_error
+from hcasim.engine.steady import find_period, mean_error, settled
 
 __all__ = [
     "Action",
@@ -42,10 +42,10 @@ __all__ = [
     "Timeout",
     "Waits",
     "Watcher",
-    "bounded_mean",
     "collect_seldom",
     "find_period",
     "mean_error",
     "seldom_collected",
     "servers",
+    "settled",
 ]

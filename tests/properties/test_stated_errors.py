@@ -1,9 +1,10 @@
 """A default run is no further from the whole one than it says."""
 
-from contextlib import suppress
+import pytest
 
-from hcasim import CatalogError, bench
-from tests.fuzz.pairs import SHORT, Case, difference, draw
+from hcasim import bench
+from hcasim.runs.machine import each_machine_once
+from tests.fuzz.pairs import REFUSED, SHORT, Case, compare, difference, draw
 
 DECEPTIVE = (
     # Laps last equally long while a queue fills up, or come in bursts of equal ones.
@@ -41,13 +42,23 @@ DECEPTIVE = (
 )
 
 
+@each_machine_once()
+def _hold(count: int, packets: int) -> None:
+    cases = [draw(seed, packets) for seed in range(count)]
+    pairs = [compare(case) for case in cases]
+    assert sum(bool(pair.refused) for pair in pairs) <= REFUSED * count
+    assert not [
+        (*case, *pair.faults) for case, pair in zip(cases, pairs, strict=True) if pair.faults
+    ]
+
+
 def test_what_is_drawn_is_within_its_stated_error() -> None:
-    faults = []
-    for seed in range(50):
-        with suppress(CatalogError):
-            faults.append(difference(draw(seed, SHORT)))
-    assert len(faults) > 40
-    assert not [fault for fault in faults if fault]
+    _hold(80, SHORT)
+
+
+@pytest.mark.check
+def test_what_is_drawn_and_longer_is_within_its_stated_error() -> None:
+    _hold(100, 10 * SHORT)
 
 
 def test_what_looks_steady_too_early_is_within_its_stated_error_which_is_small() -> None:

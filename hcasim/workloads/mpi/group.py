@@ -23,7 +23,7 @@ TOGETHER = 2
 COLD = 2
 """Iterations before the first that is like those that follow."""
 SLACK = 1e-4
-ERROR = 1e-3
+ERROR = 5e-3
 TYPICAL = 1e-2
 """Relative difference from the mean up to which a message is like the others."""
 
@@ -113,7 +113,7 @@ def measure(groups: Sequence[Group]) -> None:
             one.sim.process(group.second(comm))
         one.sim.process(group.first())
     one.sim.run(until=one.sim.all_of([group.begun for group in groups]))
-    one.job.settle(one.options.size)
+    one.job.settle()
     one.sim.run(until=one.sim.all_of([group.known for group in groups]))
 
 

@@ -193,9 +193,9 @@ class Stream:
         if any(side.saved_ps for side in self.sides):
             return
         rates = span.rates()
-        if not all(rates):
-            return
         error = span.error + self._unevenness()
+        if not all(rates) or error == inf:
+            return
         for side in self.senders:
             side.pace_error = error
         self._leave_out([1e12 * self.options.size / rate for rate in rates])
