@@ -39,6 +39,31 @@ DECEPTIVE = (
         {"testbed": "pair-roce", "adapter": "connectx5"},
         {"qps": 4, "size": 8192, "tx_depth": 1, "iters": 700},
     ),
+    # Buffers, queue pairs, places, queues of a device and slots come around late.
+    Case("window_bw", {"testbed": "roce-400g"}, {"size": 64, "reuse": 25, "iters": 60}),
+    Case(
+        "window_bw",
+        {"testbed": "pair", "adapter": "connectx3", "host": "skylake-sp"},
+        {"size": 5000, "reuse": 75, "window": 4, "warmup": 0, "iters": 155},
+    ),
+    Case(
+        "send_lat",
+        {"testbed": "roce-400g"},
+        {"size": 16, "qps": 100, "pattern": "zipf", "connection": "UC", "iters": 600},
+    ),
+    Case(
+        "atomic_lat",
+        {"testbed": "pair", "adapter": "connectx4", "host": "generic-modern"},
+        {"region": 1 << 16, "iters": 1000},
+    ),
+    Case("bw_rdwr", {"testbed": "pcie-bench-broadwell"}, {"size": 64}),
+    Case("osu_latency", {"testbed": "ucx-hdr"}, {"size": 100_000, "iters": 60, "warmup": 3}),
+    Case(
+        "osu_multi_lat",
+        {"testbed": "ucx-hdr"},
+        {"size": 8192, "processes": 2, "iters": 300, "warmup": 3},
+    ),
+    Case("imb_sendrecv", {"testbed": "rashti2007"}, {"size": 1 << 16, "iters": 70, "warmup": 3}),
 )
 
 
