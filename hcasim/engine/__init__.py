@@ -11,6 +11,7 @@ from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.profile import Profile, collect_seldom, seldom_collected
 from hcasim.engine.repetition import Repetition
 from hcasim.engine.resources import Awaited, Busy, Resources
+from hcasim.engine.retry import Retry, Stuck
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, Waits, servers
 from hcasim.engine.steady import find_period, mean_error, settled
 
@@ -35,10 +36,12 @@ __all__ = [
     "Rate",
     "Repetition",
     "Resources",
+    "Retry",
     "SerialServer",
     "Server",
     "SetAssociativeCache",
     "Simulator",
+    "Stuck",
     "Timeout",
     "Waits",
     "Watcher",

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, Stuck
 from hcasim.ground.errors import CatalogError
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
 from hcasim.launch.computing import Computing
@@ -169,15 +169,26 @@ def _doing(thread: Thread) -> str:
     return f"{thread} waits {waits}".rstrip()
 
 
+def _go_on(sim: Simulator, until_ps: int | None) -> str:
+    """Run until a time; return why nothing can go on though retries are to come, if that is so."""
+    try:
+        sim.run(until_ps)
+    except Stuck as error:
+        return str(error)
+    return ""
+
+
 def _run(session: Session) -> str:
     """Run until all programs have ended; return why they have not, or nothing."""
     sim, until_ps = session.sim, session.until_ps
-    sim.run(until_ps or None)
-    while sim.over and sum(one.resume() for one in session.threads):
-        sim.run(max(until_ps, sim.now) if until_ps else None)
+    stuck = _go_on(sim, until_ps or None)
+    while (stuck or sim.over) and sum(one.resume() for one in session.threads):
+        stuck = _go_on(sim, max(until_ps, sim.now) if until_ps else None)
     if session.fault or not session.threads:
         return session.fault
     where = "; ".join(map(_doing, session.threads))
+    if stuck:
+        return f"{stuck}; {where}"
     if not sim.over:
         return f"the programs have not ended at {until_ps / 1e12:g} s: {where}"
     return f"nothing can go on: {where}"
