@@ -9,7 +9,7 @@ from hcasim.engine.changes import Changes
 from hcasim.engine.clock import Args, Call, Simulator
 
 
-class Stuck(RuntimeError):
+class Stuck(Exception):
     """Nothing is to come but retries without end, all of which were refused and will be again."""
 
 
