@@ -15,8 +15,6 @@ from hcasim.ground.text import plain
 ID = "an id, or the path of a file"
 SHOWN = 20
 """Faults of an error that are printed."""
-_HINTS = 100
-"""Names that are looked for among known ones until an error says so; each search takes long."""
 
 
 class Fault(str):
@@ -84,11 +82,9 @@ class CatalogError(Exception):
     """Every fault found in one pass, each once."""
 
     def __init__(self, faults: Iterable[str]) -> None:
-        global _searched
         one = (one if isinstance(one, Fault) else Fault("", None, "", said=one) for one in faults)
         self.faults: list[Fault] = list(dict.fromkeys(one))
         super().__init__(self.faults)
-        _searched = _nearest.cache_info().misses
 
     @property
     def lines(self) -> list[str]:
@@ -98,10 +94,6 @@ class CatalogError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
-
-
-_searched = 0
-"""Searches that had been made when the last error was."""
 
 
 def written(found: object) -> str:
@@ -135,11 +127,14 @@ def words_of(error: BaseException) -> str:
         return name
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close."""
-    if _nearest.cache_info().misses - _searched >= _HINTS:
-        return ""
-    return _nearest(name.lower(), tuple(known)) if isinstance(name, str) else ""
+def nearest(name: object, known: Iterable[str], before: int = 0) -> str:
+    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close.
+
+    A search takes a millisecond, so there is none for a fault that has as many `before` it that it
+    is not printed.
+    """
+    searched = isinstance(name, str) and before < SHOWN
+    return _nearest(str(name).lower(), tuple(known)) if searched else ""
 
 
 # A sweep may ask the same thousands of times.

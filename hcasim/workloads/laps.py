@@ -123,7 +123,10 @@ class Laps:
         elif self.error and len(warm) >= self._next:
             self._next = int(GROWTH * len(warm)) + 1
             count, error = settled(warm, self.cycle)
-            error = max(self.drift, self.slack, error + self._news(count))
+            # Those that are left out scatter about the same mean, the more the fewer they are.
+            left = max(1, self.total - len(self.durations_ps))
+            error = error * sqrt(1 + count / left) + self._news(count)
+            error = max(self.drift, self.slack, error)
             if error * self._missing <= self.error:
                 self.period, self.pattern_error = count, error
 

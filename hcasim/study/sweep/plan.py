@@ -195,7 +195,7 @@ def read_plan(
     given = {name: one for name, one in settings.items() if one is not None}
     for name, one in given.items():
         if not _is_setting(name):
-            faults.append(_unknown(name, "setting"))
+            faults.append(_unknown(name, "setting", len(faults)))
             continue
         try:
             values[name] = several(one, OPTIONS.get(name), again=name in in_step)
@@ -211,7 +211,7 @@ def read_plan(
     for label, text in {**texts, **({} if where is None else {"where": where})}.items():
         name = label.removeprefix("let ")
         if label != "where" and not _is_setting(name):
-            faults.append(_unknown(name, "let"))
+            faults.append(_unknown(name, "let", len(faults)))
         elif name in given:
             faults.append(f"{label}: contradicts the values of {name}; leave one out")
         try:
@@ -220,7 +220,7 @@ def read_plan(
             faults.append(f"{label}: {error}")
             continue
         unknown = (used for used in read[name].names if not _is_setting(used))
-        faults += [f"{label}: {_unknown(used, 'name')}" for used in unknown]
+        faults += [f"{label}: {_unknown(used, 'name', len(faults))}" for used in unknown]
     condition = read.pop("where", None)
     plan = Plan(values, groups, read, condition)
     if not faults and plan.size > MOST:
@@ -234,8 +234,8 @@ def _is_setting(name: str) -> bool:
     return "." in name or name in SETTINGS
 
 
-def _unknown(name: str, what: str) -> str:
-    hint = nearest(name, SETTINGS)
+def _unknown(name: str, what: str, before: int) -> str:
+    hint = nearest(name, SETTINGS, before)
     return f"{what}: found {name!r}; allowed: {one_of(SETTINGS)}, or a path of --set{hint}"
 
 

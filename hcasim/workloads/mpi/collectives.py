@@ -26,6 +26,9 @@ REPEATS = 3
 """Equal calls in a row after which the others are taken to be equal."""
 SHARED_REPEATS = 8
 """The same if processes share an adapter: its caches are as they were only now and then."""
+WHOLE = 4096
+"""Messages of the longest run without barriers that is run whole: processes that are not in step
+may fall into another one at any time, as no state proves."""
 TOLD = 64
 """Processes up to which one more call is followed only to say what binds."""
 Call = Callable[[Comm, int, int], Steps]
@@ -100,8 +103,12 @@ class Collective:
         self._done = run.sim.event()
         # Calls that have begun, and processes that have called with each root.
         self._begun = self._settled = 0
-        self.laps = Laps.of(
-            run.options,
+        calls = run.options.warmup + run.options.iters
+        whole = not self._apart and calls * ranks <= WHOLE
+        self.laps = Laps(
+            run.options.warmup,
+            run.options.iters,
+            run.options.exact or whole,
             cycle=turns,
             cold=self._cold,
             slack=SLACK,
