@@ -19,6 +19,7 @@ from hcasim.cli.command import (
     read_settings,
     settings_option,
 )
+from hcasim.cli.experiment import read_switch, switch_faults, switch_options
 from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setting, Workload
 from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
 from hcasim.cli.results import Output, output_faults
@@ -43,7 +44,7 @@ _of_traces = options(
     option("--host", "Host instead of the testbed's: id or file.", type=HOST),
     settings_option,
     option("--mtu N", "Bytes, instead of what traces and testbed say."),
-    flag("--no-switch", "Two hosts back to back.", default=None),
+    switch_options,
     option(
         "--free PATH[=LOW..HIGH]",
         "Fit this parameter, by the path that show prints. Repeatable.",
@@ -229,12 +230,13 @@ def _prepared(
         except ValueError as error:
             found = "" if name == "mtu" else f"found {given[name]!r}; allowed: "
             faults.append(f"--{name}: {found}{error}")
+    faults += switch_faults(given)
     base = Experiment.of(
         "",
         testbed or "",
         **{name: given[name] for name in ("adapter", "stack", "host")},
         mtu=numbers.pop("mtu", None),
-        switch=False if given["no_switch"] else None,
+        **read_switch(given),
         overrides=read_settings(given["settings"], faults),
     )
     words_of = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.link import EthernetLink
 from hcasim.catalog.loader import each_file_once
-from hcasim.ground.errors import written
+from hcasim.ground.errors import Fault, written
 
 CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 """What says which machine it is, beside the testbed and what-if settings."""
@@ -73,7 +73,11 @@ def find_machine(
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     if not isinstance(testbed, Machine):
         key = (written(testbed), mpi, written(sorted(chosen.items(), key=itemgetter(0))))
-        return known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
+        found = known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
+        if chosen.get("switch") is True and not found.wiring.places:
+            said = f"found no id, and {found.id} has none"
+            raise CatalogError([Fault("switch", True, "an id, or a file", said=said)])
+        return found
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
     fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
     if beside:

@@ -266,6 +266,11 @@ def _has_iommu(host: object) -> bool:
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     """Faults of workloads on the bus alone, and of devices that have nothing else."""
     device, host = group.adapter, group.host
+    if not workload.rdma and device.bus.kind == "direct":
+        yield (
+            f"{workload.name}: found with {device.id}, whose way to memory takes no time; "
+            "allowed: adapters on a bus"
+        )
     if isinstance(device, DmaDevice):
         engine = device.dma
         if settings.window != workload.defaults.window:
