@@ -68,7 +68,7 @@ def mean_error(values: Sequence[float]) -> float:
     confidence interval by Student's distribution, or the difference of the means of the two halves
     if that is more: a drift, which may go on. It is infinite if there are too few values.
     """
-    count, total = len(values), sum(values)
+    count, total = len(values), sum(values, 0.0)
     if count < FEWEST or total <= 0:
         return inf
     batches = list(values)
@@ -77,20 +77,20 @@ def mean_error(values: Sequence[float]) -> float:
         late = batches[len(batches) % 2 :]
         batches = [(a + b) / 2 for a, b in zip(late[::2], late[1::2], strict=True)]
     number = len(batches)
-    variance = sum((one - total / count) ** 2 for one in batches) / (number - 1)
+    variance = sum(((one - total / count) ** 2 for one in batches), 0.0) / (number - 1)
     memory = min(LONGEST_MEMORY, max(0.0, _correlation(batches)))
     scatter = _quantile(number - 1) * sqrt(variance / number * (1 + memory) / (1 - memory))
     half = count // 2
-    drift = abs(sum(values[:half]) - sum(values[count - half :])) / half
+    drift = abs(sum(values[:half], 0.0) - sum(values[count - half :], 0.0)) / half
     return max(scatter, drift) / (total / count)
 
 
 def _correlation(values: Sequence[float]) -> float:
     """Of each of the values with the next one."""
-    mean = sum(values) / len(values)
+    mean = sum(values, 0.0) / len(values)
     apart = [one - mean for one in values]
-    whole = sum(one * one for one in apart)
-    return sum(a * b for a, b in pairwise(apart)) / whole if whole else 0.0
+    whole = sum((one * one for one in apart), 0.0)
+    return sum((a * b for a, b in pairwise(apart)), 0.0) / whole if whole else 0.0
 
 
 def _quantile(freedom: int) -> float:

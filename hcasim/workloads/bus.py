@@ -27,7 +27,7 @@ PAGE = 4096
 """Bytes after which a read and a write of the same operation take turns: the longest request."""
 ERROR = 5e-3
 """Relative error to which the mean of what does not repeat itself is known."""
-FEWEST, FEWEST_ALONE = 32, 500
+FEWEST, FEWEST_ALONE = 128, 500
 """Windows of operations, and single operations at random places, of which a mean may be known."""
 
 

@@ -22,10 +22,14 @@ ERROR = 0.01
 """Relative error to which a mean over a random order is known."""
 FEWEST = 200
 """Iterations in a random order of which a mean may be known at the earliest."""
+LEAST = 4
+"""What is left out is no less than one of so many iterations: of fewer the end is soon there."""
 GROWTH = 1.25
 """How many times as many durations there are when their mean is next looked at."""
 PER_PAGE = 64
 """Entries of a queue that lie on a page."""
+LINE = 8
+"""Translations of pages that are read together."""
 BLOCK = 256
 """Bytes of memory that are in the cache of a processor together."""
 
@@ -111,7 +115,8 @@ class Laps:
         # The first turn of each queue pair starts cold and is never part of the pattern.
         cold = self.cycle if self.cold is None else self.cold
         together = -(-self.together // self.cycle) * self.cycle
-        if len(self.durations_ps) - cold < max(1, together):
+        left = self.total - len(self.durations_ps)
+        if len(self.durations_ps) - cold < max(1, together) or LEAST * left < self.total:
             return
         warm = self.durations_ps[cold:]
         period = None
@@ -124,7 +129,6 @@ class Laps:
             self._next = int(GROWTH * len(warm)) + 1
             count, error = settled(warm, self.cycle)
             # Those that are left out scatter about the same mean, the more the fewer they are.
-            left = max(1, self.total - len(self.durations_ps))
             error = error * sqrt(1 + count / left) + self._news(count)
             error = max(self.drift, self.slack, error)
             if error * self._missing <= self.error:
@@ -227,21 +231,24 @@ def make_laps(options: Options) -> Laps:
         # The pages of all queues are translated for the first time once, in step.
         cold = ENTRIES * options.qps if options.qps > 1 else 1
         return Laps.of(options, cycle=options.qps, cold=cold)
-    cold, drawn, places = 1, 0, options.region // stride(options.size)
+    cold, places = 1, options.region // stride(options.size)
+    drawn: list[int] = []
     weights: list[float] = []
     if options.pattern == "cyclic":
         cold = options.qps
     else:
         weights = _weights(options.pattern, options.qps)
-    if options.access == "random":
-        drawn = -(-options.region // max(BLOCK, options.size))
+    if options.region and options.access == "random":
+        page = options.page_size
+        sizes = (max(one, options.size) for one in (BLOCK, page, LINE * page))
+        drawn = [-(-options.region // one) for one in sizes]
     elif places <= options.warmup + options.iters:
         cold = max(cold, places)
     shares = [weight / sum(weights) for weight in weights]
 
     def unused(laps: int) -> float:
-        """Of pages of queues, and of blocks of the region."""
-        blocks = drawn and drawn * (1 - 1 / drawn) ** laps
+        """Of pages of queues, and of blocks, pages and lines of translations of the region."""
+        blocks = sum(one * (1 - 1 / one) ** laps for one in drawn)
         pages = max(0, 4 * options.qps - laps) / PER_PAGE
         return blocks + pages + sum(_unused_pages(share * laps) for share in shares)
 

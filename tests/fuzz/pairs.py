@@ -175,7 +175,7 @@ class Case(NamedTuple):
         each = {
             "perftest": options.qps,
             "rdma_bench": 1 / options.window,
-            "nvmf": 1 / options.window,
+            "nvmf": 3 * options.qps / options.window,
         }
         return each.get(kind, 1) * found
 

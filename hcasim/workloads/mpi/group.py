@@ -22,6 +22,8 @@ TOGETHER = 2
 """Processes of a pair."""
 COLD = 2
 """Iterations before the first that is like those that follow."""
+TURN = 64
+"""Iterations after which each page of a queue has had its turn: as many entries lie on one."""
 SLACK = 1e-4
 ERROR = 5e-3
 TYPICAL = 1e-2
@@ -44,7 +46,7 @@ class Group(ABC):
         self.laps = self.timing()
 
     def timing(self) -> Laps:
-        return Laps.of(self.options, cold=COLD, slack=SLACK, error=ERROR)
+        return Laps.of(self.options, cold=COLD, together=TURN, slack=SLACK, error=ERROR)
 
     def lap(self, duration_ps: int) -> None:
         if not self.laps.done:
