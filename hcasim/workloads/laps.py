@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, cycle, repeat
-from math import exp, sqrt
+from itertools import accumulate, cycle, pairwise, repeat
+from math import exp, inf, sqrt
 from random import Random
 from statistics import NormalDist
 from typing import Any
@@ -129,24 +129,34 @@ class Laps:
             self._next = int(GROWTH * len(warm)) + 1
             count, error = settled(warm, self.cycle)
             # Those that are left out scatter about the same mean, the more the fewer they are.
-            error = error * sqrt(1 + count / left) + self._news(count)
+            error = error * sqrt(1 + count / left) + self._news(count, error)
             error = max(self.drift, self.slack, error)
             if error * self._missing <= self.error:
                 self.period, self.pattern_error = count, error
 
-    def _news(self, count: int) -> float:
+    def _news(self, count: int, error: float) -> float:
         """Relative error for what is used for the first time more often in the last iterations
         that were run than in those that are left out.
 
-        No more is taken for that than what the durations after the first differ by.
+        What this has changed from their first half to the second is within the error of their
+        mean; it changes as much more as it becomes rarer. No more is taken for it than what the
+        durations after the first differ by, and no less than one such difference.
         """
         run = len(self.durations_ps)
         if self.unused is None or run >= self.total:
             return 0.0
-        before, now, end = (self.unused(laps) for laps in (run - count, run, self.total))
-        rarer = abs((before - now) / count - (now - end) / (self.total - run))
+        places = (run - count, run - count // 2, run, self.total)
+        rest = [self.unused(laps) for laps in places]
+        rates = [
+            (a - b) / (y - x)
+            for (a, b), (x, y) in zip(pairwise(rest), pairwise(places), strict=True)
+        ]
+        early, late, after = rates
+        rarer = abs((early + late) / 2 - after)
         later = self.durations_ps[1:]
-        return rarer * (max(later) - min(later)) * len(later) / sum(later)
+        apart = (max(later) - min(later)) * len(later) / sum(later)
+        seen = error * rarer / abs(early - late) if early != late else inf
+        return max(apart / count, min(apart * rarer, seen))
 
     def _once(self, period: int) -> float:
         """Relative error for what happens once: pages of queues that are used for the first time.
