@@ -26,7 +26,7 @@ EVERYTHING := $(shell find * .ci -type f -not -path '*/__pycache__/*' -not -path
   -not -path 'dist/*' -not -path 'out/*' -not -name '*.so' -not -name '* *')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz docs notebooks clean
+.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz pairs docs notebooks clean
 
 help:
 	@echo 'make reproduce  replay the four papers; a page, figures and the table of claims in $(OUT)/;'
@@ -40,6 +40,7 @@ help:
 	@echo 'make bench      measure the speed of the simulator'
 	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table of the site'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
+	@echo 'make pairs      run 1,500 drawn benchmarks by default and whole, and compare; goes on where it ended'
 	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'
 	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
@@ -113,6 +114,14 @@ speed: $(TEST_VENV)/.ready
 SECONDS ?= 300
 fuzz: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.fuzz $(SECONDS) $(SEED)
+
+# Fewer, or on other processors than all: make pairs SEEDS=100 PROCESSES=1
+SEEDS ?= 1500
+pairs: $(COMPILED)/.ready
+	rm -rf $(COMPILED)/checkout
+	mkdir $(COMPILED)/checkout
+	cp -R $(CHECKOUT) $(COMPILED)/checkout
+	cd $(COMPILED)/checkout && ../bin/python -m tests.fuzz.pairs ../pairs.jsonl $(SEEDS) $(PROCESSES)
 
 docs: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.docs.site $(OUT)/docs

@@ -25,6 +25,35 @@ KEPT = "HCASIM_COMPILED"
 """The variable of the environment that names a folder where what was compiled is kept."""
 MOST = 4
 """States of the sources of which that is kept."""
+PRODUCT = """\
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+static int raise_later(void *error) {
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)error), (PyObject *)error);
+    Py_DECREF((PyObject *)error);
+    return -1;
+}
+
+/* Python answers signals inside long products. mypyc takes an answer that raises for a lack of
+   memory and ends the process; here the next code that is not compiled raises the exception. */
+static PyObject *product(PyObject *left, PyObject *right) {
+    PyObject *found, *type, *error, *trace;
+    while ((found = PyNumber_Multiply(left, right)) == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError))
+            return NULL;
+        PyErr_Fetch(&type, &error, &trace);
+        PyErr_NormalizeException(&type, &error, &trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        if (Py_AddPendingCall(raise_later, error))
+            Py_DECREF(error);
+    }
+    return found;
+}
+#define PyNumber_Multiply product
+"""
+"""Precedes the part of mypyc's runtime that computes with whole numbers."""
 
 
 class Compile(BuildHookInterface):
@@ -158,6 +187,10 @@ def compile_rooms(folder: Path) -> None:
         # the rooms wrong paths.
         group_name="hcasim",
     )
+    numbers = folder / "C" / "int_ops.c"
+    own = numbers.read_text()
+    assert "PyNumber_Multiply(" in own, "mypyc's runtime computes products in another way"
+    numbers.write_text(PRODUCT + own)
     build = SideBySide(Distribution({"ext_modules": modules}))
     build.build_lib = str(folder / "modules")
     build.build_temp = str(folder / "objects")

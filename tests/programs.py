@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from typing import NoReturn
 
 import pytest
@@ -29,3 +30,11 @@ def program(name: str, package: str) -> str:
     if path is None:
         give_up(f"{name} is missing; on Debian: apt install {package}")
     return path
+
+
+def header(name: str, package: str) -> None:
+    """Give up if the C compiler does not find a header."""
+    line = f"#include <{name}>".encode()
+    command = [program("cc", "gcc"), "-E", "-"]
+    if subprocess.run(command, input=line, capture_output=True).returncode:
+        give_up(f"{name} is missing; on Debian: apt install {package}")

@@ -16,7 +16,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from hcasim.apps.run import Main
-from hcasim.ground.errors import CatalogError, display, nearest, words_of
+from hcasim.ground.errors import CatalogError, display, nearest, refuse, words_of
+from hcasim.ground.opened import read_fault, registering
 from hcasim.ground.reading import read_file
 
 MAIN = "main"
@@ -73,6 +74,8 @@ class Beside:
             for name in self._own:
                 del sys.modules[name]
             sys.modules.update(hidden)
+            faults = [read_fault(Path(_place(*one))) for one in self._own.items()]
+        refuse(*faults)
 
 
 def is_installed(file: str) -> bool:
@@ -85,6 +88,20 @@ def import_state() -> str:
     folders = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     times = [str(Path(one).stat().st_mtime_ns) for one in sorted(folders) if Path(one).exists()]
     return "\0".join([*(one or str(Path.cwd()) for one in sys.path), *times])
+
+
+def imported(file: Path) -> list[Path]:
+    """Return a file and what it imports from its folder, at once or later, for a command."""
+    if not registering():
+        return []
+    from modulefinder import ModuleFinder
+
+    finder = ModuleFinder([str(file.resolve().parent)], excludes=["hcasim"])
+    # What is wrong with a file is said when it is run.
+    with suppress(Exception):
+        finder.run_script(str(file))
+    places = (vars(one)["__file__"] for one in finder.modules.values())
+    return [Path(place) for place in places if place]
 
 
 @cache
@@ -122,6 +139,7 @@ def read_module(file: Path) -> tuple[ModuleType, Beside]:
         raise CatalogError([f"{where}: found no file of Python; allowed: one that ends in .py"])
     module = module_from_spec(spec)
     beside = Beside(file)
+    refuse(*map(read_fault, imported(file)))
     with beside.running():
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -13,7 +13,7 @@ from hcasim.apps.ml import LEARNING
 from hcasim.apps.nas import KERNELS
 from hcasim.apps.run import Main, Show
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import Fault, file_name, nearest, one_of
 from hcasim.ground.reading import NoSuchFile
 
 PYTHON: Final = ".py"
@@ -42,9 +42,8 @@ class Program(NamedTuple):
 
 def is_program(name: object) -> TypeGuard[str | PathLike[str]]:
     """Whether a name is that of a program, or of a file, which may not be there."""
-    if not isinstance(name, str | PathLike):
+    if (text := file_name(name)) is None:
         return False
-    text = str(fspath(name))
     return text in LEARNING or "." in text or "/" in text
 
 
@@ -71,15 +70,15 @@ def _find(
     if isinstance(program, str) and program in LEARNING:
         label, make = LEARNING[program].read(arguments)
         return Program(label, lambda machine, ranks, show: make(machine, ranks))
-    if isinstance(program, str | PathLike):
-        file = Path(fspath(program))
+    if (name := file_name(program)) is not None:
+        file = Path(name)
         if file.suffix != PYTHON:
             return _trace(file, arguments, rate)
         main, beside = load(file, arguments)
         return Program(file.stem, lambda machine, ranks, show: main, beside)
     if not callable(program):
         allowed = "a file, a kernel such as 'is.B', or a function of a communicator"
-        raise CatalogError([f"program: found {program!r}; allowed: {allowed}"])
+        raise CatalogError([Fault("program", program, allowed)])
     return Program(getattr(program, "__name__", "program"), lambda machine, ranks, show: program)
 
 

@@ -160,7 +160,7 @@ def _contradictions(machine: Machine, settings: Mapping[str, str]) -> list[str]:
             machine.id,
             adapter=machine.adapter.id,
             overrides=settings,
-            switch=machine.switch is not None,
+            switch=machine.switch.id if machine.switch is not None else False,
             stack=machine.stack.id,
             host=machine.host.id,
         )

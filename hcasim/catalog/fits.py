@@ -117,6 +117,7 @@ class Made(_Record):
     host: str = Field(default="", description="unless it was the testbed's")
     mtu: StrictInt
     no_switch: StrictBool
+    switch: str = Field(default="", description="unless it was the testbed's")
     seed: Count
     loss: LossName
     floor_percent: Share

@@ -145,10 +145,11 @@ def plug(adapter: Part, host: Part, names: tuple[str, str] | None) -> list[str]:
     return []
 
 
-def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
+def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> Iterator[str]:
     """Let the link of an adapter's slot be as wide and quick as both of its ends are.
 
-    No completion of the host is longer than the payloads of the link; what settings say holds.
+    No completion of the host is longer than the payloads of the link, unless settings say so. Yield
+    a line for each setting of an end that is beyond what the other end allows.
     """
     slot = host.values.get("slot")
     *_, (path, bus) = _buses(adapter)
@@ -156,13 +157,45 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> None:
         return
 
     for key in ("generation", "lanes", "max_payload"):
-        if bus[key] > slot[key] and not adapter.asked(settings, f"{path}.{key}"):
-            why = f"the slot of {host.values['id']} allows no more"
-            adapter.lower(f"{path}.{key}", slot[key], why)
+        card, box, name = f"{path}.{key}", f"slot.{key}", host.values["id"]
+        if bus[key] > slot[key]:
+            why = f"the slot of {name} allows no more"
+            yield from _idle(adapter, card, settings, f"{why}: {host.parameters[box].text}")
+            adapter.lower(card, slot[key], why)
+        elif bus[key] < slot[key]:
+            why = f"the bus of {adapter.values['id']} allows no more"
+            yield from _idle(host, box, settings, f"{why}: {adapter.parameters[card].text}")
     port, completion = host.values.get("root_port"), "root_port.completion"
     if port and port["completion"] > bus["max_payload"] and not host.asked(settings, completion):
         why = f"the payload of {adapter.values['id']} there allows no more"
         host.lower(completion, bus["max_payload"], why)
+
+
+def negotiate(adapter: Part, link: Part, settings: Mapping[str, str]) -> Iterator[str]:
+    """Let a link be as wide and quick as its adapter's port is, unless settings say its rate.
+
+    Yield a line for each setting of the port that is beyond the link.
+    """
+    port, name = adapter.values.get("port") or {}, adapter.values["id"]
+    keys = [key for key in RATES[link.values["kind"]] if key in port]
+    own = {key: rate_order(port[key]) - rate_order(link.values[key]) for key in keys}
+    # A port of two fast lanes has four of a lower rate.
+    if port.get("width") == 2 and own.get("speed", 0) > 0:
+        own.pop("width")
+    for key, more in own.items():
+        if more < 0 and not link.asked(settings, key):
+            link.lower(key, port[key], f"the port of {name} allows no more")
+            if key != "width" and "fec" in link.values:
+                code, _, why = USUAL_CODES.get(port[key], NO_CODE)
+                link.lower("fec.code", code, why)
+        elif more > 0:
+            why = f"the link allows no more: {link.parameters[key].text}"
+            yield from _idle(adapter, f"port.{key}", settings, why)
+
+
+def _idle(part: Part, key: str, settings: Mapping[str, str], why: str) -> Iterator[str]:
+    for path in part.asked(settings, key):
+        yield f"--set {path}={settings[path]} is without effect: {why}."
 
 
 def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:

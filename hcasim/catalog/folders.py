@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hcasim.catalog.successors import successor_of_id
-from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of, refuse
+from hcasim.ground.errors import CatalogError, Fault, display, is_one, nearest, one_of, refuse
 from hcasim.ground.reading import leads_to, no_such_file
 
 MODELS = ("adapters", "hosts", "switches", "stacks", "testbeds")
@@ -94,13 +94,13 @@ def adopt(file: Path, kind: str) -> None:
 
 def list_ids(kind: str) -> list[str]:
     """Return the ids of one of KINDS, sorted; those of scenarios are "<paper>/<figure>"."""
-    pattern = "**/*.toml" if str(kind) == "scenarios" else "*.toml"
+    pattern = "**/*.toml" if is_one(kind, ["scenarios"]) else "*.toml"
     found = ((path, folder) for folder in _folders(kind) for path in folder.glob(pattern))
     return sorted({path.relative_to(one).with_suffix("").as_posix() for path, one in found})
 
 
 def _folders(kind: str) -> Iterator[Path]:
-    if str(kind) not in KINDS:
+    if not is_one(kind, KINDS):
         raise CatalogError([Fault("kind", kind, one_of(KINDS), nearest(kind, KINDS))])
     for root in roots():
         yield root / PLACES[kind]

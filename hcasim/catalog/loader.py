@@ -26,6 +26,8 @@ CLASSES: Mapping[str, tuple[type[Description], ...]] = {
     "testbeds": (Testbed,),
 }
 """What there is of each kind, the usual first."""
+MOST_ABOVE = 32
+"""Files of which each is based on the next."""
 _OF_SCENARIOS = {"workload", "series", "axes", "claims"}
 """Keys that no model has."""
 
@@ -114,6 +116,9 @@ def _find_base(base: object, kind: str, file: Path, above: tuple[Path, ...]) -> 
     if found in chain:
         names = " -> ".join(one.stem for one in (*chain[chain.index(found) :], found))
         raise CatalogError([Fault(where, base, "", text=f"a circle: {names}")])
+    if len(chain) > MOST_ABOVE:
+        allowed = f"up to {MOST_ABOVE}, each based on the next"
+        raise CatalogError([Fault(where, base, allowed, text=f"{len(chain)} files")])
     return found
 
 

@@ -12,7 +12,14 @@ from pydantic import BaseModel, ValidationError
 
 from hcasim.catalog.adapter import Adapter, Device
 from hcasim.catalog.fields import keys_of, leaf_paths
-from hcasim.catalog.fitting import carried_kind, contradictions, link_of_port, plug, train
+from hcasim.catalog.fitting import (
+    carried_kind,
+    contradictions,
+    link_of_port,
+    negotiate,
+    plug,
+    train,
+)
 from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
@@ -148,6 +155,7 @@ def resolve(
         trunks=_trunks_of(network, built.get("trunk", testbed.link), testbed.id),
         mtu=int(size.value),
         overrides=settings,
+        unused=tuple(dict.fromkeys(assembly.unused)),
         parameters=(*parameters, *counted, size),
     )
     refuse(*(clash.at(f"{testbed_id}: {clash.place}") for clash in contradictions(machine)))
@@ -160,6 +168,7 @@ class _Assembly:
     Attributes:
         starts: what begins the paths of each group of nodes.
         parts: by the beginning of their paths.
+        unused: a line for each setting that has no effect.
     """
 
     def __init__(
@@ -175,6 +184,7 @@ class _Assembly:
         self.starts = starts_of(groups)
         self.parts: dict[str, Part] = {}
         self.faults: list[str] = []
+        self.unused: list[str] = []
 
     def of(self, kind: str) -> list[Part]:
         return [part for part in self.parts.values() if part.kind == kind]
@@ -247,7 +257,9 @@ class _Assembly:
         for start in self.starts.values():
             card, box = self.parts.get(f"{start}adapter"), self.parts.get(f"{start}host")
             if card is not None and box is not None:
-                train(card, box, self.settings)
+                self.unused += train(card, box, self.settings)
+            if card is not None and (link := self.parts.get(f"{start}link")) is not None:
+                self.unused += negotiate(card, link, self.settings)
 
     def mtu(self, given: object) -> Parameter[Value]:
         """Return the MTU that is given, or the testbed's as far as the adapters take it."""

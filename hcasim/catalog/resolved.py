@@ -54,6 +54,7 @@ class Machine(Section):
         trunks: the link of each trunk that has a name; under "" that of all others.
         mtu: largest payload of an InfiniBand packet, or IP packet of an Ethernet frame, in bytes.
         overrides: what-if settings, as they were given.
+        unused: a line for each of them that has no effect, because a link has a narrower end.
         parameters: each value with its provenance.
     """
 
@@ -65,6 +66,7 @@ class Machine(Section):
     trunks: dict[str, Link]
     mtu: int
     overrides: dict[str, str]
+    unused: tuple[str, ...] = ()
     parameters: tuple[Parameter[Value], ...]
 
     def __repr__(self) -> str:
@@ -184,7 +186,7 @@ class Machine(Section):
     def digest(self) -> str:
         """Hexadecimal digest of all values: equal machines have equal digests in any process."""
         exclude: dict[str, Any] = dict.fromkeys(
-            ("id", "title", "overrides", "parameters"), True
+            ("id", "title", "overrides", "unused", "parameters"), True
         ) | {
             "groups": {"__all__": dict.fromkeys(("adapter", "host", "stack"), _WORDS)},
             "switches": dict.fromkeys(self.switches, _WORDS),

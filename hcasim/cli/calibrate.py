@@ -19,6 +19,7 @@ from hcasim.cli.command import (
     read_settings,
     settings_option,
 )
+from hcasim.cli.experiment import read_switch, switch_faults, switch_options
 from hcasim.cli.naming import ADAPTER, FILE, FITTED, HOST, STACK, TESTBED, Setting, Workload
 from hcasim.cli.output import note, print_json, print_line, print_table, progress_bar
 from hcasim.cli.results import Output, output_faults
@@ -43,7 +44,7 @@ _of_traces = options(
     option("--host", "Host instead of the testbed's: id or file.", type=HOST),
     settings_option,
     option("--mtu N", "Bytes, instead of what traces and testbed say."),
-    flag("--no-switch", "Two hosts back to back.", default=None),
+    switch_options,
     option(
         "--free PATH[=LOW..HIGH]",
         "Fit this parameter, by the path that show prints. Repeatable.",
@@ -148,7 +149,9 @@ def _print(found: FitReport) -> None:
 
 def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) -> _Asked:
     from hcasim.calibrate.fit import calibrate
-    from hcasim.catalog import load_fit
+    from hcasim.catalog import find_file, load_fit
+    from hcasim.catalog.folders import is_known
+    from hcasim.ground.opened import renew
     from hcasim.papers.observations import observations
 
     names = {name: name.replace("_", "-") for name in given} | {"settings": "set"}
@@ -159,6 +162,9 @@ def _of_claims(words: tuple[str, ...], output: Output, given: dict[str, Any]) ->
     ]
     if len(words) > 1:
         faults.append(f"found {', '.join(words)}; allowed: one fit, or traces with --testbed")
+    if is_known(words[0], "calibrations"):
+        # A fit is made again in its place.
+        renew(find_file(words[0], "calibrations"))
     faults += output_faults([output])
     refuse(*faults)
     fit = load_fit(words[0])
@@ -224,12 +230,13 @@ def _prepared(
         except ValueError as error:
             found = "" if name == "mtu" else f"found {given[name]!r}; allowed: "
             faults.append(f"--{name}: {found}{error}")
+    faults += switch_faults(given)
     base = Experiment.of(
         "",
         testbed or "",
         **{name: given[name] for name in ("adapter", "stack", "host")},
         mtu=numbers.pop("mtu", None),
-        switch=False if given["no_switch"] else None,
+        **read_switch(given),
         overrides=read_settings(given["settings"], faults),
     )
     words_of = {name: given[name] for name in ("intervals", "loss") if given[name] is not None}

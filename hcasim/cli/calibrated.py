@@ -69,12 +69,13 @@ def fitted(
         faults.append(f"--calibration: {found}; allowed: one workload on one machine")
         return {}
     given["settings"] = [f"{path}=" for path in overrides]
+    given["switch"] = asked.get("switch")
     given["no_switch"] = False if "switch" in asked else None
     _, base, _ = calibrated(file, None, given, faults)
     if given["mtu"] is not None:
         asked["mtu"] = given["mtu"]
-    if given["no_switch"]:
-        asked["switch"] = False
+    if given["no_switch"] or given["switch"]:
+        asked["switch"] = not given["no_switch"] and given["switch"]
     return base
 
 
@@ -156,7 +157,10 @@ def _take_base(calibration: Calibration, testbed: str, adapter: str, given: dict
     """Take on MTU and switch of what was calibrated where the words leave them open."""
     from hcasim.ground.errors import display
 
-    found = {name: value for name, value in calibration.base().items() if given[name] is None}
+    switched = given["switch"] is not None or given["no_switch"] is not None
+    kept = {name for name, one in given.items() if one is not None}
+    kept |= {"switch", "no_switch"} if switched else set()
+    found = {name: value for name, value in calibration.base().items() if name not in kept}
     words = " ".join("--no-switch" if n == "no_switch" else f"--{n} {v}" for n, v in found.items())
     made, file = calibration.made, display(calibration.file)
     if not found or made is None:

@@ -102,6 +102,16 @@ _BENCHMARK = options(*map(_of_benchmark, OPTIONS.values()))
 _PERTURBATION = option(
     "--perturbation BYTES", "Also NetPIPE's sizes so many bytes above and below (default: 3)."
 )
+switch_options = options(
+    flag("--no-switch", "Two hosts back to back, without a switch.", default=None),
+    option(
+        "--switch [ID]",
+        "Switch instead of the testbed's, or between two hosts; without an ID the testbed's.",
+        is_flag=False,
+        flag_value="",
+        type=SWITCH,
+    ),
+)
 _MACHINE = options(
     option("--adapter", "Adapter of every node instead of its own: id or file.", type=ADAPTER),
     option("--host", "Host of every node instead of its own: id or file.", type=HOST),
@@ -113,14 +123,7 @@ _MACHINE = options(
         "--mtu BYTES",
         "InfiniBand: 256, 512, 1K, 2K or 4K; Ethernet: 576 to 9216 (default: the testbed's).",
     ),
-    flag("--no-switch", "Two hosts back to back, without a switch.", default=None),
-    option(
-        "--switch [ID]",
-        "Switch instead of the testbed's, or between two hosts; without an ID the testbed's.",
-        is_flag=False,
-        flag_value="",
-        type=SWITCH,
-    ),
+    switch_options,
 )
 
 
@@ -141,9 +144,15 @@ def read_experiment(given: dict[str, Any], faults: list[str]) -> dict[str, Any]:
     faults += switch_faults(given)
     names = ("adapter", "host", "stack", "firmware_mode", "mtu", "perturbation", *OPTIONS)
     found = {name: given[name] for name in names if given.get(name) is not None}
-    if given["no_switch"] or given["switch"] is not None:
-        found["switch"] = not given["no_switch"] and (given["switch"] or True)
+    found |= read_switch(given)
     return found | {"overrides": read_settings(given["settings"], faults)}
+
+
+def read_switch(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what `switch_options` say of the switch, as `hcasim.bench` takes it."""
+    if not given["no_switch"] and given["switch"] is None:
+        return {}
+    return {"switch": not given["no_switch"] and (given["switch"] or True)}
 
 
 def switch_faults(given: dict[str, Any]) -> list[str]:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import shutil
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from signal import SIGKILL
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,12 +25,15 @@ from hcasim.cli.command import (
 from hcasim.cli.experiment import machine_options, read_experiment
 from hcasim.cli.output import note
 from hcasim.cli.printing import print_breakdown, print_profile
+from hcasim.cli.results import output_faults
 from hcasim.cli.tracing import Tracing, trace_options
 from hcasim.ground.errors import CatalogError, FaultError, refuse
 
 if TYPE_CHECKING:
     from hcasim.launch import Launched
 
+_PART: Final = re.compile(r"[^\s\0=,:;'\"()<>|&`]+")
+"""What may be a path inside of an argument, or of a line of a shell."""
 TIMED_OUT: Final = 124
 """Exit code of programs that had to be ended, as of timeout(1)."""
 
@@ -119,7 +127,7 @@ def command(
         runs.append((machine, places[: len(programs)]))
     if len(runs) > 1 and tracing.wanted:
         faults.append(f"{tracing.wanted[0]}: found for {len(runs)} testbeds; allowed: one")
-    refuse(*faults, *tracing.faults)
+    refuse(*faults, *tracing.faults, *output_faults(tracing.outputs), *_read_faults(programs))
     if computing.factor:
         note("Programs take real processor time: results are not the same in each run.")
     code = 0
@@ -147,6 +155,39 @@ def _code(found: Launched) -> int:
             note(f"{one[0]} ended with {ended}")
             failed = failed or (code if code > 0 else 128 - code)
     return TIMED_OUT if found.ended else failed
+
+
+def _read_faults(programs: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Register what programs read, as far as words tell: themselves, and files among arguments.
+
+    Of a script, the scripts and programs that it names count as well.
+    """
+    from hcasim.apps.file import imported
+    from hcasim.ground.opened import read_fault
+    from hcasim.ground.reading import leads_to, read_file
+
+    words = {word for one in programs for word in one}
+    paths = {*words, *(part for word in words for part in _PART.findall(word))}
+    paths |= {shutil.which(one[0]) or "" for one in programs}
+    found, seen = [*map(Path, paths)], set[Path]()
+    yield read_fault(Path("/dev/stdin"), "<stdin>")
+    while found:
+        file = found.pop()
+        if file in seen or not leads_to(file, Path.is_file):
+            continue
+        seen.add(file)
+        yield read_fault(file)
+        data = b""
+        with contextlib.suppress(CatalogError):
+            data = read_file(file)
+        if file.suffix == ".py":
+            yield from map(read_fault, imported(file))
+        elif data.startswith(b"#!") or file.suffix == ".sh":
+            parts = {Path(one) for one in _PART.findall(data.decode(errors="replace"))}
+            parts |= {file.parent / one.name for one in parts}
+            found += [
+                one for one in parts if one.suffix in (".py", ".sh") or os.access(one, os.X_OK)
+            ]
 
 
 def _until(until: str | None, faults: list[str]) -> int:

@@ -20,6 +20,7 @@ from hcasim import __version__
 from hcasim.cli.command import debug_option
 from hcasim.cli.output import abandon, note
 from hcasim.ground.errors import CatalogError, nearest, words_of
+from hcasim.ground.opened import one_command
 from hcasim.ground.process import build
 
 COMMANDS = {
@@ -153,7 +154,7 @@ def _prepare_process() -> None:
 
 def _run(words: list[str], prog_name: str) -> int:
     try:
-        with _one_interruption():
+        with _one_interruption(), one_command():
             code = app.main(args=words, prog_name=prog_name, standalone_mode=False)
             sys.stdout.flush()
     except click.ClickException as error:
@@ -162,7 +163,7 @@ def _run(words: list[str], prog_name: str) -> int:
         error.show(text)
         return _refused(*text.getvalue().splitlines())
     except CatalogError as error:
-        return _refused(*(f"Error: {fault}" for fault in error.faults))
+        return _refused(*(f"Error: {fault}" for fault in error.lines))
     except BrokenPipeError:
         abandon(sys.stdout)
         return BROKEN_PIPE

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import click
 
 from hcasim.cli.command import Decorated, flag, option, options
 from hcasim.cli.naming import FILE
@@ -79,46 +76,22 @@ class Output(NamedTuple):
 
 
 def output_faults(outputs: Iterable[Output]) -> Iterator[str]:
-    """Say why files cannot be written: also those that a word of the command names, to be read."""
+    """Say why files cannot be written; from here on the command refuses to read them, too."""
+    from hcasim.ground.opened import output_fault
     from hcasim.ground.writing import is_device, writing_fault
 
-    seen = [(f"{word}, which is read", Path(word)) for word in _read_words()]
     for named, file, endings in outputs:
         if file is None:
             continue
-        name, device = f"{named} {file}", is_device(file)
-        same = [known for known, other in seen if _is_same(file, other)]
-        seen.append((name, file))
-        if same and not device:
-            yield f"{name}: found the same file as {same[0]}; allowed: one of its own"
+        device = is_device(file)
+        if not device and (same := output_fault(file, f"{named} {file}")):
+            yield same
             continue
         ending = file.name.lower()
         if endings and not device and (ending in endings or not ending.endswith((*endings,))):
             yield f"{named}: found {str(file)!r}; allowed endings: {one_of([*endings])}"
         if fault := writing_fault(file):
             yield f"{named} {fault}"
-
-
-def _read_words() -> Iterator[str]:
-    """Yield the words of a command that name files: all but ids and its outputs."""
-    from hcasim.ground.reading import leads_to
-
-    if context := click.get_current_context(silent=True):
-        for param in context.command.params:
-            if param.type is not FILE and param.name != "output":
-                found = context.params.get(param.name or "")
-                for one in found if isinstance(found, tuple) else (found,):
-                    word = str(one) if isinstance(one, str | Path) else ""
-                    if {*word} & {".", "/"} and leads_to(Path(word)):
-                        yield word
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        # Also by another link.
-        return one.samefile(other)
-    except (OSError, ValueError):
-        return os.path.realpath(one) == os.path.realpath(other)
 
 
 class Wanted:

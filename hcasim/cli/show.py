@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hcasim.cli.calibrated import note_unused
-from hcasim.cli.command import Command, calibration_option, option
-from hcasim.cli.naming import ADAPTER, HOST, SHOWN, SWITCH
+from hcasim.cli.command import Command, calibration_option, option, settings_option
+from hcasim.cli.experiment import machine_options, read_experiment
+from hcasim.cli.naming import SHOWN
 from hcasim.cli.output import note, print_table, word
 from hcasim.cli.results import Wanted, result_options
 from hcasim.ground.errors import Fault, nearest, refuse
@@ -28,13 +29,8 @@ _PREFIXES = {"adapters": "adapter.", "hosts": "host.", "switches": "switch.", "s
 @click.command("show", cls=Command)
 @click.argument("identifier", metavar="ID", type=SHOWN)
 @click.argument("path", required=False)
-@option("--adapter", "Show a testbed with this adapter: id or file.", type=ADAPTER)
-@option("--host", "Show a testbed with this host: id or file.", type=HOST)
-@option(
-    "--switch",
-    "Show a testbed with this switch instead of its own, or between its two hosts.",
-    type=SWITCH,
-)
+@machine_options(testbed=None)
+@settings_option
 @calibration_option
 @option("--grep WORD", "Show only the lines of a model or testbed that have this word.")
 @result_options(plot=False)
@@ -50,6 +46,7 @@ def command(identifier: str, **asked: Any) -> None:
     from hcasim.runs.table import LISTINGS
     from hcasim.workloads import find_workload
 
+    asked["settings"] = asked["settings"] or None
     wanted = Wanted(asked)
     refuse(*wanted.faults(endings=LISTINGS))
     workload = find_workload(identifier)
@@ -59,7 +56,7 @@ def command(identifier: str, **asked: Any) -> None:
     if workload is None and not is_scenario:
         found = _model(identifier, **asked)
     elif given := [name for name, value in asked.items() if value is not None]:
-        option = "PATH" if given[0] == "path" else f"--{given[0]}"
+        option = "PATH" if given[0] == "path" else _option(given[0])
         what = "scenarios" if is_scenario else "workloads"
         raise click.UsageError(f"{option} is for models and testbeds, not for {what}")
     elif workload is None:
@@ -103,7 +100,7 @@ def _model(
     path: str | None,
     calibration: Path | None,
     grep: str | None,
-    **parts: str | None,
+    **parts: Any,
 ) -> Listing:
     from hcasim.calibrate.file.reading import read_calibration
     from hcasim.catalog import find_kind, load
@@ -113,7 +110,7 @@ def _model(
     groups: dict[str, str] = {}
     used: dict[str, str] = {}
     if kind == "testbeds":
-        machine, parameters = _testbed(identifier, calibration, **parts)
+        machine, parameters = _testbed(identifier, calibration, parts)
         identifier, title = machine.id, machine.title
         if len(machine.groups) > 1:
             groups = {
@@ -125,7 +122,9 @@ def _model(
         if machine.switch is not None:
             used["switch"] = machine.switch.id
     elif other := next((name for name, part in parts.items() if part is not None), None):
-        raise click.UsageError(f"--{other} is for testbeds; {identifier} is one of the {kind}")
+        raise click.UsageError(
+            f"{_option(other)} is for testbeds; {identifier} is one of the {kind}"
+        )
     else:
         loaded = load(identifier, kind)
         if isinstance(loaded.model, Adapter):
@@ -162,30 +161,33 @@ def _model(
     )
 
 
+def _option(name: str) -> str:
+    return "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+
+
 def _testbed(
-    name: str, file: Path | None, adapter: str | None, host: str | None, switch: str | None
+    name: str, file: Path | None, parts: dict[str, Any]
 ) -> tuple[Machine, tuple[Parameter[Value], ...]]:
     from hcasim.calibrate.file.reading import read_calibration
-    from hcasim.catalog import resolve
+    from hcasim.runs.experiment import Experiment
 
-    machine = resolve(name, adapter=adapter, host=host, switch=switch or True)
+    faults: list[str] = []
+    chosen = read_experiment({**parts, "settings": parts["settings"] or ()}, faults)
+    refuse(*faults)
+    asked = Experiment.of("", name, **chosen)
+    machine = asked.machine()
     if file is None:
         return machine, machine.parameters
     calibration = read_calibration(file)
     which = machine.id, machine.adapter.id
-    own = calibration.parts(*which)
-    host = host or own["host"]
-    note_unused(calibration, *which, own["stack"], host)
+    found = {**calibration.parts(*which), **chosen}
+    note_unused(calibration, *which, found["stack"], found["host"])
     base = calibration.base() if calibration.is_of(*which) else {}
-    machine = resolve(
-        name,
-        adapter=adapter,
-        host=host,
-        overrides=calibration.overrides(*which, host=host),
-        mtu=base.get("mtu"),
-        switch=switch or not base.get("no_switch"),
-        stack=own["stack"],
-    )
+    switch = False if base.get("no_switch") else base.get("switch")
+    taken = {"mtu": base.get("mtu"), "switch": switch, **found}
+    settings = {one: value for one, value in taken.items() if one != "overrides"}
+    values = calibration.overrides(*which, host=found["host"])
+    machine = asked.with_(**settings).under(values).machine()
     return machine, calibration.marked(machine)
 
 

@@ -74,7 +74,7 @@ class Node:
 
 
 class Cluster:
-    """Nodes joined by the machine's network, or two nodes back to back if it has none.
+    """Nodes joined by the machine's network, or one or two nodes back to back if it has none.
 
     Until its simulator has run for the first time Python looks for garbage less often.
 
@@ -83,7 +83,7 @@ class Cluster:
         nodes: which of its nodes to build, or how many of the first; all of them by default.
 
     Raises:
-        ValueError: if the machine has fewer nodes, or has no switch and the nodes are not two.
+        ValueError: if the machine has fewer nodes.
     """
 
     def __init__(
@@ -105,12 +105,11 @@ class Cluster:
         if sim.profile is not None:
             sim.profile.sent.append(self.packets_sent)
         if machine.switch is None:
-            if len(chosen) != 2:
-                few = f"only two nodes can be joined without a switch, not {len(chosen)}"
-                raise ValueError(few)
-            a, b = self.nodes
-            for one, other in zip(a.adapter.ports, b.adapter.ports, strict=False):
-                self.fabric.join(one, other)
+            # One alone has no cable, and what its processes send each other needs none.
+            if len(chosen) == 2:
+                a, b = self.nodes
+                for one, other in zip(a.adapter.ports, b.adapter.ports, strict=False):
+                    self.fabric.join(one, other)
             return
         for node in self.nodes:
             link, receive = node.group.link, node.group.hca.receive

@@ -11,8 +11,9 @@ from hcasim.engine.probe import EventLog, EventStream, Listener, Probe
 from hcasim.engine.profile import Profile, collect_seldom, seldom_collected
 from hcasim.engine.repetition import Repetition
 from hcasim.engine.resources import Awaited, Busy, Resources
+from hcasim.engine.retry import Retry, Stuck
 from hcasim.engine.server import ParallelServers, Rate, SerialServer, Server, Waits, servers
-from hcasim.engine.steady import bounded_mean, find_period, mean_error
+from hcasim.engine.steady import find_period, mean_error, settled
 
 __all__ = [
     "Action",
@@ -35,17 +36,19 @@ __all__ = [
     "Rate",
     "Repetition",
     "Resources",
+    "Retry",
     "SerialServer",
     "Server",
     "SetAssociativeCache",
     "Simulator",
+    "Stuck",
     "Timeout",
     "Waits",
     "Watcher",
-    "bounded_mean",
     "collect_seldom",
     "find_period",
     "mean_error",
     "seldom_collected",
     "servers",
+    "settled",
 ]

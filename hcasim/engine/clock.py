@@ -29,6 +29,9 @@ _remove: Final = dict.pop
 _NEVER: Final = 1 << 61
 """A time in ps that does not come."""
 
+_SELDOM: Final = (1 << 12) - 1
+"""A mask of the number of actions: where it leaves nothing, signals are answered."""
+
 Args = TypeVarTuple("Args")
 """What a function that is called later is given: a type checker compares it with what it takes."""
 
@@ -144,11 +147,14 @@ class Simulator:
         calls: actions done so far; an event of SimPy is one.
         forward: leaves out what repeats itself in a message; None if nothing may be.
         unrun: the call of a program that has been made and has not begun.
+        steps: events of SimPy so far: each may let a program go on.
+        quiet: how many these were when only a `Retry` was to come, and the time in ps.
     """
 
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
-        self.now = self.calls = 0
+        self.now = self.calls = self.steps = 0
+        self.quiet = (-1, 0)
         self.forward: Forward | None = None
         self.profile: Profile | None = None
         self.listeners: list[Callable[[int, str, str, int, str], None]] = []
@@ -316,12 +322,16 @@ class Simulator:
                 soon, times, at = self._soon, self._times, self._at
                 while True:
                     while soon:
+                        if not self.calls & _SELDOM:
+                            self._answer_signals()
                         self.calls += 1
                         if self._urgent:
                             self._urgent -= 1
                         _next(soon).act()
                     if not times:
                         break
+                    if not self.calls & _SELDOM:
+                        self._answer_signals()
                     time: Any = _pop(times)
                     self.now = time
                     action = _remove(at, time)
@@ -341,6 +351,8 @@ class Simulator:
     def _go_on_counting(self, profile: Profile) -> None:
         after = _clock()
         while self._soon or self._times:
+            if not self.calls & _SELDOM:
+                self._answer_signals()
             if not self._soon:
                 self.now = time = _pop(self._times)
                 first = self._at.pop(time)
@@ -359,6 +371,13 @@ class Simulator:
             finally:
                 after = _clock()
                 profile.count(action.counted_as(), after - before)
+
+    def _answer_signals(self) -> Process | None:
+        """Let Python run handlers of signals, which it never does in compiled code.
+
+        The property is code of SimPy, which is not compiled.
+        """
+        return self.environment.active_process
 
     def _stop(self, _event: Event | None) -> None:
         raise _Stop
@@ -380,6 +399,7 @@ class _Clockwork(Environment):
             # A process was interrupted from outside; no other one runs before that is told.
             _fail(event)
         sim, occurrence = self._sim, _Occurrence(event)
+        sim.steps += 1
         if priority < NORMAL:
             sim.first(sim.now + int(delay), occurrence)
         else:

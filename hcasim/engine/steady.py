@@ -1,13 +1,18 @@
-"""Finding the steady state of a deterministic model, which is periodic."""
+"""Finding the steady state of a deterministic model, which is periodic, or known by its mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import sqrt
+from math import inf, sqrt
+from typing import Final
 
-STANDARD_ERRORS = 4
-BATCHES = 8
+FEWEST: Final = 8
+"""Batches of which a mean is known at the least."""
+NORMAL: Final = 3.29
+"""Standard errors within which a mean of many normal batches lies, but for one in a thousand."""
+LONGEST_MEMORY: Final = 0.9
+"""Most correlation of neighbours that is corrected for; more of it is a drift."""
 
 
 def find_period(
@@ -44,36 +49,56 @@ def find_period(
     return None
 
 
-def bounded_mean(intervals_ps: Sequence[int], *, enough: int, error: float) -> int | None:
-    """Mean of at least ``enough`` irregular intervals in ps, if known to the relative ``error``.
+def settled(values: Sequence[float], step: int = 1) -> tuple[int, float]:
+    """How many of the last values stand best for what follows, and the error of their mean.
 
-    The error is estimated as half the difference between the means of the two halves.
+    They are all, three quarters, or half of them; values left out are a multiple of ``step``.
     """
-    count = len(intervals_ps)
-    if count < enough:
-        return None
-    half = count // 2
-    early = sum(intervals_ps[:half]) / half
-    late = sum(intervals_ps[count - half :]) / half
-    mean = sum(intervals_ps) / count
-    return round(mean) if abs(early - late) <= 2 * error * mean else None
+    count = len(values)
+    starts = [count * part // 4 // step * step for part in range(3)]
+    errors = [mean_error(values[start:]) for start in starts]
+    best = errors.index(min(errors))
+    return count - starts[best], errors[best]
 
 
-def mean_error(parts: Sequence[float]) -> float:
-    """Relative error of the mean of equally long parts, as far as their scatter shows it.
+def mean_error(values: Sequence[float]) -> float:
+    """Relative error of the mean of values for those that follow, by the method of batch means.
 
-    It is four standard errors of the mean of batches, which are less alike their neighbours than
-    single ones, or the difference of the means of the two halves if that is more: a drift, which
-    may go on. Of fewer than two parts nothing shows.
+    Batches become twice as long until they do not depend on their neighbours. The error is the
+    confidence interval by Student's distribution, or the difference of the means of the two halves
+    if that is more: a drift, which may go on. It is infinite if there are too few values.
     """
-    count = min(BATCHES, len(parts))
-    if count < 2:
-        return 0.0
-    ends = [len(parts) * number // count for number in range(count + 1)]
-    means = [sum(parts[a:b]) / (b - a) for a, b in pairwise(ends)]
-    mean = sum(means) / count
-    variance = sum((one - mean) ** 2 for one in means) / (count - 1)
+    count, total = len(values), sum(values, 0.0)
+    if count < FEWEST or total <= 0:
+        return inf
+    batches = list(values)
+    while len(batches) >= 2 * FEWEST and abs(_correlation(batches)) > 2 / sqrt(len(batches)):
+        # An odd one at the start is left out.
+        late = batches[len(batches) % 2 :]
+        batches = [(a + b) / 2 for a, b in zip(late[::2], late[1::2], strict=True)]
+    number = len(batches)
+    variance = sum(((one - total / count) ** 2 for one in batches), 0.0) / (number - 1)
+    memory = min(LONGEST_MEMORY, max(0.0, _correlation(batches)))
+    scatter = _quantile(number - 1) * sqrt(variance / number * (1 + memory) / (1 - memory))
     half = count // 2
-    early, late = sum(means[:half], 0.0), sum(means[-half:], 0.0)
-    drift = abs(late - early) / half
-    return max(STANDARD_ERRORS * sqrt(variance / count), drift) / mean
+    drift = abs(sum(values[:half], 0.0) - sum(values[count - half :], 0.0)) / half
+    return max(scatter, drift) / (total / count)
+
+
+def _correlation(values: Sequence[float]) -> float:
+    """Of each of the values with the next one."""
+    mean = sum(values, 0.0) / len(values)
+    apart = [one - mean for one in values]
+    whole = sum((one * one for one in apart), 0.0)
+    return sum((a * b for a, b in pairwise(apart)), 0.0) / whole if whole else 0.0
+
+
+def _quantile(freedom: int) -> float:
+    """Student's quantile for as many degrees of freedom (Abramowitz and Stegun 26.7.5)."""
+    one, square = NORMAL, NORMAL * NORMAL
+    return one * (
+        1
+        + (square + 1) / (4 * freedom)
+        + ((5 * square + 16) * square + 3) / (96 * freedom**2)
+        + (((3 * square + 19) * square + 17) * square - 15) / (384 * freedom**3)
+    )

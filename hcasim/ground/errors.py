@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,8 @@ from typing import Any
 from hcasim.ground.text import plain
 
 ID = "an id, or the path of a file"
+SHOWN = 20
+"""Faults of an error that are printed."""
 
 
 class Fault(str):
@@ -48,7 +50,7 @@ class Fault(str):
             text: how what was found was written, if not as Python writes it.
             said: what is wrong, if not that something was found, such as "missing".
         """
-        words = said or f"found {text or shorten(repr(found), 100)}"
+        words = said or f"found {text or shorten(written(found), 100)}"
         rest = f"; allowed: {allowed}{hint}" if allowed else hint
         fault = super().__new__(cls, f"{place}: {words}{rest}".removeprefix(": "))
         fault.place, fault.found, fault.allowed, fault.hint = place, found, allowed, hint
@@ -84,8 +86,36 @@ class CatalogError(Exception):
         self.faults: list[Fault] = list(dict.fromkeys(one))
         super().__init__(self.faults)
 
+    @property
+    def lines(self) -> list[str]:
+        """The first faults, and how many more there are."""
+        more = len(self.faults) - SHOWN
+        return [*self.faults[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+
     def __str__(self) -> str:
-        return "\n".join(self.faults)
+        return "\n".join(self.lines)
+
+
+def written(found: object) -> str:
+    """Return how Python writes an object, or its class if it cannot be written."""
+    try:
+        return repr(found)
+    except Exception:  # noqa: BLE001
+        return f"an object of {type(found).__name__}"
+
+
+def is_one(given: object, known: Collection[str]) -> bool:
+    """Whether an object is one of some words."""
+    return isinstance(given, str) and given in known
+
+
+def file_name(given: object) -> str | None:
+    """Return the text of a name or a path; None if it is neither."""
+    try:
+        name = given.__fspath__() if isinstance(given, PathLike) else given
+    except Exception:  # noqa: BLE001
+        return None
+    return name if isinstance(name, str) else None
 
 
 def words_of(error: BaseException) -> str:
@@ -97,9 +127,14 @@ def words_of(error: BaseException) -> str:
         return name
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close."""
-    return _nearest(str(name).lower(), tuple(known))
+def nearest(name: object, known: Iterable[str], before: int = 0) -> str:
+    """Return `; did you mean 'x'?` for the first of the closest known names, if any is close.
+
+    A search takes a millisecond, so there is none for a fault that has as many `before` it that it
+    is not printed.
+    """
+    searched = isinstance(name, str) and before < SHOWN
+    return _nearest(str(name).lower(), tuple(known)) if searched else ""
 
 
 # A sweep may ask the same thousands of times.
@@ -137,9 +172,12 @@ def refuse(*faults: str) -> None:
 
 def name_fault(what: str, given: object, allowed: str = ID) -> str:
     """Say that an argument names nothing: it is neither text nor a path object."""
-    # A path object may be of bytes.
-    name = given.__fspath__() if isinstance(given, PathLike) else given
-    return _fault(isinstance(name, str), what, given, allowed)
+    return _fault(file_name(given) is not None, what, given, allowed)
+
+
+def text_fault(what: str, given: object, allowed: str = "text") -> str:
+    """Say that an argument is no text."""
+    return _fault(isinstance(given, str), what, given, allowed)
 
 
 def flag_fault(what: str, given: object, beside: str = "") -> str:
@@ -148,11 +186,12 @@ def flag_fault(what: str, given: object, beside: str = "") -> str:
     return _fault(isinstance(plain(given), bool), what, given, allowed)
 
 
-def count_fault(what: str, given: object) -> str:
-    """Say that an argument, if it is given, is no positive number of things."""
+def count_fault(what: str, given: object, *, needed: bool = False) -> str:
+    """Say that an argument, if it is given or needed, is no positive number of things."""
     number = plain(given)
     whole = isinstance(number, int) and not isinstance(number, bool) and number > 0
-    return _fault(given is None or whole, what, given, "a whole number from 1, or None")
+    allowed = "a whole number from 1" if needed else "a whole number from 1, or None"
+    return _fault(whole or (given is None and not needed), what, given, allowed)
 
 
 def words_fault(what: str, given: object) -> str:

@@ -69,7 +69,7 @@ def told(
             given += one["input"].faults
             continue
         place = start + _place(one["loc"], table, one["type"] == "missing")
-        head, allowed = _fault(one, models, wanted, instead)
+        head, allowed = _fault(one, models, wanted, instead, len(found))
         if one["type"].startswith("union_tag"):
             place += ("." if place != start else "") + one["ctx"]["discriminator"].strip("'")
         # Each branch of a union says what it allows.
@@ -113,6 +113,7 @@ def _fault(
     models: Models,
     wanted: Callable[[type[BaseModel], str], str],
     instead: Callable[[str], str],
+    before: int,
 ) -> tuple[str, str]:
     kind, context, found = one["type"], one.get("ctx", {}), shown(one["input"])
     *outer, last = one["loc"] or ("",)
@@ -123,7 +124,7 @@ def _fault(
         if known := instead(".".join(map(str, one["loc"]))):
             return f"unknown key{known}", ""
         names = [name for model in _sections(models, outer) for name in _fields(model)]
-        return "unknown key", f"{one_of(names)}{nearest(str(last), names)}"
+        return "unknown key", f"{one_of(names)}{nearest(str(last), names, before)}"
     if kind == "value_error":
         error = context["error"]
         fault = error.fault if isinstance(error, FaultError) else None
@@ -134,18 +135,18 @@ def _fault(
         return "missing", one_of(tags)
     if kind == "union_tag_invalid":
         tag = one["input"][context["discriminator"].strip("'")]
-        return f"found {shown(tag)}", _choice(context["expected_tags"], str(tag))
+        return f"found {shown(tag)}", _choice(context["expected_tags"], str(tag), before)
     if kind == "literal_error":
-        return f"found {found}", _choice(context["expected"], str(one["input"]))
+        return f"found {found}", _choice(context["expected"], str(one["input"]), before)
     if kind in _ALLOWED:
         return f"found {found}", _ALLOWED[kind].format(**context)
     message = str(one["msg"])
     return f"found {found}; {message[:1].lower()}{message[1:]}", ""
 
 
-def _choice(expected: str, found: str) -> str:
+def _choice(expected: str, found: str, before: int) -> str:
     words = expected.replace("'", "").replace(" or ", ", ").split(", ")
-    return one_of(words) + nearest(found, words)
+    return one_of(words) + nearest(found, words, before)
 
 
 def _sections(models: Models, location: Sequence[int | str]) -> Iterator[type[BaseModel]]:

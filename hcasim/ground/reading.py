@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hcasim.ground.errors import CatalogError, Fault, display, nearest, one_of
+from hcasim.ground.opened import note_read
 from hcasim.ground.text import printable
 
 MIB = 1 << 20
@@ -50,7 +51,7 @@ def read_file(file: str | Path, most: int = WRITTEN, else_allowed: str = "") -> 
 
     Raises:
         NoSuchFile: there is none.
-        CatalogError: it is no regular file, too large, or cannot be read.
+        CatalogError: it is no regular file, too large, or cannot be read, or the command writes it.
     """
     try:
         path = Path(file)
@@ -60,6 +61,7 @@ def read_file(file: str | Path, most: int = WRITTEN, else_allowed: str = "") -> 
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             _refuse_other(where, os.fstat(stream.fileno()).st_mode, else_allowed)
+            note_read(path)
             return _up_to(most, stream, where)
     except ValueError:
         said = "cannot be the name of a file"
@@ -84,11 +86,13 @@ def size_of(path: Path) -> int:
     if stat.S_ISDIR(status.st_mode):
         return 0
     _refuse_other(display(path), status.st_mode, "")
+    note_read(path)
     return status.st_size
 
 
 def read_stdin(most: int = MEASURED) -> bytes:
     """Return what standard input gives; CatalogError if that is more bytes than `most`."""
+    note_read(Path("/dev/stdin"), "<stdin>")
     return _up_to(most, sys.stdin.buffer, "<stdin>")
 
 
@@ -151,6 +155,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     """
     try:
         status = file.stat()
+        # A file that is not read again is one that the command has read, too.
+        note_read(file)
         return _read(file, status.st_mtime_ns, status.st_size)
     except (FileNotFoundError, NoSuchFile):
         raise no_such_file(file) from None

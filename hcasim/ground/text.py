@@ -6,7 +6,9 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from html import escape
+from typing import Any
 
 STEERING = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 """Controls, ends of lines of Unicode, marks that turn the direction of writing, and what stands for
@@ -77,9 +79,18 @@ def _quoted(word: str) -> str:
 def plain(value: object) -> object:
     """Return a number of NumPy as Python's own, a whole one as an integer, others as they are."""
     # What NumPy calls a scalar has no dimensions, and so has an array of one number.
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        value = value.item()
+    with suppress(Exception):
+        if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+            value = value.item()
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def items_of(given: Any) -> list[Any] | None:
+    """Return what is in a collection or comes from an iterator; None of anything else."""
+    try:
+        return list(given)
+    except TypeError:
+        return None
 
 
 def brief(thing: object, *names: object, **parts: object) -> str:

@@ -6,11 +6,13 @@ import contextlib
 import errno
 import gzip
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from hcasim.ground.errors import CatalogError, Fault
+from hcasim.ground.errors import CatalogError, Fault, refuse
+from hcasim.ground.opened import overwriting_fault
 from hcasim.ground.reading import leads_to
 
 _QUICK: Final = 3
@@ -20,7 +22,8 @@ _QUICK: Final = 3
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
     """Write a file so that a reader sees the old content or the new one, never a part.
 
-    A device or a pipe is written to, and stays what it is.
+    A device or a pipe is written to, and stays what it is. A file keeps its owner and its mode, a
+    link stays, and what the command has read is not written over.
 
     Parameters:
         path: the file; its folder must exist.
@@ -42,15 +45,21 @@ def written_atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO
             with path.open("wb") as through:
                 yield through
             return
-        handle, temporary = _temporary(_folder_of(path))
+        refuse(overwriting_fault(path))
+        # Whoever may not read the old file may not read the new one either.
+        mode = 0o600 if path.exists() else 0o666
+        handle, temporary = _temporary(_folder_of(path), mode)
     except (OSError, ValueError) as error:
         raise CatalogError([_fault(path, "written", error)]) from error
     try:
         with os.fdopen(handle, "wb") as stream:
+            _make_like(path, handle)
             yield stream
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
+        # More may have been read meanwhile.
+        refuse(overwriting_fault(path))
         temporary.replace(path.resolve())
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -115,10 +124,20 @@ def _folder_of(path: Path) -> Path:
     return path.resolve().parent
 
 
-def _temporary(folder: Path) -> tuple[int, Path]:
+def _temporary(folder: Path, mode: int = 0o666) -> tuple[int, Path]:
     # Not named after the file, whose name may be as long as names can be.
     path = folder / f".hcasim-{os.urandom(4).hex()}.tmp"
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), path
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), path
+
+
+def _make_like(path: Path, handle: int) -> None:
+    """Give a new file the owner and the mode of the one whose place it will take, if any."""
+    with contextlib.suppress(FileNotFoundError):
+        old = path.stat()
+        with contextlib.suppress(PermissionError):
+            os.fchown(handle, old.st_uid, old.st_gid)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
 def _try_in(folder: Path) -> None:

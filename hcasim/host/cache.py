@@ -43,6 +43,10 @@ class ProcessorCache:
     def full(self) -> bool:
         return len(self._used) == self._blocks
 
+    @property
+    def full_of_written(self) -> bool:
+        return len(self._written) == self._blocks_of_devices
+
     def holds(self, address: int, size: int) -> bool:
         """Whether all of it is here; to look is no use of it."""
         used, written = self._used, self._written
@@ -79,6 +83,18 @@ class ProcessorCache:
             if len(used) < self._blocks and block not in used and block not in self._written:
                 used[block] = None
                 used.move_to_end(block, last=False)
+
+    def hold_written(self, address: int, size: int) -> None:
+        """Have what a device wrote before all that is here, if its part of the cache has room."""
+        used, written = self._used, self._written
+        for block in range(address // BLOCK, -(-(address + size) // BLOCK)):
+            if (
+                len(written) < self._blocks_of_devices
+                and block not in used
+                and block not in written
+            ):
+                written[block] = None
+                written.move_to_end(block, last=False)
 
     def place(self, address: int, size: int) -> int:
         """Take what a device writes; return the bytes that go to memory to make room for it."""

@@ -72,6 +72,15 @@ class Host:
             self.iommu = Iommu(sim, unit, description.memory, f"{name}.iommu_walks")
         self.cores = Cores(sim, description, name, self.memory)
 
+    @property
+    def full(self) -> bool:
+        """Whether the part of the cache that writes of the adapter fill has no room left."""
+        return self.memory.caches[self.description.adapter_socket].full_of_written
+
+    def hold(self, address: int, size: int) -> None:
+        """Have what the adapter wrote long ago in that part, if there is room."""
+        self.memory.caches[self.description.adapter_socket].hold_written(address, size)
+
     def attach(
         self,
         socket: int = 0,

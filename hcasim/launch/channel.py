@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -9,11 +10,20 @@ from contextlib import suppress
 from struct import Struct
 from typing import Final
 
+from hcasim.launch.descendants import Descendant, Descendants, ended
+from hcasim.launch.folders import fresh_folder
+
 WORDS: Final = 8
 LARGEST: Final = 64 << 10
 PATIENCE_S: Final = 10.0
 """Real time without a question after which it is told that none comes."""
 _TIME: Final = Struct("@ll")
+_CREDENTIALS: Final = Struct("=iII")
+_PEER_PIDFD: Final = 77
+"""SO_PEERPIDFD of Linux 6.5: a descriptor of the process that has connected."""
+_NAME: Final = "channel"
+_LONGEST: Final = 107
+"""Bytes of the path of a socket. Source: manual page unix."""
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
 
@@ -86,16 +96,26 @@ class Channel:
 
 
 class Listener:
-    """Where threads connect; programs find it by its ``name``."""
+    """Where threads connect: a socket with a path, in a folder that only this user can enter.
 
-    def __init__(self) -> None:
-        self.name = f"hcasim-{os.getpid()}-{os.urandom(4).hex()}"
+    Args:
+        descendants: decides who may connect.
+    """
+
+    def __init__(self, descendants: Descendants) -> None:
+        self._descendants = descendants
+        self._folder = fresh_folder(_LONGEST - len(_NAME) - 1)
+        self.path = self._folder / _NAME
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.bind(f"\0{self.name}")
+        self._socket.bind(os.fspath(self.path))
         self._socket.listen(1024)
 
-    def accept(self, seconds: float) -> Channel | None:
-        """Wait for the next thread, at most so long."""
+    def accept(self, seconds: float) -> tuple[Channel, Descendant | None] | None:
+        """Wait for the next thread, at most so long.
+
+        Returns:
+            Its connection and process; None in place of a process that may not connect.
+        """
         self._socket.settimeout(seconds)
         try:
             connection, _ = self._socket.accept()
@@ -104,7 +124,27 @@ class Listener:
         connection.settimeout(None)
         patience = _TIME.pack(*divmod(int(PATIENCE_S * 1e6), 10**6))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
-        return Channel(connection)
+        return Channel(connection), self._process(connection)
+
+    def _process(self, connection: socket.socket) -> Descendant | None:
+        """Who has connected, by the word of the system."""
+        said = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, user, _ = _CREDENTIALS.unpack(said)
+        if user != os.geteuid():
+            return None
+        try:
+            handle = connection.getsockopt(socket.SOL_SOCKET, _PEER_PIDFD)
+        except OSError as error:  # A kernel before 6.5, or it has ended.
+            return self._descendants.find(pid) if error.errno == errno.ENOPROTOOPT else None
+        try:
+            found = self._descendants.find(pid)
+            return None if ended(handle) else found  # Else nobody has got its number since.
+        finally:
+            os.close(handle)
 
     def close(self) -> None:
+        """Refuse all who come, and leave nothing behind."""
         self._socket.close()
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._folder.rmdir()

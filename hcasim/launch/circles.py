@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from hcasim.launch.channel import Words
 
 _KEPT: Final = 64
+"""Questions of the longest round: a thread with a longer one is not seen to go round."""
 _LONGEST_PS: Final = 100_000_000
 _PART: Final = 32
 """A thread that reads the clock on its way may wait for a time: it rests at most so long, and at
@@ -64,7 +65,8 @@ class Circle:
         if period and keys[-period] == key:
             self._same += 1
         else:
-            before = (back for back in range(1, len(keys) + 1) if keys[-back] == key)
+            longest = min(len(keys), _KEPT)
+            before = (back for back in range(1, longest + 1) if keys[-back] == key)
             self._period = period = next(before, 0)
             self._same = 1
         keys.append(key)
@@ -73,7 +75,7 @@ class Circle:
         self._clock |= clock
         if len(keys) > 2 * _KEPT:
             del keys[:_KEPT], self._times[:_KEPT], self._stamps[:_KEPT]
-        return 0 < period <= _KEPT and self._same >= period
+        return 0 < period <= self._same
 
     def began(self) -> int:
         """How much had happened when the last round began."""

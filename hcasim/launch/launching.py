@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hcasim.catalog import Machine
 from hcasim.cluster import Cluster
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, Stuck
 from hcasim.ground.errors import CatalogError
 from hcasim.launch import calls  # noqa: F401 - its functions answer the calls
 from hcasim.launch.computing import Computing
@@ -70,13 +70,11 @@ def _start(
     session: Session, command: Sequence[str], node: int, rank: int, size: int
 ) -> subprocess.Popen[bytes]:
     """Start a program on a node; it runs when the simulator does."""
-    if fault := unfit(command[0]):
-        raise CatalogError([f"{command[0]}: {fault}; needed: one that loads libraries"])
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
     environment["LD_PRELOAD"] = f"{library()}{':' + before if before else ''}"
     environment["PATH"] = f"{commands()}:{environment.get('PATH', os.defpath)}"
-    environment["HCASIM_CHANNEL"] = session.listener.name
+    environment["HCASIM_CHANNEL"] = str(session.listener.path)
     environment["HCASIM_NODE"] = str(node)
     environment["HCASIM_RANK"] = str(rank)
     environment["HCASIM_SIZE"] = str(size)
@@ -85,10 +83,12 @@ def _start(
         child = subprocess.Popen(command, env=environment, preexec_fn=_as_child)
     except OSError as error:
         raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
-    if not session.meet(child.pid):
-        child.kill()
+    held = session.descendants.start(child.pid)
+    session.programs.append(held)
+    if why := session.meet(held):
+        held.signal(SIGKILL)
         child.wait()
-        raise CatalogError([f"{command[0]}: it has not loaded the library"])
+        raise CatalogError([f"{command[0]}: it {why}"])
     return child
 
 
@@ -124,6 +124,11 @@ def launch(
     Raises:
         CatalogError: a program cannot be started, or does not load the library.
     """
+    unfits = ((one[0], unfit(one[0])) for one in programs)
+    if faults := [
+        f"{name}: {why}; needed: one that loads libraries" for name, why in unfits if why
+    ]:
+        raise CatalogError(faults)
     sim = Simulator(exact=True)
     if listen is not None:
         listen(sim)
@@ -139,9 +144,6 @@ def launch(
         if fault:
             session.say(fault)
     finally:
-        for child in children:
-            if session.threads:
-                child.kill()
         session.close()
         codes = tuple(child.wait() for child in children)
     done = tuple(map(tuple, programs))
@@ -167,15 +169,26 @@ def _doing(thread: Thread) -> str:
     return f"{thread} waits {waits}".rstrip()
 
 
+def _go_on(sim: Simulator, until_ps: int | None) -> str:
+    """Run until a time; return why nothing can go on though retries are to come, if that is so."""
+    try:
+        sim.run(until_ps)
+    except Stuck as error:
+        return str(error)
+    return ""
+
+
 def _run(session: Session) -> str:
     """Run until all programs have ended; return why they have not, or nothing."""
     sim, until_ps = session.sim, session.until_ps
-    sim.run(until_ps or None)
-    while sim.over and sum(one.resume() for one in session.threads):
-        sim.run(max(until_ps, sim.now) if until_ps else None)
+    stuck = _go_on(sim, until_ps or None)
+    while (stuck or sim.over) and sum(one.resume() for one in session.threads):
+        stuck = _go_on(sim, max(until_ps, sim.now) if until_ps else None)
     if session.fault or not session.threads:
         return session.fault
     where = "; ".join(map(_doing, session.threads))
+    if stuck:
+        return f"{stuck}; {where}"
     if not sim.over:
         return f"the programs have not ended at {until_ps / 1e12:g} s: {where}"
     return f"nothing can go on: {where}"

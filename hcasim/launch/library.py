@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
@@ -16,6 +17,7 @@ from struct import Struct
 from typing import Final
 
 from hcasim.ground.errors import CatalogError
+from hcasim.launch.folders import fresh_folder, is_own_file, is_private
 
 _FLAGS: Final = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
 _SOURCES: Final = Path(str(files("hcasim.launch"))) / "native"
@@ -32,16 +34,21 @@ def library() -> Path:
     for file in sorted(_SOURCES.iterdir()):
         told.update(file.name.encode() + file.read_bytes())
     kept = _cache() / f"launch-{told.hexdigest()[:16]}.so"
-    if not kept.exists():
-        compiler = shutil.which(os.environ.get("CC", "cc"))
+    if not is_own_file(kept):
+        # Make splits CC into words, too.
+        name, *flags = os.environ.get("CC", "").split() or ["cc"]
+        compiler = shutil.which(name)
         if compiler is None:
             raise CatalogError(["launch: found no C compiler; needed: cc, such as gcc, or CC=..."])
         made = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            [compiler, *_FLAGS, "-o", made, *sources, "-ldl"], capture_output=True, text=True
+            [compiler, *flags, *_FLAGS, "-o", made, *sources, "-ldl"],
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             raise CatalogError([f"launch: {compiler} failed:\n{done.stderr.rstrip()}"])
+        made.chmod(stat.S_IRWXU)
         made.replace(kept)
     return kept
 
@@ -101,27 +108,34 @@ def commands() -> Path:
     """The folder of the commands that stand in for the system's: ssh."""
     folder = _cache() / f"commands-{hashlib.sha256(_SSH.encode()).hexdigest()[:16]}"
     kept = folder / "ssh"
-    if not kept.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+    if not is_own_file(kept):
+        folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
         made = kept.with_suffix(f".{os.getpid()}")
         made.write_text(_SSH)
-        made.chmod(0o755)
+        made.chmod(stat.S_IRWXU)
         made.replace(kept)
     return folder
 
 
 def _cache() -> Path:
-    """The user's cache, or a folder of temporary files if that cannot be written."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hcasim")
-    with suppress(OSError):
-        home.mkdir(parents=True, exist_ok=True)
-    if os.access(home, os.W_OK):
-        return home
-    other = Path(tempfile.gettempdir(), f"hcasim-{os.getuid()}")
-    other.mkdir(mode=0o700, exist_ok=True)
-    if other.stat().st_uid != os.getuid():
-        raise CatalogError([f"launch: {other} is somebody else's; set XDG_CACHE_HOME"])
-    return other
+    """A private folder that is kept: of the user's cache, or of temporary files; or a fresh one."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hcasim", "launch")
+    for place in (home, Path(tempfile.gettempdir(), f"hcasim-{os.geteuid()}")):
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            kept = place.parent.resolve() / place.name
+            kept.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+            if is_private(kept) and os.access(kept, os.W_OK):
+                return kept
+    return _fresh()
+
+
+@cache
+def _fresh() -> Path:
+    """A folder that is kept until this process ends."""
+    made = fresh_folder()
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 @cache

@@ -91,11 +91,12 @@ class Memory:
     """All memory of a process; once that has ended, it holds zeros and takes nothing.
 
     Args:
+        file: a descriptor of the memory, which is closed with this.
         wrote: told of each write.
     """
 
-    def __init__(self, pid: int, bank: Bank, wrote: Callable[[], None]) -> None:
-        self._file = os.open(f"/proc/{pid}/mem", os.O_RDWR)
+    def __init__(self, file: int, bank: Bank, wrote: Callable[[], None]) -> None:
+        self._file = file
         self._bank = bank
         self._wrote = wrote
 

@@ -40,7 +40,6 @@ from hcasim.verbs import (
     init_ah_from_wc,
 )
 
-PAGE: Final = 4096
 _Kind = TypeVar("_Kind", bound=Enum)
 _REGION_FLAGS: Final = sum(one.value for one in Access)
 ZERO_BASED: Final = 1 << 5
@@ -109,10 +108,20 @@ def _destroy(thread: Thread, question: Question) -> Answer | Steps:
         found.free()
     elif isinstance(found, QP):
         found.destroy()
-    elif isinstance(found, CQ) and found.retire:
-        raise VerbsError("EBUSY", "queue pairs use the completion queue")
+    elif _in_use(thread, found):
+        raise VerbsError("EBUSY", f"other objects use the {type(found).__name__}")
     del thread.process.objects[handle]
     return DONE
+
+
+def _in_use(thread: Thread, found: object) -> bool:
+    """Whether other objects of a process need this one."""
+    if isinstance(found, CQ):
+        return bool(found.retire)
+    return isinstance(found, PD | SRQ) and any(
+        found is getattr(one, "pd", None) or found is getattr(one, "srq", None)
+        for one in thread.process.objects.values()
+    )
 
 
 def one_of(kind: type[_Kind], value: int, what: str) -> _Kind:
@@ -279,8 +288,8 @@ def _create_qp(thread: Thread, question: Question) -> Answer:
         held(thread, domain),
         held(thread, sends),
         held(thread, receives),
-        max_send_wr=max(1, most.max_send_wr),
-        max_recv_wr=max(1, most.max_recv_wr),
+        max_send_wr=most.max_send_wr,
+        max_recv_wr=most.max_recv_wr,
         max_send_sge=max(1, most.max_send_sge),
         max_recv_sge=max(1, most.max_recv_sge),
         max_inline_data=most.max_inline_data,

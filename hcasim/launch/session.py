@@ -6,18 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from pathlib import Path
-from select import select
-from signal import SIGKILL, pidfd_send_signal
+from signal import SIGKILL
 from struct import Struct
 from time import monotonic
 from typing import Any, Final
 
 from hcasim.cluster import Cluster, Node
 from hcasim.engine import Event, Simulator
+from hcasim.ground.errors import Fault
+from hcasim.ground.text import printable
 from hcasim.launch.channel import CLOCK, PATIENCE_S, TOUCHED, Channel, Listener, Question
 from hcasim.launch.circles import Circle, Nothing
 from hcasim.launch.computing import Computing
+from hcasim.launch.descendants import Descendant, Descendants
 from hcasim.launch.keys import Keys
 from hcasim.launch.library import calls
 from hcasim.launch.memory import Bank, Memory
@@ -32,6 +33,8 @@ _LOOK_S: Final = 0.05
 _WAIT_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there, or to end."""
 _EVENT: Final = Struct("=QQ")
+_NOT_LOADED: Final = "has not loaded the library"
+_REFUSED: Final = "is refused"
 
 Answer = tuple[Any, ...]
 """An errno or 0, words and bytes: compiled, a tuple of three would be no `Nothing` any more."""
@@ -125,15 +128,16 @@ class Thread:
     def _late(self, seconds: float) -> None:
         """It has made no call for so long, in real time, in which simulated time stands still."""
         session = self.process.session
-        computes = _state(self.process.pid, self.tid) == "R"
-        if computes and _processor_s(self.process.pid, self.tid) < PATIENCE_S / 2:
+        held = self.process.held
+        computes = held.state(self.tid) == "R"
+        if computes and held.processor_s(self.tid) < PATIENCE_S / 2:
             return  # It has not got its turn on the real processor.
         does = "computes" if computes else "waits for something outside of the simulation"
         if seconds == PATIENCE_S:
             session.say(f"{self} makes no call for {seconds:g} s of real time: it {does}")
         if session.until_ps and seconds >= session.until_ps / 1e12:
             session.fault = f"{self} {does}, and is ended after {seconds:g} s of real time"
-            os.kill(self.process.pid, SIGKILL)
+            held.signal(SIGKILL)
 
     def wait(self, until_ps: int = 0) -> Generator[Event, object, bool]:
         """Wait until somebody wakes it, or until a time, if that is not 0; False if that came."""
@@ -186,6 +190,7 @@ class Process:
     """A process on a node, with one of the node's processors.
 
     Attributes:
+        held: the process of the system.
         objects: what its handles stand for, by number.
         at_end: what is to be done when it has ended.
         waiting: threads that wait until something happens: a write of the adapter to its memory,
@@ -195,13 +200,16 @@ class Process:
         changing: whether it is about to run another program.
     """
 
-    def __init__(self, session: Session, pid: int, node: Node, context: Context, name: str) -> None:
+    def __init__(
+        self, session: Session, held: Descendant, node: Node, context: Context, name: str
+    ) -> None:
         self.session = session
-        self.pid = pid
+        self.held = held
         self.node = node
         self.context = context
         self.name = name
-        self.memory = Memory(pid, session.banks[node.index], self.wrote)
+        file = held.open("mem", os.O_RDWR)
+        self.memory = Memory(file, session.banks[node.index], self.wrote)
         self.threads: list[Thread] = []
         self.waiting: list[Thread] = []
         self.written = self._completions = 0
@@ -261,7 +269,7 @@ class Process:
 
     def pipe(self, descriptor: int) -> int:
         """Open a pipe of the process for writing, by its number there."""
-        return os.open(f"/proc/{self.pid}/fd/{descriptor}", os.O_WRONLY)
+        return self.held.open(f"fd/{descriptor}", os.O_WRONLY)
 
     def tell(self, events: EventQueue[Any], descriptor: int) -> None:
         """Write events into a pipe of the process, by its number there, as they come."""
@@ -310,18 +318,6 @@ class Process:
                 one.free()
         self.objects.clear()
 
-    def ended(self) -> None:
-        """Wait in real time until the system knows that it has ended."""
-        try:
-            descriptor = os.pidfd_open(self.pid)
-        except ProcessLookupError:
-            return
-        select([descriptor], [], [], _WAIT_S)
-        os.close(descriptor)
-        # Its parent has got its signal when the system has let go of its table of processes.
-        with suppress(ChildProcessError):
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-
     def left(self, thread: Thread) -> None:
         """A thread has ended; what it leaves behind may be new to others."""
         self.threads.remove(thread)
@@ -336,9 +332,7 @@ class Process:
             self._give_up()
             self.memory.close()
             if not self.changing:
-                for timer in self.timers.values():
-                    timer.set(0, 0, 0)
-                self.ended()
+                self.session.await_end(self.held)
         self.session.touched()
 
 
@@ -379,41 +373,66 @@ class Session:
         self._explain = explain
         self._usage = Utilisation(sim)
         self._measured_ps = -1
-        self.listener = Listener()
+        self.descendants = Descendants()
+        self.listener = Listener(self.descendants)
+        self.programs: list[Descendant] = []
         self._unsettled: list[Bank] = []
         self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
         self._said: set[str] = set()
-        self._strangers: list[int] = []
+        self._strangers: list[Descendant] = []
 
-    def meet(self, pid: int) -> bool:
-        """Take the thread that connects next, of a process; False if none does."""
-        channel = None
+    def meet(self, expected: Descendant | None) -> str:
+        """Take the thread that connects next, while a process lives; say why none is taken."""
         since = monotonic()
-        while channel is None and monotonic() < since + _WAIT_S and _lives(pid):
-            channel = self.listener.accept(_LOOK_S)
-        question = None if channel is None else channel.question()
-        if channel is None or question is None:
-            self._leave_alone(pid)
-            return False
-        pid, tid, place = question.words[:3]
-        process = next((one.process for one in self.threads if one.process.pid == pid), None)
+        while expected is not None and not expected.ended() and monotonic() < since + _WAIT_S:
+            came = self.listener.accept(_LOOK_S)
+            if came is None:
+                continue
+            channel, held = came
+            if held is None:
+                self.say("refused a process that descends from none of the programs")
+            elif (question := channel.question()) is not None:
+                fault = self._admit(channel, held, question)
+                if not fault:
+                    return ""
+                self.say(fault)
+                self._strangers.append(held)
+                channel.close()
+                self.await_end(held)
+                self.touched()
+                if held is expected:
+                    return _REFUSED
+            channel.close()
+        if expected is not None:  # It takes part in nothing, and ends with us.
+            self._strangers.append(expected)
+        return _NOT_LOADED
+
+    def _admit(self, channel: Channel, held: Descendant, question: Question) -> str:
+        """Have a thread take part that says hello; or say why it may not."""
+        named, _, at = question.data.partition(b"\0")
+        name = printable(named.decode(errors="backslashreplace"))
+        pid, tid = question.words[:2]
+        if pid != held.pid:
+            return f"{name}: it runs in a pid namespace of its own; needed: that of the launch"
+        process = next((one.process for one in self.threads if one.process.held is held), None)
         if process is None:
-            node = self.cluster.nodes[place]
-            context = Context(self.sim, node, self._free_core(place))
-            name = question.data.decode()
+            last = len(self.cluster.nodes) - 1
+            if not at.isdigit() or len(at) > len(str(last)) or int(at) > last:
+                place = f"{name}: HCASIM_NODE"
+                return Fault(place, at.decode(errors="backslashreplace"), f"0 to {last}")
+            node = self.cluster.nodes[int(at)]
+            context = Context(self.sim, node, self._free_core(node.index))
             context.costs.run(self.computing.cycles(name))
-            process = Process(self, pid, node, context, name)
+            try:
+                process = Process(self, held, node, context, name)
+            except OSError as error:
+                return f"{name}: its memory cannot be read: {error.strerror}"
         thread = Thread(process, channel, process.context, tid)
         process.threads.append(thread)
         self.threads.append(thread)
         self.sim.process(self._run(thread, question))
-        return True
-
-    def _leave_alone(self, pid: int) -> None:
-        """A process has not loaded the library: it takes part in nothing, and ends with us."""
-        with suppress(ProcessLookupError):
-            self._strangers.append(os.pidfd_open(pid))
+        return ""
 
     def _free_core(self, place: int) -> int:
         """The first processor of a node that no process has; of more processes some share one."""
@@ -433,12 +452,19 @@ class Session:
         self.threads.remove(thread)
         self.ended_ps = self.sim.now
         process = thread.process
-        if process.changing and not process.threads and not self.meet(process.pid):
-            self.say(
-                f"a program that {process.name} runs has not loaded the library; it takes no time"
-            )
-            process.ended()
+        if process.changing and not process.threads and (why := self.meet(process.held)):
+            if why == _NOT_LOADED:
+                self.say(f"a program that {process.name} runs {why}; it takes no time")
+            self.await_end(process.held)
             self.touched()
+
+    def await_end(self, held: Descendant) -> None:
+        """Wait in real time until the system knows that a process has ended."""
+        if held.ended(_WAIT_S) and not held.started:
+            self.descendants.release(held)
+        # Its parent has got its signal when the system has let go of its table of processes.
+        with suppress(ChildProcessError):
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
     def posts(self) -> None:
         """A request is posted; from the first one on it is measured what is busy."""
@@ -473,41 +499,13 @@ class Session:
 
     def close(self) -> None:
         """End what still runs, and let go of all that is open."""
+        programs = self.programs if self.threads else []
+        processes = [one.process.held for one in self.threads]
+        for held in (*self._strangers, *programs, *processes):
+            held.signal(SIGKILL)
         for process in {one.process: None for one in self.threads}:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, SIGKILL)
             process.memory.close()
         for one in self.threads:
             one.channel.close()
-        for stranger in self._strangers:
-            with suppress(ProcessLookupError):
-                pidfd_send_signal(stranger, SIGKILL)
-            os.close(stranger)
         self.listener.close()
-
-
-def _status(pid: int, tid: int) -> list[str]:
-    """What the system tells of a thread behind its name (proc(5), stat); X if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/task/{tid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ["X"]
-
-
-def _lives(pid: int) -> bool:
-    """Whether a thread of a process has not ended; its first may have."""
-    with suppress(OSError):
-        tasks = Path(f"/proc/{pid}/task").iterdir()
-        return any(_state(pid, int(one.name)) not in "ZX" for one in tasks)
-    return False
-
-
-def _state(pid: int, tid: int) -> str:
-    """The letter that the system has for what a thread does; Z or X if it has ended."""
-    return _status(pid, tid)[0]
-
-
-def _processor_s(pid: int, tid: int) -> float:
-    """Real processor time that a thread has had, in s."""
-    ticks = _status(pid, tid)[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        self.descendants.close()

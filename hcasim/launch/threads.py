@@ -30,8 +30,12 @@ def _hello(thread: Thread, question: Question) -> Answer:
 
 @call("BORN")
 def _born(thread: Thread, question: Question) -> Answer:
-    """Take a thread, or a process, that was started by another; 0 words if it does not come."""
-    return 0, (int(thread.process.session.meet(question.words[0])),), b""
+    """Take a thread, or a process, that was started by another; the word is 0 if it is not taken.
+
+    Words: its process, as far as the program knows.
+    """
+    session = thread.process.session
+    return 0, (int(not session.meet(session.descendants.find(question.words[0]))),), b""
 
 
 @call("EXEC")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import Final
 
@@ -31,10 +30,10 @@ def _kill(thread: Thread, question: Question) -> Answer:
     """Send a signal to a process, or to one of its threads; 0 if it is none of the simulation."""
     pid, sends, tid = question.words[:3]
     for process in {one.process for one in thread.process.session.threads}:
-        if process.pid != pid:
+        if process.held.pid != pid:
             continue
         if sends in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
-            os.kill(pid, sends)
+            process.held.signal(sends)
             if sends == signal.SIGKILL:
                 for one in process.threads:
                     one.wake()

@@ -43,14 +43,15 @@ class Channel(ABC):
         self.credit_return = credit_return
         self.coming: deque[MpiPacket] = deque()
         self._sent = self._completed = self._taken = 0
+        self.longest = way.library.header.control
 
     @property
     def ready(self) -> bool:
         return self.credits > 0
 
     @abstractmethod
-    def turns(self, wire: int) -> list[Turns]:
-        """Its buffers, out and in, for packets of so many bytes with their header."""
+    def turns(self) -> list[Turns]:
+        """Its buffers, out and in, each for a packet as long as the longest so far."""
 
     @abstractmethod
     def post(self, packet: MpiPacket) -> Steps:
@@ -122,9 +123,11 @@ class Registered(Channel):
     def filled(self, wire: int) -> tuple[int, int]:
         """Where in its slot a packet begins, and its bytes there."""
 
-    def turns(self, wire: int) -> list[Turns]:
-        core, source, memory = self.process.context.core, self.source, self.memory
-        start, length = self.filled(wire)
+    def turns(self) -> list[Turns]:
+        context, source, memory = self.process.context, self.source, self.memory
+        core, host = context.core, context.node.host
+        start, length = self.filled(self.longest)
+        first, filled = self.filled(self.peer.longest)
 
         def out(number: int) -> None:
             address = source.addr + number % self.places * self.slot + start
@@ -132,7 +135,9 @@ class Registered(Channel):
             source.hold(address, length)
 
         def into(number: int) -> None:
-            memory.hold(memory.addr + number % self.room * self.slot + start, length)
+            address = memory.addr + number % self.room * self.slot + first
+            host.hold(address, filled)
+            memory.hold(address, filled)
 
         return [Turns(self._sent, self.places, out), Turns(self._taken, self.room, into)]
 
@@ -184,6 +189,7 @@ class Queue(Registered):
 
     def post(self, packet: MpiPacket) -> Steps:
         wire = self.way.wire_size(packet)
+        self.longest = max(self.longest, wire)
         address = self.source.addr + self._sent % self.places * self.slot
         self._sent += 1
         if packet.kind is not Kind.CREDIT:
@@ -265,12 +271,12 @@ class EagerRing(Registered):
         self.memory.listen(self._written)
 
     def filled(self, wire: int) -> tuple[int, int]:
-        length = min(self.slot, wire + self._flag)
-        return self.slot - length, length
+        return self.slot - wire, wire
 
     def post(self, packet: MpiPacket) -> Steps:
         wire = self.way.wire_size(packet)
         wire += -wire % ALIGNMENT + self._flag
+        self.longest = max(self.longest, wire)
         start = self._sent % self.places * self.slot + self.slot - wire
         self._sent += 1
         self.credits -= 1
@@ -304,16 +310,16 @@ class SharedMemory(Channel):
         self._packet, self._room = shared.packet, room
         self.address = self.process.context.node.allocate(room * shared.packet)
 
-    def turns(self, wire: int) -> list[Turns]:
+    def turns(self) -> list[Turns]:
         core, peer = self.process.context.core, self.peer
         assert isinstance(peer, SharedMemory)
         theirs = peer.address
 
         def out(number: int) -> None:
-            core.hold(theirs + number % self._room * self._packet, min(wire, self._packet))
+            core.hold(theirs + number % self._room * self._packet, self.longest)
 
         def into(number: int) -> None:
-            core.hold(self.address + number % self._room * self._packet, min(wire, self._packet))
+            core.hold(self.address + number % self._room * self._packet, peer.longest)
 
         return [Turns(self._sent, self._room, out), Turns(self._taken, self._room, into)]
 
@@ -322,6 +328,7 @@ class SharedMemory(Channel):
         assert isinstance(peer, SharedMemory)
         address = peer.address + self._sent % self._room * self._packet
         self._sent += 1
+        self.longest = max(self.longest, packet.size)
         if packet.kind is not Kind.CREDIT:
             self.credits -= 1
         yield from self.copy_in(packet, address)

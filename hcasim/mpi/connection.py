@@ -73,12 +73,10 @@ class Connection:
         for own, other in zip(self.channels, peer.channels, strict=True):
             own.peer = other
 
-    def turns(self, size: int) -> Iterator[Turns]:
-        """The queues and buffers that messages of so many bytes use in turn."""
-        header = self.library.header
-        wire = header.control if size > self.eager_limit else header.size + size
+    def turns(self) -> Iterator[Turns]:
+        """The queues and buffers that are used in turn."""
         for channel in self.channels:
-            yield from channel.turns(wire)
+            yield from channel.turns()
         for lane in self.lanes:
             for queue in lane.qp.used:
                 yield entries(self.process.context.adapter, queue)

@@ -105,8 +105,8 @@ class Job:
         theirs.connect(mine)
         return mine
 
-    def settle(self, size: int) -> None:
-        """Have the caches as after many more messages of so many bytes like those so far."""
+    def settle(self) -> None:
+        """Have the caches as after many more messages like those so far."""
         found: dict[int, list[Process]] = {}
         for process in self.processes:
             found.setdefault(process.node.index, []).append(process)
@@ -115,12 +115,23 @@ class Job:
             turns = [entries(process.context.adapter, process.cq.used) for process in here]
             for process in here:
                 for connection in process.connections.values():
-                    turns.extend(connection.turns(size))
+                    turns.extend(connection.turns())
             caches: list[Holding] = [
                 node.adapter.tables.mtt,
+                node.host,
                 *(process.context.core for process in here),
             ]
             settle(turns, caches)
+
+    def renews(self, times: float) -> bool:
+        """Whether slots are used for the first time before messages are so many times as many."""
+        return any(
+            one.used < one.places <= one.used * times
+            for process in self.processes
+            for connection in process.connections.values()
+            for channel in connection.channels
+            for one in channel.turns()
+        )
 
     def run(self, main: Main) -> list[Any]:
         """Run a program, a generator, in all processes to its end; return what each returns, or

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, name_fault, refuse
-from hcasim.ground.text import brief, html_table
+from hcasim.ground.text import brief, html_table, items_of
 from hcasim.papers.claim import references
 from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
@@ -271,8 +271,8 @@ def reproduce(
     """
     started = perf_counter()
     given: Any = identifiers
-    lone = isinstance(given, str | PathLike) or not isinstance(given, Iterable)
-    named = [given] if lone else list(given)
+    items = None if isinstance(given, str | PathLike) else items_of(given)
+    named = [given] if items is None else items
     allowed = "papers, collections, scenarios, or paths of files"
     refuse(
         *(name_fault("identifiers", one, allowed) for one in named),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import itemgetter
 from os import PathLike
 from typing import Any, TypeVar
 
 from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.link import EthernetLink
 from hcasim.catalog.loader import each_file_once
+from hcasim.ground.errors import Fault, written
 
 CHOICES = ("adapter", "host", "stack", "firmware_mode", "mtu", "switch")
 """What says which machine it is, beside the testbed and what-if settings."""
@@ -67,11 +69,15 @@ def find_machine(
     Raises:
         CatalogError: every fault of the request, no testbed, or choices beside a machine.
     """
-    if testbed is None or testbed == "":
+    if testbed is None or (isinstance(testbed, str) and not testbed):
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     if not isinstance(testbed, Machine):
-        key = (str(testbed), mpi, repr(sorted(chosen.items())))
-        return known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
+        key = (written(testbed), mpi, written(sorted(chosen.items(), key=itemgetter(0))))
+        found = known_once(key, lambda: resolve(testbed, mpi=mpi, **chosen))
+        if chosen.get("switch") is True and not found.wiring.places:
+            said = f"found no id, and {found.id} has none"
+            raise CatalogError([Fault("switch", True, "an id, or a file", said=said)])
+        return found
     beside = [name for name, value in chosen.items() if value not in (None, True, {})]
     fault = "found beside a machine, which has its own; allowed: as an argument of hcasim.machine"
     if beside:
@@ -82,9 +88,9 @@ def find_machine(
 def notes_on(machine: Machine, nodes: int) -> tuple[str, ...]:
     """Return what to say beside a result of so many nodes; two have a link to themselves."""
     if machine.shares_memory:
-        return (SHARED_MEMORY,)
+        return (*machine.unused, SHARED_MEMORY)
     meet = nodes > 2 and isinstance(machine.link, EthernetLink)
-    return (NO_CONGESTION_CONTROL,) if meet else ()
+    return (*machine.unused, *[NO_CONGESTION_CONTROL] * meet)
 
 
 def without_lanes(machine: Machine, level: int) -> tuple[str, ...]:

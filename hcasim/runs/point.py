@@ -157,6 +157,9 @@ class Point:
             )
         except VerbsError as error:
             raise CatalogError([f"{self.workload}: the adapter refuses it: {error}"]) from error
+        if faults := [*result.faults(WORKLOADS[self.workload].fields)]:
+            missing = [f"{self.title} could not be measured: {one}" for one in faults]
+            raise CatalogError([*missing, *self.lost(result)])
         if meter is not None:
             return replace(result, cost=meter.cost())
         if listen is not None and not result.breakdown:
@@ -187,6 +190,10 @@ def long_wait(points: Sequence[Point], jobs: int | None) -> str:
     if seconds < LONG:
         return ""
     about = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-    worst = points[guesses.index(longest)].options
-    exact = f" and all {worst.iters} iterations" if worst.exact else ""
+    most = points[guesses.index(longest)]
+    worst = most.options
+    repeated = most.machine.loses and "iters" in WORKLOADS[most.workload].options
+    exact = f" and all {worst.iters} iterations" if worst.exact or repeated else ""
+    if exact and not worst.exact:
+        exact += ", because links or switches may lose, mark or pause"
     return f"takes about {about}, most for size {AXES['size'].label(worst.size)}{exact}"

@@ -25,11 +25,13 @@ from hcasim.ground.errors import (
     call_fault,
     count_fault,
     flag_fault,
+    is_one,
     nearest,
     one_of,
     refuse,
     table_fault,
     words_fault,
+    written,
 )
 from hcasim.ground.faults import shown
 from hcasim.ground.units import OPERATIONS, UnitError
@@ -95,8 +97,8 @@ def app(
     refuse(
         flag_fault("profile", profile),
         flag_fault("exact", exact),
-        count_fault("ranks", ranks),
-        count_fault("ppn", ppn),
+        count_fault("ranks", ranks, needed=True),
+        count_fault("ppn", ppn, needed=True),
         words_fault("arguments", arguments),
         table_fault("algorithms", algorithms, "{'bcast': 'binomial'}"),
         call_fault("listen", listen),
@@ -157,9 +159,9 @@ def app(
 def launch_faults(machine: Machine | None, ranks: int, ppn: int, map_by: str) -> list[str]:
     """Say what is wrong with how processes are to be placed on a machine, if that is known."""
     faults = []
-    if map_by not in PLACEMENTS:
+    if not is_one(map_by, PLACEMENTS):
         hint = nearest(map_by, PLACEMENTS)
-        faults.append(f"map_by: found {map_by!r}; allowed: {one_of(PLACEMENTS)}{hint}")
+        faults.append(f"map_by: found {written(map_by)}; allowed: {one_of(PLACEMENTS)}{hint}")
     if machine is None:
         return faults
     if machine.stack.mpi is None:
@@ -178,7 +180,7 @@ def read_rate(rate: float | str | None) -> float | None:
     except UnitError as error:
         raise CatalogError([f"rate: {error}"]) from None
     if isinstance(rate, bool) or not isinstance(rate, int | float):
-        raise CatalogError([f"rate: found {given!r}; {allowed}"])
+        raise CatalogError([f"rate: found {written(given)}; {allowed}"])
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise CatalogError([f"rate: found {shown(given)}; {allowed}"])
     return float(rate)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = (".png", ".svg", ".pdf")
+_FORMULA = re.compile(r"[=@]|[+-](?!\d*\.?\d+(e[+-]?\d+)?( ?[\w%/]+)?$)", re.IGNORECASE)
+"""The begin of a cell that spreadsheets compute, which a signed number does not have."""
 SHOWN = 200
 """Rows that a notebook shows."""
 
@@ -216,11 +218,16 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     columns = dict.fromkeys(key for row in rows for key in row)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
-    writer.writeheader()
+    writer.writerow({name: _literal(name) for name in columns})
     for row in rows:
-        words = {key: printable(one) for key, one in row.items() if isinstance(one, str)}
+        words = {key: _literal(one) for key, one in row.items() if isinstance(one, str)}
         writer.writerow({**row, **words})
     return stream.getvalue()
+
+
+def _literal(text: str) -> str:
+    """Return text that spreadsheets take for text, not for a formula; a number stays one."""
+    return f"'{printable(text)}" if _FORMULA.match(text) else printable(text)
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

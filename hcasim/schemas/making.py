@@ -16,7 +16,7 @@ from hcasim.catalog.fields import Leaf, PlainKey, Table, keys_of
 from hcasim.catalog.folders import a_model
 from hcasim.catalog.loader import CLASSES
 from hcasim.catalog.model_file import Chosen, Fitted, Given
-from hcasim.ground.errors import CatalogError, Fault, nearest, one_of
+from hcasim.ground.errors import CatalogError, Fault, is_one, nearest, one_of
 from hcasim.papers.loader import ContextFile
 from hcasim.papers.replay import RunDocument, RunsDocument
 from hcasim.papers.report import ReproduceDocument
@@ -72,7 +72,7 @@ def schema(name: str) -> dict[str, Any]:
     Raises:
         CatalogError: an unknown name.
     """
-    if str(name) not in SCHEMAS:
+    if not is_one(name, SCHEMAS):
         raise CatalogError([Fault("schema", name, one_of(SCHEMAS), nearest(name, SCHEMAS))])
     if name in _KINDS:
         found = file_schema(_KINDS[name])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.section import CHOSEN, SET
-from hcasim.ground.errors import refuse
+from hcasim.ground.errors import refuse, written
 from hcasim.ground.quantities import band_fields, measured
 from hcasim.runs.benchmark import Benchmark
 from hcasim.runs.executor import Progress, run_points
@@ -44,7 +44,11 @@ class Drawn(NamedTuple):
 def samples_fault(found: object) -> str:
     """Say what is wrong with a number of samples, if anything is."""
     fits = isinstance(found, int) and not isinstance(found, bool) and 2 <= found <= MOST
-    return "" if fits or found is None else f"uncertainty: found {found!r}; allowed: 2 to {MOST}"
+    return (
+        ""
+        if fits or found is None
+        else f"uncertainty: found {written(found)}; allowed: 2 to {MOST}"
+    )
 
 
 def draw(asked: Sequence[Experiment], samples: int, seed: int = SEED) -> Drawn:

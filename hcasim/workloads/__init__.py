@@ -33,14 +33,14 @@ def find_workload(name: object) -> Workload | None:
 
 def unknown_workload(name: object) -> str:
     """Say that a workload is unknown and which are known."""
-    from hcasim.ground.errors import nearest, one_of
+    from hcasim.ground.errors import nearest, one_of, written
     from hcasim.workloads.registry import WORKLOADS
 
     known = WORKLOADS.names()
     hint = nearest(name, known)
     if isinstance(name, str) and name.endswith(".py"):
         hint = f"; of a file of your own: {name}:NAME"
-    return f"workload: found {name!r}; allowed: {one_of(known)}{hint}"
+    return f"workload: found {written(name)}; allowed: {one_of(known)}{hint}"
 
 
 def __getattr__(name: str) -> Any:

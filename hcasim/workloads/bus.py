@@ -14,7 +14,7 @@ from hcasim.engine import Call
 from hcasim.host import Host
 from hcasim.workloads.device_engine import DeviceEngine
 from hcasim.workloads.end import rate_columns, stride
-from hcasim.workloads.laps import Laps
+from hcasim.workloads.laps import BLOCK, Laps
 from hcasim.workloads.limits import IN_FLIGHT
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
@@ -25,8 +25,10 @@ Kind = Literal["r", "w", "rw"]
 
 PAGE = 4096
 """Bytes after which a read and a write of the same operation take turns: the longest request."""
-RANDOM_ERROR = 5e-3
-"""Relative error to which a mean over places at random is known."""
+ERROR = 5e-3
+"""Relative error to which the mean of what does not repeat itself is known."""
+FEWEST, FEWEST_ALONE = 128, 500
+"""Windows of operations, and single operations at random places, of which a mean may be known."""
 
 
 class _Rig:
@@ -52,6 +54,11 @@ class _Rig:
     @property
     def scattered(self) -> bool:
         return self._places > 1
+
+    def unused(self, laps: int) -> float:
+        """Places that are expected not to have been used after so many windows of operations."""
+        blocks = max(1, self._places * self._place // max(BLOCK, self._place))
+        return blocks * (1 - 1 / blocks) ** (laps * self.in_flight)
 
     def address(self) -> int:
         return self._place * self._random.randrange(self._places) if self.scattered else 0
@@ -111,8 +118,8 @@ class _Stream:
         self.sim, self.usage = run.sim, run.usage
         # Queues of an engine take long to fill, and places at random never repeat.
         drawn = rig.scattered or rig.engine is not None
-        how = {"error": RANDOM_ERROR, "samples": 32} if drawn else {"error": 1e-3}
-        self.laps = Laps.of(run.options, **how)
+        how = {"together": FEWEST, "unused": rig.unused} if drawn else {}
+        self.laps = Laps.of(run.options, error=ERROR, **how)
         self.settled = run.sim.event()
         self._starts = rig.starts(kind)
         self._window = rig.in_flight
@@ -173,7 +180,7 @@ def _latency(
     run: Run, operation: Callable[[_Rig, int, Done], None], *, writes: bool = False
 ) -> Result:
     rig = _Rig(run, writes=writes)
-    how = {"error": RANDOM_ERROR, "samples": 500} if rig.scattered else {}
+    how = {"error": ERROR, "together": FEWEST_ALONE, "unused": rig.unused} if rig.scattered else {}
     laps = Laps.of(run.options, **how)
     ended: list[int] = []
     while not laps.done:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from hcasim.catalog import (
     Adapter,
@@ -24,9 +24,16 @@ from hcasim.catalog.stack import Stack
 from hcasim.ground.units import format_size
 from hcasim.verbs.qp import ATOMIC_SIZE
 from hcasim.workloads.netpipe import POOL
-from hcasim.workloads.options import Options
+from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.registry import WORKLOADS, twice
 from hcasim.workloads.workload import Workload
+
+MOST: Final = 20
+"""Lines that are told of the faults of points."""
+FEW: Final = 5
+"""Values of points that a line names."""
+_FOUND: Final = re.compile(r"(\w+: found )([^ ,;]+)(.*)", re.DOTALL)
+"""A fault of an option: what begins it, the value, and the rest."""
 
 
 def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any]) -> list[str]:
@@ -51,11 +58,31 @@ def check(workload: Workload, machine: Machine | None, given: Mapping[str, Any])
         faults += [fault.at(name) for fault in found if fault]
     if faults:
         return faults
-    settings = workload.build({name: max(values) for name, values in several.items() if values})
-    faults += contradictions(workload, settings, several)
+    points = workload.each_point({**given, **{n: several[n] for n in several if n in AXES}})
+    return _told_once(fault for one in points for fault in _point_faults(workload, one, machine))
+
+
+def _point_faults(workload: Workload, settings: Options, machine: Machine | None) -> Iterator[str]:
+    yield from contradictions(workload, settings)
     if machine is not None:
-        faults += machine_faults(workload, settings, machine, several.get("nodes", ()))
-    return faults
+        yield from machine_faults(workload, settings, machine)
+
+
+def _told_once(faults: Iterable[str]) -> list[str]:
+    """Return lines of which those that differ in what was found alone are one, and so many."""
+    values: dict[tuple[str, str], dict[str, None]] = {}
+    for fault in faults:
+        match = _FOUND.match(fault)
+        begin, found, rest = match.groups() if match else (fault, "", "")
+        values.setdefault((begin, rest), {})[found] = None
+    lines = [name + _listed([*found]) + rest for (name, rest), found in values.items()]
+    more = len(lines) - MOST
+    return lines if more <= 0 else [*lines[:MOST], f"and {more} more contradictions of the options"]
+
+
+def _listed(found: list[str]) -> str:
+    more = len(found) - FEW
+    return ", ".join(found[:FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _of_a_gpu(workload: Workload) -> str:
@@ -74,14 +101,11 @@ def _of_a_gpu(workload: Workload) -> str:
     return f"memory: found 'gpu' with {workload.name}, {why}; allowed: with {one_of(able)}"
 
 
-def contradictions(
-    workload: Workload, settings: Options, given: Mapping[str, Sequence[Any]]
-) -> Iterator[str]:
-    """Yield a line for each option, of each axis the largest value, that another does not allow."""
+def contradictions(workload: Workload, settings: Options) -> Iterator[str]:
+    """Yield a line for each option that another does not allow."""
     size, mode, verb = settings.size, settings.mode, settings.verb
-    other = next((one for one in given.get("size", ()) if one != ATOMIC_SIZE), ATOMIC_SIZE)
-    if "op" in workload.options and other != ATOMIC_SIZE:
-        yield f"size: found {other}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
+    if "op" in workload.options and size != ATOMIC_SIZE:
+        yield f"size: found {size}; allowed: {ATOMIC_SIZE}, the size of an atomic operation"
     ports = f"ports: found {settings.ports} with mode {mode}, which"
     if mode == "single" and settings.ports > 1:
         modes = one_of([one for one in workload.option("mode").words if one != "single"])
@@ -192,13 +216,8 @@ def _list_faults(settings: Options) -> Iterator[str]:
         yield f"cq_mod: found {settings.cq_mod} with post_list {count}; allowed: its divisors"
 
 
-def machine_faults(
-    workload: Workload, settings: Options, machine: Machine, numbers: Iterable[int]
-) -> list[str]:
-    """Return a line for each option, of each axis the largest value, that a machine does not allow.
-
-    Each of the numbers of nodes that were given has to do.
-    """
+def machine_faults(workload: Workload, settings: Options, machine: Machine) -> list[str]:
+    """Return a line for each option that a machine does not allow."""
     devices = (one.adapter for one in machine.groups)
     other = next((one for one in devices if not isinstance(one, Adapter)), None)
     if other is not None and workload.rdma:
@@ -206,9 +225,6 @@ def machine_faults(
         found = f"{workload.name}: found with {other.id}, which is no RDMA adapter"
         return [f"{found}; allowed: {others}"]
     try:
-        # Some workloads cannot do with any number of nodes.
-        for number in numbers:
-            workload.nodes(machine, replace(settings, nodes=number))
         chosen = [machine.place(node)[0] for node in workload.nodes(machine, settings)]
     except ValueError as error:
         return [str(error)]
@@ -250,6 +266,11 @@ def _has_iommu(host: object) -> bool:
 def _device_faults(workload: Workload, settings: Options, group: NodeGroup) -> Iterator[str]:
     """Faults of workloads on the bus alone, and of devices that have nothing else."""
     device, host = group.adapter, group.host
+    if not workload.rdma and device.bus.kind == "direct":
+        yield (
+            f"{workload.name}: found with {device.id}, whose way to memory takes no time; "
+            "allowed: adapters on a bus"
+        )
     if isinstance(device, DmaDevice):
         engine = device.dma
         if settings.window != workload.defaults.window:

@@ -7,31 +7,33 @@ nothing, that is when its last packet has left; what the network carries are mes
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice, product
-from math import prod
+from math import inf, lcm, prod
 from random import Random
 from typing import Any
 
-from hcasim.catalog import CatalogError, Machine
+from hcasim.catalog import CatalogError, Machine, Way
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
 from hcasim.fabric.medium import medium
 from hcasim.verbs import WROpcode
 from hcasim.verbs.requests import WIRE
-from hcasim.workloads.end import ATOMICS, OPCODES
+from hcasim.workloads.end import ATOMICS, OPCODES, hold
 from hcasim.workloads.flow_sizes import SIZES, Sizes, mean_size, size_at
+from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Options
-from hcasim.workloads.perftest.side import Side, join, movement, start, whole
+from hcasim.workloads.perftest.side import Side, join, moderation, movement, start, whole
 from hcasim.workloads.perftest.stream import Span, Stream, in_columns
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
 
 PACKETS = 30_000
 """Packets after which a run is long enough unless all of it is asked for."""
+ALIKE = 0.01
+"""Relative error of times that shorter runs foretell, beyond which a longer one follows."""
 ENDLESS = 1 << 20
 """Messages of a flow that nobody waits for."""
 CIRCLE = (
@@ -39,6 +41,8 @@ CIRCLE = (
     "allowed: routes without circles, or less traffic"
 )
 Pairs = list[tuple[int, int]]
+Hops = tuple[tuple[str, str], ...]
+"""Models of switches, and of trunks behind them the names that those have that differ."""
 Drawn = tuple[tuple[int, int], int, int]
 """Two nodes, when a flow from one to the other begins in ps, and how many bytes it has."""
 COUNTED = {
@@ -146,18 +150,6 @@ def measure(run: Run, opcode: WROpcode, pairs: Pairs) -> tuple[list[float], floa
     return span.rates(), span.error if size < whole else 0.0
 
 
-def rates_of_nodes(run: Run, opcode: WROpcode, pairs: Pairs, role: str) -> Result:
-    """What each node that sends, which is called as its role, carries, and all of them together."""
-    each, error = measure(run, opcode, pairs)
-    row = in_columns(run.options, sum(each)) | {
-        f"{role}s": len(each),
-        f"{role}_min_MBps": min(each) / 1e6,
-        f"{role}_max_MBps": max(each) / 1e6,
-        "error_percent": 100 * error,
-    }
-    return run.result(row)
-
-
 def perftest(run: Run) -> Result:
     """A test of perftest's, or of several clients that send to one server or read from it."""
     verb, _, way = run.name.partition("_")
@@ -165,7 +157,14 @@ def perftest(run: Run) -> Result:
     clients = run.options.clients
     if clients == 1:
         return Stream(run, opcode, way == "bibw").measure()
-    return rates_of_nodes(run, opcode, [(client, clients) for client in range(clients)], "client")
+    each, error = measure(run, opcode, [(client, clients) for client in range(clients)])
+    row = in_columns(run.options, sum(each)) | {
+        "clients": clients,
+        "client_min_MBps": min(each) / 1e6,
+        "client_max_MBps": max(each) / 1e6,
+        "error_percent": 100 * error,
+    }
+    return run.result(row)
 
 
 def run_flows(
@@ -246,12 +245,15 @@ def _completed(
 ) -> Result:
     """What flows took, and how much longer each took than alone if that is known."""
     options = run.options
-    begun, ended = min(s.began_ps for s in senders), max(s.ended_ps for s in senders)
-    took = [side.ended_ps - side.began_ps for side in senders]
+    begun, ended = min(s.began_ps for s in senders), max(s.began_ps + s.took_ps for s in senders)
+    took = [side.took_ps for side in senders]
     sizes = [side.iters * side.options.qps * side.options.size for side in senders]
-    moved = sum(sizes)
+    moved: float = sum(sizes)
     if not senders[0].reliable:
-        moved, ended = arrived(run.sim, receivers)
+        came, last = arrived(run.sim, receivers)
+        ended += last - max(s.ended_ps for s in senders)
+        # Of what was left out as much arrives.
+        moved = came * senders[0].iters / receivers[0].iters
     row = in_columns(options, moved / ((ended - begun) / 1e12)) | {
         "nodes": len(run.cluster.nodes),
         "flows": len(pairs),
@@ -285,16 +287,49 @@ def _completed(
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 
+def _least(run: Run, flows: int) -> int:
+    """Messages of each flow in the shortest of three runs that are to tell of a longer one."""
+    options = run.options
+    packets = run.cluster.nodes[0].adapter.packets(WIRE[OPCODES[options.verb]], options.size)
+    unit = lcm(moderation(options), options.post_list, options.burst or 1)
+    return unit * max(1, PACKETS // (7 * flows * options.qps * packets * unit))
+
+
 def all_to_all(run: Run) -> Result:
     """Each node sends to each other one, beginning with the next.
 
-    Flows of no more messages than are in flight at once, or all that --exact asks for, are run from
-    beginning to end; of longer ones what they carry while all run is measured.
+    Where that takes too many packets, flows of fewer messages are run, each time of twice as many.
+    The times of all flows, in their order, then follow a straight line over the messages. How far
+    the line of the last two runs is from that of the two before is the error; while it is large, a
+    longer run follows.
     """
     options, pairs = run.options, each_to_each(run.options.nodes)
-    if options.exact or options.iters <= options.tx_depth:
-        return _complete(run, pairs)
-    return rates_of_nodes(run, OPCODES[options.verb], pairs, "node")
+    length, took = _least(run, len(pairs)), list[list[int]]()
+    error, times, whole = inf, list[float](), options.exact or 7 * length >= options.iters
+    while error > ALIKE:
+        whole = whole or 2 * length >= options.iters
+        part = replace(options, iters=options.iters if whole else length)
+        here = replace(run, sim=Simulator()) if took else run
+        both = run_flows(here.cluster, OPCODES[options.verb], [(pair, 0, part) for pair in pairs])
+        if whole:
+            error = 0.0
+            break
+        took.append(sorted(side.took_ps for side in both[0]))
+        lines = [
+            [b + (b - a) * (options.iters - last) / (last // 2) for a, b in zip(*two, strict=True)]
+            for last, two in ((length // 2, took[-3:-1]), (length, took[-2:]))
+            if len(two) == 2
+        ]
+        if len(lines) == 2:
+            error = max(UNPROVEN, *(abs(a / b - 1) for a, b in zip(*lines, strict=True)))
+            times = lines[1]
+        length *= 2
+    else:
+        for side, ps in zip(sorted(both[0], key=lambda one: one.took_ps), times, strict=True):
+            side.saved_ps, side.iters = round(ps) - side.took_ps, options.iters
+    found = _completed(here, *both, pairs)
+    found.row["error_percent"] = 100 * error
+    return found
 
 
 def incast(run: Run) -> Result:
@@ -314,33 +349,42 @@ def neighbour(run: Run) -> Result:
     return _complete(run, neighbours(run.options.nodes, run.options.dimensions))
 
 
-def alone_ps(run: Run, pair: tuple[int, int]) -> Callable[[int], float]:
-    """What tells how long a flow of some bytes takes from node to node if there is no other, in ps.
+def _without_losses(machine: Machine) -> Machine:
+    """The machine, whose links lose and corrupt nothing."""
+    none = {"loss": None, "corruption": None}
+    groups = (
+        one.model_copy(update={"link": one.link.model_copy(update=none)}) for one in machine.groups
+    )
+    trunks = {name: link.model_copy(update=none) for name, link in machine.trunks.items()}
+    return machine.model_copy(update={"groups": tuple(groups), "trunks": trunks})
 
-    Between sizes that were run it is interpolated, and beyond them extrapolated.
+
+def alone_ps(run: Run, pair: tuple[int, int], size: int) -> int:
+    """How long a flow of some bytes takes from node to node if there is no other, in ps.
+
+    It has a new connection on a warm machine: behind a flow of another connection, and with the
+    translations of its memory at hand. Nothing is lost by chance.
     """
-    mtu = run.machine.mtu
-    points: list[tuple[int, int]] = []
-    for size in (1, mtu, 64 * mtu, 128 * mtu):
-        cluster = Cluster(Simulator(), run.machine, pair)
-        options = replace(run.options, size=size, iters=1)
-        (side,), _ = run_flows(cluster, OPCODES[options.verb], [((0, 1), 0, options)])
-        points.append((size, side.ended_ps - side.began_ps))
-
-    def took(size: int) -> float:
-        place = min(max(1, bisect_left(points, size, key=lambda one: one[0])), len(points) - 1)
-        (low, begin), (high, end) = points[place - 1 : place + 1]
-        return begin + (end - begin) * (size - low) / (high - low)
-
-    return took
+    cluster = Cluster(Simulator(), _without_losses(run.machine), pair)
+    options = [replace(run.options, size=one, iters=1) for one in (1, size)]
+    flows = [join(cluster, (0, 1), one, OPCODES[one.verb]) for one in options]
+    for side in flows[1]:
+        hold(side.buffer, side.options.page_size)
+    for sides in flows:
+        cluster.sim.run(until=start(cluster.sim, sides))
+        arrived(cluster.sim, sides[1:])
+    return flows[1][0].took_ps
 
 
-def likeness(machine: Machine, source: int, target: int) -> tuple[str, str, int]:
-    """What flows have in common that take as long alone: groups of nodes, and switches between."""
+def likeness(machine: Machine, source: int, target: int) -> tuple[str, str, Hops]:
+    """What flows have in common that take as long alone: groups of nodes, and what is between."""
     (near, lid), (far, far_lid) = machine.place(source), machine.place(target)
     wiring = machine.wiring
-    switches = len(wiring.route(wiring.places[lid - 1][0], far_lid)) if wiring.places else 0
-    return near.name, far.name, switches
+    hops: list[tuple[str, str]] = []
+    for switch in wiring.route(wiring.places[lid - 1][0], far_lid) if wiring.places else ():
+        way = wiring.out(switch, far_lid)
+        hops.append((wiring.models[switch].id, way.trunk if isinstance(way, Way) else ""))
+    return near.name, far.name, tuple(hops)
 
 
 def draws(nodes: int, sizes: Sizes, each_ps: float, seed: int) -> Iterator[Drawn]:
@@ -376,12 +420,12 @@ def open_loop(run: Run) -> Result:
     every = drawn(options.nodes, options.iters, sizes, each_ps, options.seed)
     flows = [(pair, at, replace(options, size=size, iters=1)) for pair, at, size in every]
     senders, receivers = run_flows(cluster, OPCODES[options.verb], flows)
-    known: dict[Any, Callable[[int], float]] = {}
-    each_alone: list[float] = []
+    known: dict[tuple[Hashable, int], int] = {}
+    alone: list[int] = []
     for pair, _, size in every:
         ends = cluster.nodes[pair[0]].index, cluster.nodes[pair[1]].index
-        kind = likeness(run.machine, *ends)
+        kind = likeness(run.machine, *ends), size
         if kind not in known:
-            known[kind] = alone_ps(run, ends)
-        each_alone.append(known[kind](size))
-    return _completed(run, senders, receivers, [pair for pair, _, _ in every], each_alone)
+            known[kind] = alone_ps(run, ends, size)
+        alone.append(known[kind])
+    return _completed(run, senders, receivers, [pair for pair, _, _ in every], alone)

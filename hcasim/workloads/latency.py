@@ -20,7 +20,7 @@ from hcasim.workloads.roles import both_ends
 from hcasim.workloads.run import Run
 
 SLACK = 1e-4
-ERROR = 1e-3
+ERROR = 5e-3
 _WRITE = WROpcode.RDMA_WRITE
 _TARGET = Access.LOCAL_WRITE | Access.REMOTE_WRITE
 

@@ -29,6 +29,12 @@ QUEUE = 50_000
 """Entries of a work queue in NetPIPE (max_wq in src/ib.c)."""
 MEGABIT = 2**20
 """Bits of NetPIPE's Mbps (src/netpipe.c: bps)."""
+PAGE = 4096
+"""Bytes of a page of a queue."""
+SHORT = 32 * 1024
+"""Bytes of the longest message whose time shows that a page of a queue is new."""
+ALIKE = 2
+"""Messages that tell that it is over what was new."""
 POOL = 10_000_000
 """Bytes of each pool that -I rotates through (MEMSIZE in src/netpipe.h)."""
 ALIGNMENT = 16 * 1024
@@ -93,16 +99,28 @@ def _start(adapter: Adapter, options: Options) -> tuple[int, dict[str, int]]:
     then displaces all translations.
     """
     turns = rotation(options)
-    whole = 0, {"cycle": turns, "cold": turns, "repeats": 2}
+    whole = 0, {"cycle": turns, "cold": turns, "repeats": 2, "together": _pages(adapter, options)}
     if options.exact or "random" in (adapter.mtt.policy, adapter.mpt.policy):
         return whole
     pages, entries = -(-options.size // options.page_size), adapter.mtt.entries
     all_pages = min(turns * pages, turns * spacing(options.size) // options.page_size)
     if turns == 1 or (options.invalidate and all_pages >= entries):
-        return 0, {"cycle": 1, "cold": 1, "repeats": 1 if pages >= entries else 2}
+        repeats = 1 if pages >= entries else 2
+        return 0, {**whole[1], "cycle": 1, "cold": 1, "repeats": repeats}
     if not options.invalidate and 2 * pages >= entries and options.warmup >= turns:
-        return turns, {"cycle": 1, "cold": turns + 1, "repeats": 2}
+        return turns, {**whole[1], "cycle": 1, "cold": turns + 1}
     return whole
+
+
+def _pages(adapter: Adapter, options: Options) -> int:
+    """Messages after which each queue has used a page more, whose translation has to be fetched,
+    and a few more that are like each other; 1 if that takes too little to tell.
+
+    The queues are so long that all of their pages are new. Completions are half as long as
+    requests.
+    """
+    one_by_one = adapter.mtt.line == adapter.mtt.entry
+    return 2 * PAGE // adapter.wqe.stride + ALIKE if one_by_one and options.size <= SHORT else 1
 
 
 class Player(Program):

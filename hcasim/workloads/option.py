@@ -1,12 +1,12 @@
 """An option of a benchmark: how it is written, and what it may be."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from hcasim.ground.errors import Fault, nearest, one_of
-from hcasim.ground.text import plain
+from hcasim.ground.errors import Fault, nearest, one_of, written
+from hcasim.ground.text import items_of, plain
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class Option:
             if isinstance(given, bool if self.is_flag else str):
                 return given
             allowed = "true or false" if self.is_flag else ", ".join(self.words)
-            raise ValueError(f"found {given!r}; allowed: {allowed or 'a group of nodes'}")
+            raise ValueError(f"found {written(given)}; allowed: {allowed or 'a group of nodes'}")
         if not self.title:
             return self._number(given)
         if isinstance(given, str):
             items: list[Any] = [part.strip() for part in given.split(",")]
         else:
-            items = (isinstance(given, Iterable) and list(given)) or [given]
+            items = items_of(given) or [given]
         found: dict[int, None] = {}
         faults: list[str] = []
         for item in items:
@@ -135,7 +135,7 @@ class Option:
             if self.title:
                 ranges = ", or a range such as 4..64" if self.doubling else ""
                 allowed += f", or several such as 8,64{ranges}"
-            raise ValueError(f"found {given!r}; allowed: {allowed}") from None
+            raise ValueError(f"found {written(given)}; allowed: {allowed}") from None
 
     def label(self, value: int) -> str:
         """Write a value as the papers' axes do: 512, 4K, 1M."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from hcasim.apps.file import faults_of, read_module
-from hcasim.ground.errors import CatalogError, display, nearest, one_of, refuse
+from hcasim.ground.errors import (
+    CatalogError,
+    call_fault,
+    display,
+    nearest,
+    one_of,
+    refuse,
+    table_fault,
+    text_fault,
+)
+from hcasim.ground.opened import note_read
 from hcasim.workloads.options import OPTIONS, Options
 from hcasim.workloads.result import Result
 from hcasim.workloads.roles import clients_and_server, first_nodes
@@ -52,6 +62,11 @@ def workload(
     Raises:
         CatalogError: options or fields that there cannot be, or a function that is a generator.
     """
+    refuse(
+        text_fault("options", options),
+        text_fault("title", title),
+        table_fault("defaults", defaults, "{'iters': 100}"),
+    )
     given, names = dict(defaults or {}), options.split()
     faults = [] if fields else ["fields: found none; needed: such as 'latency_us'"]
     for where, words in (("options", names), ("defaults", given)):
@@ -63,7 +78,10 @@ def workload(
         ]
 
     def made(function: Measure) -> Workload:
-        name = getattr(function, "__name__", "workload")
+        refuse(call_fault("workload", function))
+        name = "workload"
+        with suppress(Exception):
+            name = str(getattr(function, "__name__", name))
         if isgeneratorfunction(function):
             needed = "needed: one that hands its programs to run.together(...)"
             faults.append(f"found a generator; {needed}")
@@ -92,7 +110,11 @@ def _measured(function: Measure, fields: tuple[str, ...]) -> Callable[[Run], Res
         missing = [repr(one) for one in fields if not isinstance(values.get(one), Real)]
         if missing:
             raise CatalogError([f"{run.name}: has returned no {one_of(missing)}; {needed}"])
-        row = {one: float(values[one]) for one in fields}
+        try:
+            row = {one: float(values[one]) for one in fields}
+        except OverflowError:
+            said = "has returned numbers beyond those of 64 bits"
+            raise CatalogError([f"{run.name}: {said}; {needed}"]) from None
         return run.result(row, sized=run.sized)
 
     return measure
@@ -125,6 +147,7 @@ def find(name: str) -> Workload | None:
         raise CatalogError([f"{name}: {entry.value} is no workload; needed: {_EXAMPLE}"])
     assert callable(found.program)
     file = Path(getsourcefile(found.program) or entry.value)
+    note_read(file)
     return _running(name, found, lambda: faults_of(file))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from time import perf_counter
 from typing import Any
 
 from hcasim.engine import Profile, Simulator
+from hcasim.ground.quantities import is_rate, is_time
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,22 @@ class Result:
     counters: dict[str, int] = field(default_factory=dict)
     breakdown: dict[str, Any] = field(default_factory=dict)
     cost: Cost | None = None
+
+    def faults(self, fields: Sequence[str]) -> Iterator[str]:
+        """Yield a line for each number that cannot be a measurement.
+
+        Parameters:
+            fields: columns that the benchmark measures, the one that it is about first. A time or
+                rate of that cannot be 0, and none of them can be negative.
+        """
+        for name, value in self.row.items():
+            if not isinstance(value, int | float):
+                continue
+            positive = name in fields and (is_time(name) or is_rate(name))
+            if not isfinite(value):
+                yield f"{name}: found {value}; allowed: finite numbers"
+            elif positive and (value < 0 or (value == 0 and name == fields[0])):
+                yield f"{name}: found {value:g}; allowed: more than 0"
 
 
 def profile(

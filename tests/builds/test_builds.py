@@ -103,3 +103,27 @@ def test_both_builds_give_the_same_to_the_last_digit(
     assert printed(pure, "--version").endswith(", pure Python\n")
     assert printed(tmp_path, "--version").endswith(", compiled\n")
     assert numbers(printed(pure, words)) == numbers(printed(tmp_path, words))
+
+
+def test_a_handler_that_raises_in_a_long_product_is_no_lack_of_memory(tmp_path: Path) -> None:
+    program = """
+import signal
+from fractions import Fraction
+from hcasim.engine import Rate
+
+def answer(number, frame):
+    raise KeyError
+
+long = (1 << 3_000_000) - 1
+rate = Rate(Fraction(long))
+signal.signal(signal.SIGALRM, answer)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    rate.time(long)
+    len(())
+except KeyError:
+    print("raised")
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "raised\n", "")

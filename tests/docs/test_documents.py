@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from hcasim import bench
+from hcasim.runs.foreign import printed as printed_as
 from tests.docs.examples import ROOT, Reader, examples
 
 README = "README.md"
 PAGE = "calibration/README.md"
 CARD = "calibration/mycard/README.md"
+MADE_WITH = {"send.latency": 290, "responder.latency": 170}
+"""Latencies in ns of the adapter that the printed measurement of the card stands for."""
 FIRST_STEPS = "tests/docs/site/pages/tutorial/first-steps.md"
 FITTED = (PAGE, CARD)
 OTHERS = ("CONTRIBUTING.md", "CHANGELOG.md", "calibration/probes/README.md")
@@ -79,7 +83,7 @@ def test_a_user_describes_a_card_fits_it_and_asks(fitter: Reader, tmp_path: Path
     assert fit.count("identified") == 2
     assert "is not met" not in fit
     values = tomllib.loads((tmp_path / "fit.toml").read_text())["entries"]
-    near = {"send.latency": 290, "responder.latency": 170}
+    near = MADE_WITH
     for name, nanoseconds in near.items():
         (value,) = (one["value"] for path, one in values.items() if path.endswith(name))
         assert float(value.removesuffix(" ns")) == pytest.approx(nanoseconds, abs=15)
@@ -91,6 +95,23 @@ def test_a_user_describes_a_card_fits_it_and_asks(fitter: Reader, tmp_path: Path
     )
     assert large > 2 * small
     assert x16 > 1.3 * wide > 2 * x4
+
+
+@pytest.mark.parametrize("workload", ["write_lat", "read_lat"])
+def test_what_the_card_printed_is_what_the_simulator_prints(workload: str) -> None:
+    """Else a fit to it would find other latencies than those it was made with."""
+    overrides = {f"adapter.{name}": f"{value} ns" for name, value in MADE_WITH.items()}
+    found = bench(
+        workload,
+        "pair",
+        adapter=(ROOT / CARD).parent / "mycard.toml",
+        size="8,64,1K",
+        overrides=overrides,
+    )
+    printed = (ROOT / CARD).with_name("perftest.txt").read_text()
+    table = printed_as(found, "perftest").partition("#bytes")[2]
+    assert table
+    assert table in printed
 
 
 def test_each_link_to_a_file_leads_somewhere() -> None:

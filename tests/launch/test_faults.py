@@ -12,7 +12,7 @@ from hcasim.ground.errors import CatalogError
 from hcasim.launch import channel, launch, session
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import compiled, run
-from tests.programs import give_up
+from tests.programs import header
 
 
 def test_who_waits_is_told_for_what(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -135,6 +135,59 @@ def test_descriptors_that_are_closed_and_covered(
     assert said.err == "hcasim: a has closed descriptor 1024, which led to the simulator\n"
 
 
+def test_descriptors_of_connections_are_far_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """
+        #include <sys/resource.h>
+        static void *check(void *start)
+        {
+            for (int i = 1; i <= 3; i++)
+                printf("%d ", close(1024 * i));
+        }
+        int main(void)
+        {
+            struct rlimit most = {4096, 4096};
+            pthread_t thread;
+            setrlimit(RLIMIT_NOFILE, &most);
+            for (int i = 1025; i < 2048; i++) dup2(1, i);
+            pthread_create(&thread, NULL, check, NULL);
+            pthread_join(thread, NULL);
+            printf("%.0f us\\n", us());
+        }
+        """
+    assert run(tmp_path, source).codes == (0,)
+    assert capfd.readouterr().out == "-1 -1 -1 0 us\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("env HCASIM_NODE=-1 true", "true: HCASIM_NODE: found '-1'"),
+        ("env HCASIM_NODE= true", "true: HCASIM_NODE: found ''"),
+        ("ssh node99 true", "sh: HCASIM_NODE: found '99'"),
+        ("ssh node1x true", "sh: HCASIM_NODE: found '1x'"),
+    ],
+)
+def test_a_node_that_there_is_not_is_refused(
+    command: str, found: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine = find_machine("liu2004", {}, mpi=False)
+    assert launch(machine, [["sh", "-c", f"{command}; echo $?; ssh node1 uname -n"]]).codes == (0,)
+    said = capfd.readouterr()
+    assert said.out == "125\nnode1\n"
+    assert said.err == f"hcasim: {found}; allowed: 0 to 1\n"
+
+
+def test_a_name_may_be_no_text(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    made = compiled(tmp_path, "int main(void) { pause(); }")
+    named = os.fsdecode(os.fsencode(tmp_path) + b"/p\xff")
+    Path(made).rename(named)
+    assert launch(find_machine("liu2004", {}, mpi=False), [[named]]).ended
+    said = "hcasim: nothing can go on: p\\xff on node0 waits for a signal\n"
+    assert capfd.readouterr().err == said
+
+
 def test_a_child_has_its_own_of_what_its_parent_has(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,9 +213,7 @@ def test_a_child_has_its_own_of_what_its_parent_has(
             printf("signal %d, parent %d\\n", WTERMSIG(status), works(opened));
         }
         """
-    line = b"#include <infiniband/verbs.h>"
-    if subprocess.run(["cc", "-E", "-"], input=line, capture_output=True).returncode:
-        give_up("the header is missing; on Debian: apt install libibverbs-dev")
+    header("infiniband/verbs.h", "libibverbs-dev")
     made = compiled(tmp_path, source, "-libverbs")
     assert launch(find_machine("liu2004", {}, mpi=False), [[made]]).codes == (0,)
     assert capfd.readouterr().out == "child 1\nsignal 11, parent 1\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import give_up, program
+from tests.programs import header
 
 NATIVE = Path(__file__).parents[2] / "hcasim" / "launch" / "native"
 PROGRAM = """\
@@ -24,10 +24,7 @@ int main(void)
 
 @pytest.mark.pure
 def test_layouts_and_numbers_are_those_of_the_header(tmp_path: Path) -> None:
-    program("cc", "gcc")
-    line = b"#include <infiniband/verbs.h>"
-    if subprocess.run(["cc", "-E", "-"], input=line, capture_output=True).returncode:
-        give_up("the header is missing; on Debian: apt install libibverbs-dev")
+    header("infiniband/verbs.h", "libibverbs-dev")
     names = _asked((NATIVE / "verbs.h").read_text())
     assert len(names) > 600
     ours = _told(tmp_path, '"verbs.h"', names)

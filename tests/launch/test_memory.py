@@ -38,7 +38,7 @@ def test_adapters_and_programs_see_what_was_written_last(
     expected = bytearray(SIZE)
     unsettled: list[Bank] = []
     bank = Bank(unsettled)
-    both = [Memory(os.getpid(), bank, lambda: None) for _ in range(2)]
+    both = [Memory(os.open("/proc/self/mem", os.O_RDWR), bank, lambda: None) for _ in range(2)]
     behind = 0
     for number, (step, who, place, length) in enumerate(steps):
         data = bytes([number + 1]) * length
@@ -65,7 +65,7 @@ def test_adapters_and_programs_see_what_was_written_last(
 def test_not_much_waits_to_be_written() -> None:
     memory = mmap.mmap(-1, 4 << 20)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    one = Memory(os.getpid(), Bank([]), lambda: None)
+    one = Memory(os.open("/proc/self/mem", os.O_RDWR), Bank([]), lambda: None)
     for place in range(0, len(memory), 4096):
         one.write(start + place, b"x" * 4096)
     assert memory[: 3 << 20].count(b"x") == 3 << 20

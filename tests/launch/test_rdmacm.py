@@ -1,13 +1,15 @@
 """Real programs connect through the connection manager's device."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from hcasim import bench
 from hcasim.launch import launch
 from hcasim.runs.machine import find_machine
-from tests.programs import program
+from tests.launch.test_time import compiled
+from tests.programs import header, program
 
 RDMACM, PERFTEST = "rdmacm-utils", "perftest"
 RPING, PONG = ("rping -s -C 2 -v", "rping -c -C 2 -a server"), "server ping data: rdma-ping-1"
@@ -90,3 +92,28 @@ def test_who_is_killed_disconnects(capfd: pytest.CaptureFixture[str]) -> None:
     machine = find_machine("liu2004", {}, mpi=False)
     assert launch(machine, [["rping", "-s"], ["sh", "-c", killed]]).codes == (0, 0)
     assert "DISCONNECT EVENT" in capfd.readouterr().err
+
+
+def test_a_child_has_nothing_of_the_channels_of_its_parent(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It may close their descriptors, as daemons do, which go on in the parent."""
+    source = """
+        #include <rdma/rdma_cma.h>
+        #define MAKE() rdma_create_id(channel, &made, NULL, RDMA_PS_TCP)
+        int main(void)
+        {
+            struct rdma_event_channel *channel = rdma_create_event_channel();
+            struct rdma_cm_id *made;
+            if (!fork()) {
+                printf("%d ", MAKE()), printf("%d ", close(channel->fd));
+                channel = rdma_create_event_channel();
+            }
+            wait(NULL);
+            printf("%d ", MAKE());
+        }
+        """
+    header("rdma/rdma_cma.h", "librdmacm-dev")
+    made = compiled(tmp_path, source, "-lrdmacm", "-libverbs")
+    assert ended("liu2004", made) == (0,)
+    assert capfd.readouterr().out == "-1 0 0 0 "

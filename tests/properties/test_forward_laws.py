@@ -1,14 +1,16 @@
 """What is left out of long messages changes nothing: neither a time nor a count."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcasim.catalog import Adapter, Machine, list_ids, load, resolve
+from hcasim.catalog import Adapter, CatalogError, Machine, list_ids, load, resolve
 from hcasim.engine import Simulator
 from hcasim.verbs import WROpcode
 from hcasim.workloads import WORKLOADS, Options, Result
@@ -121,11 +123,13 @@ ALL = tuple(one for one in list_ids("adapters") if isinstance(load(one, "adapter
 def test_no_count_and_no_busy_time_of_an_adapter_differs(
     adapters: Sequence[str], least: int
 ) -> None:
-    cases = {
-        f"{adapter} {opcode.name}": (resolve("pair", adapter=adapter), opcode, 1 << 21)
-        for adapter in adapters
-        for opcode in (WRITE, READ)
-    }
+    cases = {}
+    for adapter, opcode in product(adapters, (WRITE, READ)):
+        # Some need what a switch writes into packets.
+        with suppress(CatalogError):
+            where = resolve("pair", adapter=adapter)
+            cases[f"{adapter} {opcode.name}"] = where, opcode, 1 << 21
+    assert len(cases) > len(adapters)
     for update, size in ((3000, 1 << 23), (1500, 1 << 23)):
         odd = resolve("liu2004", overrides={"link.credit_update": f"{update} B"})
         cases[f"an update for each {update} B"] = odd, WRITE, size

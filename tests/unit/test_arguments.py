@@ -1,5 +1,6 @@
 """Arguments of the Python interface that are nothing that they may be are refused in words."""
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,61 @@ def test_it_says_what_was_found_and_what_is_allowed(
     with pytest.raises(hc.CatalogError) as caught:
         getattr(hc, name)(*words, **options)
     assert caught.value.faults[0].startswith(fault)
+
+
+def _odd(method: str) -> object:
+    """An object whose method of a name is broken."""
+
+    def fail(*given: object) -> None:
+        raise TypeError
+
+    return type("Odd", (), {method: fail, "__hash__": object.__hash__})()
+
+
+ODD = [
+    *map(_odd, ("__repr__", "__fspath__", "__eq__", "__iter__", "__len__", "__getattr__")),
+    type("Odd", (), {"__fspath__": lambda self: b"x"})(),
+    type("Odd", (), {"__hash__": None})(),
+]
+
+
+@pytest.mark.usefixtures("simulated")
+@pytest.mark.parametrize(
+    ("name", "words", "part"),
+    [
+        ("bench", ("write_lat",), "testbed"),
+        ("bench", (), "workload"),
+        ("bench", ("write_lat", LIU), "size"),
+        ("app", (LIU, 2), "program"),
+        ("app", ("is.S", LIU), "ranks"),
+        ("app", ("is.S", LIU, 2), "rate"),
+        ("app", ("is.S", LIU, 2), "map_by"),
+        ("sweep", (LIU,), "workload"),
+        ("sweep", ("write_lat",), "testbed"),
+        ("sweep", ("write_lat", LIU), "where"),
+        ("compare", (LIU,), "a"),
+        ("why", (LIU, "val", "write_lat"), "quantity"),
+        ("sensitivity", (FIG,), "method"),
+        ("check", (LIU,), "published"),
+        ("check", ("x.csv", LIU), "folder"),
+        ("timeline", ("write_lat", LIU), "file"),
+        ("timeline", ("write_lat", LIU, "x.json"), "time"),
+        ("timeline", ("write_lat", LIU, "x.json"), "nodes"),
+        ("schema", (), "name"),
+        ("list_ids", (), "kind"),
+        ("workload", (), "options"),
+        ("workload", (), "defaults"),
+    ],
+)
+def test_objects_that_can_hardly_be_asked_are_refused(
+    name: str, words: tuple[Any, ...], part: str
+) -> None:
+    function = getattr(hc, name)
+    others = [one for one in signature(function).parameters if one != part]
+    for one in ODD:
+        with pytest.raises(hc.CatalogError) as caught:
+            function(**dict(zip(others, words, strict=False)), **{part: one})
+        assert str(caught.value)
 
 
 @pytest.mark.usefixtures("simulated")

@@ -1,6 +1,7 @@
 """The rooms of the package stand in an order, and each says what it is for."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -125,3 +126,22 @@ def test_a_type_checker_follows_every_call_that_is_made_later() -> None:
     # The one place where they are kept; who makes it is followed.
     assert calls == [("hcasim.engine.clock", "self.function: Callable[..., None] = function")]
     assert untyped_calls(ast.parse("def later(do: Callable[..., None], *args: object): ..."))
+
+
+def openings(tree: ast.AST) -> list[str]:
+    """Calls that open a file for writing, but for the device that takes and keeps nothing."""
+    calls = [ast.unparse(one) for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    writes = re.compile(
+        r"(.*\.)?(write_text|write_bytes)\(|(.*\.)?open\(.*(['\"][rbt]*[wax+]|O_WRONLY|O_RDWR|O_CREAT)"
+    )
+    return [one for one in calls if writes.match(one) and "os.devnull" not in one]
+
+
+def test_one_module_opens_files_for_writing() -> None:
+    found = {name for name, tree in modules().items() if openings(tree)}
+    # What is launched has memory and pipes, which are opened as files are, and a cache of its own.
+    assert {name for name in found if not name.startswith("hcasim.launch.")} == {
+        "hcasim.ground.writing"
+    }
+    assert openings(ast.parse("with Path('x').open('w') as f: Path('y').write_text('')"))
+    assert not openings(ast.parse("Path('x').open('rb'), os.open('z', os.O_RDONLY)"))

@@ -85,8 +85,8 @@ class Calibration(Fit):
         """Return what the machine differed in that was fitted, besides its settings.
 
         Returns:
-            "mtu" (bytes) if it is not that of the testbed, "no_switch" if there was none, "stack"
-            if it was neither of the testbed's, and "host" if it was not the testbed's.
+            "mtu" (bytes), "switch" and "host" if they are not those of the testbed, "no_switch" if
+            there was none, and "stack" if it was neither of the testbed's.
         """
         made = self.made
         if made is None:
@@ -98,6 +98,8 @@ class Calibration(Fit):
             found["stack"] = made.stack
         if made.host not in ("", usual.host.id):
             found["host"] = made.host
+        if made.switch:
+            found["switch"] = made.switch
         return found | ({"no_switch": True} if made.no_switch else {})
 
     def mark(self, parameter: Parameter[Value], name: str) -> Parameter[Value]:

@@ -220,7 +220,7 @@ def _contradictions(fit: Calibration) -> Iterator[Fault]:
             host=made.host or None,
             overrides=changed,
             mtu=made.mtu,
-            switch=not made.no_switch,
+            switch=made.switch or not made.no_switch,
         )
     except CatalogError as error:
         for fault in error.faults:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from hcasim.engine import Retry
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Dceth, Opcode, Packet, Route, Syndrome
 from hcasim.fabric.route_header import turned
@@ -180,11 +181,13 @@ class DciRequester(ReliableRequester):
             self.turning = False
             self.waits.end()
 
-    def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
+    def send_again(
+        self, wqe: SendWqe, pause_ps: int | None = None, retry: Retry | None = None
+    ) -> None:
         if pause_ps is None:
             # The connect packet may have been lost, too.
             self._connected = False
-        super().send_again(wqe, pause_ps)
+        super().send_again(wqe, pause_ps, retry)
 
     def rewind(self, wqe: SendWqe) -> None:
         self._stop_turning()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from hcasim.engine import Call, Simulator
+from hcasim.engine import Call, Retry, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import Aeth, Syndrome
 from hcasim.hca.completion_queue import WCStatus
@@ -48,6 +48,7 @@ class GoBack(Recovery):
         self._sim = parts.sim
         self._parts = parts
         self._tries = self._refusals = 0
+        self._retry: Retry | None = None
         self.watch = self._timer = self.timer(parts.sim, requester.end)
 
     def timer(self, sim: Simulator, end: Endpoint) -> RetryTimer:
@@ -84,9 +85,17 @@ class GoBack(Recovery):
         if not_ready and (most == RETRY_FOR_EVER or self._tries < most):
             self._tries += 1
             self.wait_ps += aeth.rnr_timer_ps
-            requester.send_again(wqe, aeth.rnr_timer_ps)
+            retry = self._without_end() if most == RETRY_FOR_EVER else None
+            requester.send_again(wqe, aeth.rnr_timer_ps, retry)
         else:
             requester.fail(wqe, _STATUS[aeth.syndrome])
+
+    def _without_end(self) -> Retry:
+        """Return what sends again after each pause."""
+        if self._retry is None:
+            what = f"{self._parts.name} {self._requester.end}"
+            self._retry = Retry(self._sim, what, self._requester.resume)
+        return self._retry
 
     def missed(self, wqe: SendWqe) -> None:
         """Ask again for a response from where it breaks off: further on than the last time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import ClassVar, Final
 
+from hcasim.engine import Retry
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import PSN_MODULUS, Aeth, Opcode, Packet, Sender, behind
 from hcasim.hca.completion_queue import CompletionQueue, WCStatus
@@ -241,13 +242,15 @@ class ReliableRequester(Requester):
         self.recovery = recovery
         self.watch = recovery.watch
 
-    def send_again(self, wqe: SendWqe, pause_ps: int | None = None) -> None:
+    def send_again(
+        self, wqe: SendWqe, pause_ps: int | None = None, retry: Retry | None = None
+    ) -> None:
         """Go back to a request, to its first packet that is not known to be there."""
         self.rewind(wqe)
         if pause_ps is None:
             self._line.schedule(self)
         else:
-            self.pause(self._sim.now + pause_ps)
+            self.pause(self._sim.now + pause_ps, retry)
 
     def refuse_at(self, psn: int) -> SendWqe | None:
         """The entry that ``psn`` belongs to has been refused; those before it were received."""

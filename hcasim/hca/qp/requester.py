@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from hcasim.engine import Action, Call, Waits
+from hcasim.engine import Action, Call, Retry, Waits
 from hcasim.engine.changes import Changes
 from hcasim.fabric.packet import (
     PSN_MODULUS,
@@ -117,10 +117,10 @@ class Requester(Half):
         elif end.state is _SQE:
             self.flush()
 
-    def pause(self, until_ps: int) -> None:
+    def pause(self, until_ps: int, retry: Retry | None = None) -> None:
         self.paused_until = max(self.paused_until, until_ps)
         if until_ps < FOR_EVER:
-            self._sim.call_at(until_ps, self._line.schedule, self)
+            self._sim.schedule(until_ps, retry or Call(self._line.schedule, (self,)))
 
     def go_on(self) -> None:
         """Pause no longer."""

@@ -59,8 +59,9 @@ static uint64_t busy_ps;
 #define BUSY_NS 10000
 #define TRIES 16
 
-/* The connections of all threads of this process: a child gives them up. */
-static int connections[1024];
+/* The connections of all threads of this process, a bit for each descriptor: a child gives them up. */
+#define MOST_DESCRIPTORS (1 << 20)
+static _Atomic uint64_t connections[MOST_DESCRIPTORS / 64];
 
 void *behind(const char *name)
 {
@@ -89,33 +90,57 @@ bool asking(void)
 
 bool is_connection(int descriptor)
 {
-	return descriptor > 0 && connections[descriptor % 1024] == descriptor;
+	return descriptor > 0 && descriptor < MOST_DESCRIPTORS &&
+	       connections[descriptor / 64] >> descriptor % 64 & 1;
+}
+
+static int remember(int descriptor)
+{
+	if (descriptor >= MOST_DESCRIPTORS) {
+		syscall(SYS_close, descriptor);
+		errno = EMFILE;
+		return -1;
+	}
+	connections[descriptor / 64] |= 1ull << descriptor % 64;
+	return descriptor;
+}
+
+static void forget(int descriptor)
+{
+	connections[descriptor / 64] &= ~(1ull << descriptor % 64);
+	syscall(SYS_close, descriptor);
+}
+
+bool of_own_user(int descriptor)
+{
+	struct ucred other;
+	socklen_t size = sizeof(other);
+
+	if (!syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_PEERCRED, &other, &size) &&
+	    other.uid == geteuid())
+		return true;
+	errno = EACCES;
+	return false;
 }
 
 /* Without the interposed functions: programs must not see the descriptor. */
 static int connected(void)
 {
-	const char *name = getenv("HCASIM_CHANNEL");
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strlen(name);
-	int low, high;
+	int low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
 
-	if (length > sizeof(address.sun_path) - 1)
-		return -1;
-	memcpy(address.sun_path + 1, name, length);
-	low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (low < 0)
 		return -1;
-	if (syscall(SYS_connect, low, &address,
-		    offsetof(struct sockaddr_un, sun_path) + 1 + length) < 0) {
+	strncpy(to.sun_path, getenv("HCASIM_CHANNEL"), sizeof(to.sun_path) - 1);
+	if (syscall(SYS_connect, low, &to, sizeof(to)) < 0 || !of_own_user(low)) {
 		syscall(SYS_close, low);
 		return -1;
 	}
 	high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
 	if (high < 0)
-		return low;
+		return remember(low);
 	syscall(SYS_close, low);
-	return high;
+	return remember(high);
 }
 
 static uint64_t processor_ns(void)
@@ -236,17 +261,18 @@ static void measure(void)
 static void say_hello(void)
 {
 	const char *node = getenv("HCASIM_NODE"); /* Our ssh changes it. */
-	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid), node ? atoi(node) : 0}};
+	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid)}};
+	char names[512];
+	int size = snprintf(names, sizeof(names), "%.255s%c%.63s", program_invocation_short_name, 0,
+			    node ? node : "");
 
 	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {
 		fprintf(stderr, "hcasim: no connection to the simulator: %s\n", strerror(errno));
 		_exit(GONE);
 	}
-	connections[own.descriptor % 1024] = own.descriptor;
 	watch_thread();
-	exchange(CALL_HELLO, &words, program_invocation_short_name,
-		 strlen(program_invocation_short_name), NULL, 0, NULL);
+	exchange(CALL_HELLO, &words, names, size, NULL, 0, NULL);
 	known.hertz = words.w[0];
 	known.node = words.w[1];
 	known.nodes = words.w[2];
@@ -260,11 +286,9 @@ static void say_hello(void)
 /* A child has connections of its own. */
 static void give_up(void)
 {
-	for (int i = 0; i < 1024; i++)
-		if (connections[i]) {
-			syscall(SYS_close, connections[i]);
-			connections[i] = 0;
-		}
+	for (int i = 0; i < MOST_DESCRIPTORS / 64; i++)
+		while (connections[i])
+			forget(i * 64 + __builtin_ctzll(connections[i]));
 	busy_ps = 0;
 	own.descriptor = -1;
 }
@@ -288,8 +312,7 @@ void leave(void)
 	if (own.descriptor < 0)
 		return;
 	watch_no_more();
-	connections[own.descriptor % 1024] = 0;
-	syscall(SYS_close, own.descriptor);
+	forget(own.descriptor);
 	own.descriptor = -1;
 }
 

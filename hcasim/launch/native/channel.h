@@ -82,6 +82,9 @@ void leave(void);
 bool asking(void);
 bool is_connection(int descriptor);
 
+/* Whether the other end of a local socket belongs to the user of this process. */
+bool of_own_user(int descriptor);
+
 /* The node that this process runs on, of how many, and what its sockets are named after. */
 struct host {
 	uint64_t hertz;

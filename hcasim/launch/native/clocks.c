@@ -1,18 +1,12 @@
 /* Clocks, which all show simulated time, and sleep. */
 #define _GNU_SOURCE
 #include "clocks.h"
-#include "rdmacm.h"
 #include "channel.h"
 #include "signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -116,58 +110,6 @@ void trap_clock(bool trap)
 {
 	prctl(PR_SET_TSC, trap ? PR_TSC_SIGSEGV : PR_TSC_ENABLE, 0, 0, 0);
 }
-
-/* The file that tells its frequency says the simulated processor's; -1 if it is another file. */
-static int described(const char *path)
-{
-	char line[8192];
-	FILE *real, *shown;
-	int made;
-
-	if (!taking_part() || strcmp(path, "/proc/cpuinfo"))
-		return -1;
-	real = BEHIND(fopen)(path, "re");
-	made = memfd_create("cpuinfo", 0);
-	shown = made < 0 ? NULL : fdopen(dup(made), "w");
-	while (real && shown && fgets(line, sizeof(line), real)) {
-		if (!strncmp(line, "cpu MHz", 7))
-			fprintf(shown, "cpu MHz\t\t: %.3f\n", host()->hertz / 1e6);
-		else
-			fputs(line, shown);
-	}
-	if (real)
-		fclose(real);
-	if (shown)
-		fclose(shown);
-	lseek(made, 0, SEEK_SET);
-	return made;
-}
-
-#define OPEN(name)                                                                                 \
-	EXPORT int name(const char *path, int flags, ...)                                          \
-	{                                                                                          \
-		int made = rdmacm_is(path) ? rdmacm_open(flags) : described(path);                 \
-		va_list rest;                                                                      \
-		mode_t mode;                                                                       \
-                                                                                                   \
-		va_start(rest, flags);                                                             \
-		mode = va_arg(rest, mode_t);                                                       \
-		va_end(rest);                                                                      \
-		return made >= 0 ? made : BEHIND(name)(path, flags, mode);                         \
-	}
-
-#define FOPEN(name)                                                                                \
-	EXPORT FILE *name(const char *path, const char *mode)                                      \
-	{                                                                                          \
-		int made = described(path);                                                        \
-                                                                                                   \
-		return made >= 0 ? fdopen(made, "r") : BEHIND(name)(path, mode);                   \
-	}
-
-OPEN(open)
-OPEN(open64)
-FOPEN(fopen)
-FOPEN(fopen64)
 
 /* The C library's clocks. */
 

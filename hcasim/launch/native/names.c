@@ -133,6 +133,17 @@ EXPORT int __gethostname_chk(char *name, size_t room, size_t known)
 	return gethostname(name, room);
 }
 
+/* The node's address, as the C library makes an identifier of that. */
+EXPORT long gethostid(void)
+{
+	uint32_t address;
+
+	if (!taking_part())
+		return BEHIND(gethostid)();
+	address = htonl(node_address(host()->node));
+	return (int32_t)(address << 16 | address >> 16);
+}
+
 EXPORT int uname(struct utsname *system)
 {
 	int done = BEHIND(uname)(system);

@@ -49,11 +49,22 @@ bool rdmacm_owns(int descriptor)
 	return descriptor >= 0 && descriptor < DESCRIPTORS && handles[descriptor];
 }
 
+/* A child has the descriptors, but none of what its parent has made of the device. */
+static void forget(void)
+{
+	memset(handles, 0, sizeof(handles));
+}
+
 int rdmacm_open(int flags)
 {
+	static bool begun;
 	struct words words;
 	int ends[2], error;
 
+	if (!begun) {
+		begun = true;
+		pthread_atfork(NULL, NULL, forget);
+	}
 	if (syscall(SYS_pipe2, ends, flags & (O_CLOEXEC | O_NONBLOCK)) < 0)
 		return -1;
 	words = (struct words){{ends[1]}};

@@ -315,6 +315,8 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 	until = now_ps() + REFUSED_PS;
 	for (;;) {
 		done = connected(descriptor, (struct sockaddr *)&name, size);
+		if (!done && !of_own_user(descriptor))
+			return -1;
 		if (!done || errno != ECONNREFUSED || now_ps() >= until)
 			return done;
 		if (interrupted(before, false)) {
@@ -322,6 +324,20 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 			return -1;
 		}
 		park(until, "for node%d to listen at port %u", node_of(place.address), place.port);
+	}
+}
+
+/* Accept what the user's own processes have connected; others are dropped. */
+static int accepted(int descriptor, struct sockaddr_un *name, socklen_t *size, int flags)
+{
+	int made;
+
+	for (;;) {
+		*size = sizeof(*name);
+		made = BEHIND(accept4)(descriptor, (struct sockaddr *)name, size, flags);
+		if (made < 0 || of_own_user(made))
+			return made;
+		BEHIND(close)(made);
 	}
 }
 
@@ -340,9 +356,7 @@ EXPORT int accept4(int descriptor, struct sockaddr *restrict address, socklen_t 
 	if (!family) {
 		made = ATTEMPTS(attempt, BEHIND(accept4)(descriptor, address, length, flags));
 	} else {
-		made = ATTEMPTS(attempt, (size = sizeof(name),
-					  BEHIND(accept4)(descriptor, (struct sockaddr *)&name,
-							  &size, flags)));
+		made = ATTEMPTS(attempt, accepted(descriptor, &name, &size, flags));
 		if (made >= 0)
 			show_name(family, &name, size, address, length);
 	}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hcasim.catalog import nearest, one_of
-from hcasim.ground.errors import CatalogError, display, refuse
+from hcasim.ground.errors import CatalogError, display, name_fault, refuse
 from hcasim.ground.quantities import QUANTITIES, derivable, traced
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.ground.text import plain
@@ -53,7 +53,8 @@ def opened(published: object, folder: Path) -> object:
     """
     if not isinstance(published, str | PathLike):
         return published
-    path = folder / published
+    refuse(name_fault("published", published), name_fault("folder", folder, "a folder"))
+    path = Path(folder) / published
     data = read_file(path, MEASURED)
     if path.suffix.lower() != ".csv":
         return import_trace(Source(display(path), data))

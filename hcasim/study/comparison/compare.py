@@ -302,7 +302,9 @@ def compare(
     )
     unknown = workload is not None and find_workload(workload) is None
     faults = [unknown_workload(workload)] if unknown else []
-    asked = read_sides((a, b), workload or "", settings, (with_a, with_b), faults)
+    asked = read_sides(
+        (a, b), "" if workload is None else workload, settings, (with_a, with_b), faults
+    )
     if asked and all(isinstance(one, Side) for one in asked):
         faults += [
             f"{name}: found with two results, which were measured as they are; leave it out"

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine, Value
 from hcasim.catalog.section import Evidence
-from hcasim.ground.errors import display, nearest, one_of, refuse
+from hcasim.ground.errors import display, file_name, nearest, one_of, refuse
 from hcasim.ground.reading import MEASURED, read_file
 from hcasim.papers.replay import RunDocument
 from hcasim.runs.benchmark import Benchmark
@@ -130,9 +130,9 @@ def is_result(given: object) -> TypeGuard[str | PathLike[str] | Benchmark]:
     """Whether a side is a result, not a machine to simulate."""
     if isinstance(given, Benchmark):
         return True
-    if not isinstance(given, str | PathLike):
+    if (name := file_name(given)) is None:
         return False
-    file = Path(_file(given)[0])
+    file = Path(_file(name)[0])
     return file.suffix.lower() in _WRITTEN or (file.suffix not in ("", ".toml") and file.is_file())
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from hcasim.catalog import CatalogError, Machine
-from hcasim.ground.errors import flag_fault, refuse, settings_fault
+from hcasim.ground.errors import Fault, flag_fault, is_one, refuse, settings_fault
 from hcasim.ground.quantities import number
 from hcasim.ground.text import brief, html_table
 from hcasim.runs.document import Form, Head
@@ -260,8 +260,8 @@ def why(
         flag_fault("cache", cache),
         *(settings_fault(one) for one in (with_a, with_b)),
         *(f"{n}: {_RESULT}" for n, side in (("a", a), ("b", b)) if is_result(side)),
-        "" if fits else f"top: found {top!r}; allowed: 1 to {MOST}",
-        "" if group in (None, PART) else f"group: found {group!r}; allowed: {PART}",
+        "" if fits else Fault("top", top, f"1 to {MOST}"),
+        "" if group is None or is_one(group, [PART]) else Fault("group", group, PART),
     )
     known = find_workload(workload)
     faults = [] if known else [unknown_workload(workload)]

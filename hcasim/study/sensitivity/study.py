@@ -12,8 +12,10 @@ from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
 from hcasim.ground.errors import (
+    Fault,
     count_fault,
     flag_fault,
+    is_one,
     name_fault,
     nearest,
     one_of,
@@ -22,6 +24,7 @@ from hcasim.ground.errors import (
     table_fault,
     words_fault,
 )
+from hcasim.ground.text import items_of
 from hcasim.papers.loader import load_scenario
 from hcasim.runs.executor import Progress, on_scheduler, run_points
 from hcasim.runs.experiment import unexplained
@@ -95,16 +98,16 @@ def sensitivity(
         CatalogError: every fault of the request.
     """
     patterns: Any = [only] if isinstance(only, str) else only
-    patterns = list(patterns) if isinstance(patterns, Iterable) else patterns
+    patterns = items_of(patterns)
     texts: Any = ranges if isinstance(ranges, Mapping) else {}
     width: Any = spread
     above = width is None or (isinstance(width, int | float) and 1 < width < float("inf"))
     fit = calibration is None or isinstance(calibration, Calibration)
-    wrong = f"calibration: found {calibration!r}; allowed: a fit that hcasim.calibration has read"
+    wrong = Fault("calibration", calibration, "a fit that hcasim.calibration has read")
     drawn_by = "found with the method tornado, which draws none; allowed: with sobol"
     refuse(
         unexplained("sensitivity", options),
-        words_fault("only", patterns),
+        words_fault("only", only if patterns is None else patterns),
         table_fault("ranges", ranges, "{'adapter.bus.lanes': '4..16'}"),
         *(
             f"ranges: {path}: found {given!r}; allowed: text such as '4..16'"
@@ -115,9 +118,9 @@ def sensitivity(
         name_fault("subject", subject, "a workload, or a scenario"),
         "" if testbed is None else name_fault("testbed", testbed),
         ""
-        if method in METHODS
-        else f"method: found {method!r}; allowed: {one_of(METHODS)}{nearest(method, METHODS)}",
-        "" if above else f"spread: found {spread!r}; allowed: a number above 1",
+        if is_one(method, METHODS)
+        else Fault("method", method, one_of(METHODS), nearest(method, METHODS)),
+        "" if above else Fault("spread", spread, "a number above 1"),
         settings_fault(options.get("overrides")),
         count_fault("samples", samples),
         "" if samples is None or method != "tornado" else f"samples: {drawn_by}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.loader import each_file_once
-from hcasim.ground.errors import one_of, refuse
+from hcasim.ground.errors import Fault, is_one, one_of, refuse
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim, references
 from hcasim.papers.loader import load_scenario
@@ -188,8 +188,8 @@ def field_of(workload: str, quantity: str | None) -> str:
     """
     known = find_workload(workload)
     fields = known.fields if known else ()
-    if quantity is not None and quantity not in fields:
-        refuse(f"quantity: found {quantity!r}; allowed: {one_of(fields)}")
+    if quantity is not None and not is_one(quantity, fields):
+        refuse(Fault("quantity", quantity, one_of(fields)))
     return quantity or fields[0]
 
 

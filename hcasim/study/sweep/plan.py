@@ -11,7 +11,7 @@ from typing import Any
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.section import Parameter, Value
-from hcasim.ground.errors import nearest, one_of
+from hcasim.ground.errors import is_one, nearest, one_of, written
 from hcasim.ground.units import UnitError
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import CHOICES
@@ -195,7 +195,7 @@ def read_plan(
     given = {name: one for name, one in settings.items() if one is not None}
     for name, one in given.items():
         if not _is_setting(name):
-            faults.append(_unknown(name, "setting"))
+            faults.append(_unknown(name, "setting", len(faults)))
             continue
         try:
             values[name] = several(one, OPTIONS.get(name), again=name in in_step)
@@ -205,20 +205,22 @@ def read_plan(
         values["switch"] = [_SWITCH.get(one, one) for one in values["switch"]]
     faults += _zip_faults(groups, values)
     read: dict[str, Expression] = {}
-    texts = {f"let {name}": text for name, text in (let or {}).items()}
+    # A number is an expression, too.
+    every: Mapping[str, Any] = let or {}
+    texts = {f"let {n}": t if isinstance(t, str) else written(t) for n, t in every.items()}
     for label, text in {**texts, **({} if where is None else {"where": where})}.items():
         name = label.removeprefix("let ")
         if label != "where" and not _is_setting(name):
-            faults.append(_unknown(name, "let"))
+            faults.append(_unknown(name, "let", len(faults)))
         elif name in given:
             faults.append(f"{label}: contradicts the values of {name}; leave one out")
         try:
-            read[name] = read_expression(str(text))
+            read[name] = read_expression(text)
         except ExpressionError as error:
             faults.append(f"{label}: {error}")
             continue
         unknown = (used for used in read[name].names if not _is_setting(used))
-        faults += [f"{label}: {_unknown(used, 'name')}" for used in unknown]
+        faults += [f"{label}: {_unknown(used, 'name', len(faults))}" for used in unknown]
     condition = read.pop("where", None)
     plan = Plan(values, groups, read, condition)
     if not faults and plan.size > MOST:
@@ -232,8 +234,8 @@ def _is_setting(name: str) -> bool:
     return "." in name or name in SETTINGS
 
 
-def _unknown(name: str, what: str) -> str:
-    hint = nearest(name, SETTINGS)
+def _unknown(name: str, what: str, before: int) -> str:
+    hint = nearest(name, SETTINGS, before)
     return f"{what}: found {name!r}; allowed: {one_of(SETTINGS)}, or a path of --set{hint}"
 
 
@@ -250,7 +252,7 @@ def _zip_faults(groups: Sequence[Sequence[str]], values: Mapping[str, list[Any]]
 
 def _asked(made: Mapping[str, Any]) -> Experiment:
     named = {name: one for name, one in made.items() if name not in ("workload", "testbed")}
-    if not made.get("testbed"):
+    if made.get("testbed") is None or is_one(made["testbed"], [""]):
         raise CatalogError(["testbed: found none; allowed: an id or a file"])
     return Experiment.of(made.get("workload", ""), made["testbed"], **named)
 

@@ -11,6 +11,7 @@ from typing import Any
 from hcasim.catalog import Machine, read_toml
 from hcasim.engine import seldom_collected
 from hcasim.ground.errors import (
+    Fault,
     count_fault,
     display,
     flag_fault,
@@ -19,6 +20,7 @@ from hcasim.ground.errors import (
     refuse,
     settings_fault,
     table_fault,
+    text_fault,
     words_fault,
 )
 from hcasim.ground.faults import shown
@@ -87,6 +89,7 @@ def sweep(
         samples_fault(uncertainty),
         table_fault("let", let, "{'window': '64 * qps'}"),
         *_zipped_faults(zipped),
+        "" if where is None else text_fault("where", where, "an expression"),
         unexplained("sweep", settings),
     )
     given = {"workload": workload, "testbed": testbed, **settings, **(overrides or {})}
@@ -116,7 +119,7 @@ def sweep(
 
 def _zipped_faults(given: object) -> list[str]:
     if not isinstance(given, list | tuple):
-        return [f"zipped: found {given!r}; allowed: a list of groups, such as [('qps', 'window')]"]
+        return [Fault("zipped", given, "a list of groups, such as [('qps', 'window')]")]
     return [words_fault("zipped", group) for group in given]
 
 

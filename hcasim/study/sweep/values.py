@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from os import PathLike
 from typing import Any
 
 from hcasim.catalog import Machine
+from hcasim.ground.errors import written
 from hcasim.ground.faults import shown
-from hcasim.ground.text import plain
+from hcasim.ground.text import items_of, plain
 from hcasim.ground.units import (
     DELAY,
     FREQUENCY,
@@ -76,8 +76,9 @@ def several(given: Any, option: Option | None, *, again: bool = False) -> list[A
         ValueError: a line for each fault.
     """
     given = plain(given)
-    single = isinstance(given, str | bytes | PathLike | Machine) or not isinstance(given, Iterable)
-    items = [given] if single else [*given]
+    single = isinstance(given, str | bytes | PathLike | Machine)
+    own = None if single else items_of(given)
+    items = [given] if own is None else own
     # What stands alone may hold commas of its own, as the arguments of a program.
     alone = len(items) == 1 and isinstance(items[0], str)
     found: list[Any] = []
@@ -99,6 +100,10 @@ def _expanded(item: Any, option: Option | None) -> list[Any]:
     if isinstance(item, list | tuple | dict):
         raise ValueError(f"found {shown(item)} in a list; allowed: a value")
     if not isinstance(item, str):
+        try:
+            hash(item)
+        except TypeError:
+            raise ValueError(f"found {written(item)}; allowed: a value") from None
         return [_read(item, option)]
     text = item.strip()
     if not text:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hcasim.ground.errors import refuse
+from hcasim.ground.errors import name_fault, refuse, text_fault
 from hcasim.ground.units import UnitError, format_time, parse_time
 from hcasim.runs.benchmark import Benchmark, run_benchmark
 from hcasim.runs.experiment import Experiment
@@ -54,6 +54,11 @@ def timeline(
     Raises:
         CatalogError: every fault of the request, or the file cannot be written.
     """
+    refuse(
+        name_fault("file", file, "the path of a file"),
+        "" if time is None else text_fault("time", time),
+        "" if nodes is None else text_fault("nodes", nodes),
+    )
     path, faults = Path(file), list[str]()
     if not is_timeline(path):
         faults.append(f"file: found {str(path)!r}; allowed endings: {' and '.join(ENDINGS)}")

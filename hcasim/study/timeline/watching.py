@@ -9,8 +9,10 @@ from json.encoder import encode_basestring_ascii as quoted
 from operator import itemgetter
 from typing import Any, Final
 
+from hcasim.cluster import Cluster
 from hcasim.fabric.link import PACKET as LINK
 from hcasim.fabric.packet import Packet
+from hcasim.ground.errors import Fault, refuse
 from hcasim.hca.wqe import SendWqe
 from hcasim.study.onlooker import Onlooker
 from hcasim.study.timeline.tracks import Choice, ChromeFile, Track, Tracks
@@ -74,6 +76,13 @@ class Timeline(Onlooker):
     def records(self) -> int:
         """Records in the file."""
         return self._file.records
+
+    def built(self, what: object) -> None:
+        """Refuse nodes that a machine does not have, with a CatalogError."""
+        if isinstance(what, Cluster) and self._choice.nodes is not None:
+            most = what.machine.nodes - 1
+            beyond = (str(one) for one in self._choice.nodes if one > most)
+            refuse(*(Fault("--trace-node", one, f"0 to {most}", text=one) for one in beyond))
 
     def finish(self) -> None:
         """Write what is left: the run is over."""

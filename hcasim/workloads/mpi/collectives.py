@@ -15,23 +15,20 @@ from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import COLD
+from hcasim.workloads.mpi.group import COLD, TURN
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
 
 SLACK = 1e-3
-ERROR = 2e-3
+ERROR = 5e-3
 REPEATS = 3
 """Equal calls in a row after which the others are taken to be equal."""
 SHARED_REPEATS = 8
 """The same if processes share an adapter: its caches are as they were only now and then."""
-FEWEST = 5
-"""Calls of which a mean may be known at the earliest."""
-ENOUGH = 16
-"""The same for short messages, which take a slot of a ring each: twice as many use all slots."""
-FEW = 16
-"""Processes up to which the mean of a call depends much on the slots that it takes."""
+WHOLE = 4096
+"""Messages of the longest run without barriers that is run whole: processes that are not in step
+may fall into another one at any time, as no state proves."""
 TOLD = 64
 """Processes up to which one more call is followed only to say what binds."""
 Call = Callable[[Comm, int, int], Steps]
@@ -106,15 +103,18 @@ class Collective:
         self._done = run.sim.event()
         # Calls that have begun, and processes that have called with each root.
         self._begun = self._settled = 0
-        short = run.options.size <= self.job.processes[0].library.eager.limit
-        self.laps = Laps.of(
-            run.options,
+        calls = run.options.warmup + run.options.iters
+        whole = not self._apart and calls * ranks <= WHOLE
+        self.laps = Laps(
+            run.options.warmup,
+            run.options.iters,
+            run.options.exact or whole,
             cycle=turns,
             cold=self._cold,
+            together=TURN,
             slack=SLACK,
             error=ERROR,
             repeats=REPEATS if run.options.processes == 1 else SHARED_REPEATS,
-            enough=ENOUGH if short and ranks <= FEW else FEWEST,
         )
 
     def _loop(self, comm: Comm) -> Steps:
@@ -126,7 +126,7 @@ class Collective:
             if index == self._turns:
                 self._settled += 1
                 if self._settled == comm.size:
-                    self.job.settle(self.options.size)
+                    self.job.settle()
             begin = self.sim.now
             root = 0 if self._apart else index % comm.size
             yield from self._call(comm, self.options.size, root)
@@ -144,6 +144,10 @@ class Collective:
         if len(told) < len(self.job.worlds) or self._done.triggered:
             return
         self.laps.lap(round(sum(self._sums.pop(index)) / len(told)))
+        calls, total = len(self.laps.durations_ps), self.laps.total
+        if self.laps.done and not self._apart and self.job.renews(total / calls):
+            # Processes without a barrier may fall into another step when slots come around.
+            self.laps.begin_again()
         if self.laps.done:
             self._done.succeed()
 

@@ -22,8 +22,10 @@ TOGETHER = 2
 """Processes of a pair."""
 COLD = 2
 """Iterations before the first that is like those that follow."""
+TURN = 64
+"""Iterations after which each page of a queue has had its turn: as many entries lie on one."""
 SLACK = 1e-4
-ERROR = 1e-3
+ERROR = 5e-3
 TYPICAL = 1e-2
 """Relative difference from the mean up to which a message is like the others."""
 
@@ -44,7 +46,7 @@ class Group(ABC):
         self.laps = self.timing()
 
     def timing(self) -> Laps:
-        return Laps.of(self.options, cold=COLD, slack=SLACK, error=ERROR)
+        return Laps.of(self.options, cold=COLD, together=TURN, slack=SLACK, error=ERROR)
 
     def lap(self, duration_ps: int) -> None:
         if not self.laps.done:
@@ -113,7 +115,7 @@ def measure(groups: Sequence[Group]) -> None:
             one.sim.process(group.second(comm))
         one.sim.process(group.first())
     one.sim.run(until=one.sim.all_of([group.begun for group in groups]))
-    one.job.settle(one.options.size)
+    one.job.settle()
     one.sim.run(until=one.sim.all_of([group.known for group in groups]))
 
 

@@ -16,9 +16,8 @@ from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
 
 _SLACK = 5e-4
-_ERROR = 1e-3
+_ERROR = 5e-3
 _REPEATS = 4
-_ENOUGH = 5
 
 
 class LapPace:
@@ -27,7 +26,7 @@ class LapPace:
     def __init__(self, sim: Simulator, iterations: int, exact: bool) -> None:
         self.last = self._iterations = iterations
         self._sim = sim
-        how: dict[str, Any] = {"repeats": _REPEATS, "enough": _ENOUGH, "cold": 1}
+        how: dict[str, Any] = {"repeats": _REPEATS, "cold": 1}
         self._laps = Laps(0, iterations, exact, slack=_SLACK, error=_ERROR, **how)
         self._since = self._begun = 0
 

@@ -184,18 +184,19 @@ class Side(Endpoint):
             self.on_lap()
 
     @property
-    def _took_ps(self) -> int:
+    def took_ps(self) -> int:
+        """Its time in ps, with that of messages that were left out."""
         return self.ended_ps - self.began_ps + self.saved_ps
 
     @property
     def per_second(self) -> float:
         """Messages a second."""
-        return self.options.iters * self.options.qps / (self._took_ps / 1e12)
+        return self.options.iters * self.options.qps / (self.took_ps / 1e12)
 
     @property
     def error(self) -> float:
         """Relative error of that: of what was left out, as a share of the whole time."""
-        return self.pace_error * self.saved_ps / self._took_ps
+        return self.pace_error * self.saved_ps / self.took_ps
 
 
 def join(

@@ -72,7 +72,8 @@ class Span:
         self._moved, self._left = moved, moved if left is None else left
         self.begun, self.over = self.sim.event(), self.sim.event()
         before = max(before, size // 4)
-        self._limits = [before + size * part // PARTS for part in range(PARTS + 1)]
+        self._size = size
+        self._limits: list[float] = [before + size * part // PARTS for part in range(PARTS + 1)]
         self._seen: list[tuple[int, list[float]]] = []
         self._last = 0.0
         self._idle = 0
@@ -88,10 +89,11 @@ class Span:
         self._last = total
         if total > self._limits[0]:
             self._seen.append((self.sim.now, moved))
-            self._limits, last = [one for one in self._limits if one >= total], self._limits[-1]
+            self._limits = [one for one in self._limits if one >= total]
             if len(self._seen) == 1:
                 self.begun.succeed()
-                self._limits = self._limits or [last]
+                # Where all of it had moved at the first look, as much again is timed.
+                self._limits = self._limits or [total + self._size]
             elif not self._limits:
                 self.over.succeed()
         # Where nothing else is to come, nobody waits in vain.
@@ -108,7 +110,11 @@ class Span:
             (sum(after) - sum(before)) / (end - begin)
             for (begin, before), (end, after) in pairwise(self._seen)
         ]
-        return max(UNPROVEN, mean_error(parts))
+        error = mean_error(parts)
+        if error == inf and len(parts) > 1 and min(parts) > 0:
+            # Of a few long messages, how far they are apart.
+            error = max(parts) / min(parts) - 1
+        return max(UNPROVEN, error)
 
     def rates(self) -> list[float]:
         """Bytes a second of each."""
@@ -179,7 +185,7 @@ class Stream:
         if not whole.triggered and not self.enough.triggered:
             self._take(span)
         if not whole.triggered and not self.enough.triggered:
-            sim.run(until=whole)
+            sim.run(until=sim.any_of([whole, self.enough]))
         rate = sum(side.per_second for side in self.senders) * options.size
         error = max(side.error for side in self.senders) + self._end_error
         depths = {f"node{node}.send_queues": one.full_ps for node, one in enumerate(self.sides)}
@@ -191,9 +197,9 @@ class Stream:
         if any(side.saved_ps for side in self.sides):
             return
         rates = span.rates()
-        if not all(rates):
-            return
         error = span.error + self._unevenness()
+        if not all(rates) or error == inf:
+            return
         for side in self.senders:
             side.pace_error = error
         self._leave_out([1e12 * self.options.size / rate for rate in rates])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import sqrt
 from typing import Protocol
 
+from hcasim.catalog import CatalogError
 from hcasim.cluster import Node
-from hcasim.engine import Simulator
+from hcasim.engine import Simulator, mean_error
 from hcasim.workloads.end import Steps
 from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.run import Run
@@ -20,7 +20,6 @@ MANY = 50
 FEWEST = 4000
 """Requests before which nothing is taken for steady: each queue's pages have to be in use."""
 ERROR = 0.02
-STANDARD_ERRORS = 3
 
 
 class Meter:
@@ -38,7 +37,7 @@ class Meter:
     Attributes:
         begun, over: events of the two ends of what is counted.
         batches: those that have passed.
-        error: relative error of the rate, three times its standard error; 0 once all are counted.
+        error: relative error of the rate; 0 once all are counted.
     """
 
     def __init__(
@@ -79,7 +78,8 @@ class Meter:
         self._next = min(self._total + self._batch, self._last)
         self.batches = len(self._times) - 1
         if self.batches > 1:
-            self.error = max(UNPROVEN, self._scatter(self.batches))
+            spans = [after - before for before, after in pairwise(self._times)]
+            self.error = max(UNPROVEN, mean_error(spans))
         settled = self.batches >= BATCHES and self.error <= ERROR and not self._exact
         if self._total >= self._last:
             self.error = 0.0
@@ -87,15 +87,16 @@ class Meter:
         elif settled and self._total >= self._first:
             self.over.succeed()
 
-    def _scatter(self, batches: int) -> float:
-        spans = [after - before for before, after in pairwise(self._times)]
-        mean = sum(spans) / batches
-        variance = sum((span - mean) ** 2 for span in spans) / (batches - 1)
-        return STANDARD_ERRORS * sqrt(variance / batches) / mean
-
     def rates(self) -> list[float]:
-        """Requests a second of each node."""
+        """Requests a second of each node.
+
+        Raises:
+            CatalogError: all were posted at the same time.
+        """
         seconds = (self._times[-1] - self._times[0]) / 1e12
+        if not seconds:
+            found = f"{self._last} requests with the warm-up, all posted at the same time"
+            raise CatalogError([f"iters: found {found}; allowed: more"])
         return [(self._posted[node] - before) / seconds for node, before in self._before.items()]
 
 
@@ -109,8 +110,8 @@ class Thread(Protocol):
     def run(self, meter: Meter) -> Steps: ...
 
 
-def metered(run: Run, threads: Sequence[Thread]) -> Meter:
-    """Let threads run until their rate is known, and return their meter."""
+def metered(run: Run, threads: Sequence[Thread], whole: bool = False) -> Meter:
+    """Let threads run until their rate is known, or in whole, and return their meter."""
     sim, options = run.sim, run.options
     meter = Meter(
         sim,
@@ -118,7 +119,7 @@ def metered(run: Run, threads: Sequence[Thread]) -> Meter:
         len(threads) * options.warmup,
         len(threads) * options.iters,
         sum(one.in_flight for one in threads),
-        options.exact,
+        whole or options.exact,
     )
     for one in threads:
         sim.process(one.run(meter))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hcasim.engine import bounded_mean, find_period, mean_error
+from hcasim.engine import find_period, settled
 from hcasim.workloads.laps import Laps
 from hcasim.workloads.options import Options
 
@@ -19,13 +19,10 @@ SHORTEST = 5
 PACKETS = 1024
 PERIOD_SLACK = 1e-4
 PACE_ERROR = 8e-3
-ENOUGH = 6
 IRREGULAR_PACKETS = 6144
 FEWEST, MOST = 2, 8
 SLACK = 2e-4
 ERROR = 2e-3
-MIXED_SAMPLES = 3
-MIXED_ERROR = 1e-3
 CUT_ERROR = 5e-3
 """Relative error of the pace of a cut window, whose streams are less in step than in a whole."""
 DISAGREE = 4e-3
@@ -54,9 +51,10 @@ def find_pace(finished_ps: Sequence[int]) -> Pace | None:
     period = find_period(intervals, longest=4, repeats=2, slack=PERIOD_SLACK)
     if period is not None:
         return Pace(sum(intervals[-period:]) // period, periodic=True, error=0.0)
-    later = intervals[len(intervals) // 4 :]
-    mean = bounded_mean(later, enough=ENOUGH, error=PACE_ERROR)
-    return None if mean is None else Pace(mean, periodic=False, error=mean_error(later))
+    count, error = settled(intervals)
+    if error > PACE_ERROR:
+        return None
+    return Pace(round(fmean(intervals[-count:])), periodic=False, error=error)
 
 
 class WindowPlan:
@@ -94,29 +92,39 @@ class WindowPlan:
         return min(self.full, length + (self.full - length) % self._abreast)
 
 
-def _laps(options: Options, depth: int, on_page: int, packets: int) -> Laps:
-    """How windows are timed, whose send queues have so many entries, some of them on a page."""
+def _laps(options: Options, depth: int, on_page: int, packets: int, rotation: int) -> Laps:
+    """How windows are timed, whose send queues have so many entries, some of them on a page.
+
+    The rotation is that of buffers: windows after which all have been used. It is part of the
+    transient, and once more of the pattern.
+    """
     cycle = options.qps // gcd(options.qps, options.window)
-    if 0 < options.reuse < ALL and not options.exact:
-        # Which entries of a cache displace which others differs from window to window.
-        warmup = min(options.warmup, cycle)
-        return Laps(warmup, options.iters, exact=False, samples=MIXED_SAMPLES, error=MIXED_ERROR)
-    how: dict[str, Any] = {"cycle": cycle, "cold": cycle, "slack": SLACK, "error": ERROR}
+    cold, together, drift = cycle, 1, 0.0
     if options.qps > 1 or options.mode == "binding":
         # Queue pairs drift against each other. A single one, or stripes that wait for each
         # other, are known by three windows that are alike.
         most = COLD_PACKETS // packets
         used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
-        how["cold"] = max(cycle, options.warmup, -(-used // options.window))
-        how |= {"together": -(-seen // options.window), "drift": ERROR}
-    return Laps.of(options, **how)
+        cold = max(cycle, options.warmup, -(-used // options.window))
+        together, drift = -(-seen // options.window), ERROR
+    return Laps.of(
+        options,
+        cycle=cycle,
+        cold=cold + rotation,
+        together=max(together, rotation),
+        slack=SLACK,
+        drift=drift,
+        error=ERROR,
+    )
 
 
 class Timing:
     """The time of the windows of a process that sends, as laps."""
 
-    def __init__(self, options: Options, depth: int, stride: int, packets: int) -> None:
-        self.laps = _laps(options, depth, PAGE // stride, packets)
+    def __init__(
+        self, options: Options, depth: int, stride: int, packets: int, rotation: int
+    ) -> None:
+        self.laps = _laps(options, depth, PAGE // stride, packets, rotation)
         self._abreast = options.qps
         self._took: list[int] = []
         self._too_short = 0
@@ -137,7 +145,8 @@ class Timing:
                 self._settle(fmean(self._took), 0.0)
 
     def _settle(self, whole: float, error: float) -> None:
-        self.laps.settle(round(whole), max(error, mean_error(self._took)))
+        apart = (max(self._took) - min(self._took)) / whole
+        self.laps.settle(round(whole), max(error, apart))
 
     def _note_cut(self, length: int, completions: list[int], plan: WindowPlan) -> None:
         """Work out what a whole window would have taken, from windows of two lengths at least.

@@ -48,6 +48,12 @@ class FurtherBuffers:
         self._registered: list[MR] = []
         self.on_new: Callable[[MR], object] = lambda _: None
 
+    @property
+    def rotation(self) -> int:
+        """Windows after which all have been used."""
+        each = self._options.window * (ALL - self._options.reuse)
+        return -(-self._count * ALL // each) if each else 0
+
     def find(self, message: int) -> MR | None:
         """The buffer of a message, counted from 0, or None if it reuses the common one."""
         options = self._options
@@ -94,7 +100,8 @@ class Process(Program):
         self.sends = self.receives = False
         stride = context.adapter.description.wqe.stride
         packets = context.adapter.packets(WIRE[opcode], options.size)
-        self.timing = Timing(options, self.depth, stride, packets)
+        rotation = self.further_targets.rotation
+        self.timing = Timing(options, self.depth, stride, packets, rotation)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
         self._watches: dict[int, Watch] = {}

@@ -52,7 +52,7 @@ def faults_of() -> FaultsOf:
     def read(identifier: str, kind: str | None = None) -> list[str]:
         with pytest.raises(CatalogError) as caught:
             load(identifier, kind)
-        assert str(caught.value).splitlines() == caught.value.faults
+        assert str(caught.value).splitlines() == caught.value.lines
         return caught.value.faults
 
     return read

@@ -179,3 +179,21 @@ def test_a_file_is_read_once_in_a_block_and_again_in_the_next(
         assert resolve("liu2004", overrides={"adapter.bus": "mt23108"}).mtu == before
         assert len(read) == len(set(read))
     assert resolve("liu2004").mtu == 512
+
+
+def test_descriptions_are_based_on_so_many_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    base = "mt23108"
+    for number in range(1500):
+        (tmp_path / f"a{number}.toml").write_text(
+            f'id = "a{number}"\ntitle = "x"\nbased_on = "{base}"\n'
+        )
+        base = f"a{number}.toml"
+    for name in ("a40.toml", "a1499.toml"):
+        with pytest.raises(CatalogError, match=r"a\d+.toml: based_on: found 33 files; allowed: up"):
+            load(name)
+        with pytest.raises(CatalogError, match=r"a\d+.toml: based_on: found 33 files; allowed: up"):
+            load(name, "adapters")
+    assert load("a20.toml", "adapters").model.id == "a20"

@@ -277,17 +277,59 @@ def test_what_is_no_rdma_adapter_may_be_there_too() -> None:
     assert isinstance(machine.link, InfinibandLink)
 
 
-def test_settings_say_how_a_link_trains_and_a_host_without_a_slot_leaves_it(
+def test_a_bus_outruns_its_slot_by_no_setting_and_a_host_without_a_slot_leaves_it(
     card: str, box: str
 ) -> None:
     def bus(testbed: str = "pair", **chosen: Any) -> Any:
         return resolve(testbed, **chosen).adapter.bus
 
-    assert bus(adapter=card, host=box, overrides={"adapter.bus.lanes": 16}).lanes == 16
+    assert bus(adapter=card, host=box, overrides={"adapter.bus.lanes": 16}).lanes == 8
+    both = {"adapter.bus.lanes": 16, "host.slot.lanes": 16}
+    assert bus(adapter=card, host=box, overrides=both).lanes == 16
     assert bus(adapter=card, overrides={"host.slot.lanes": 4}).lanes == 4
     # The NE010e's chip is on a bus of its own; what is in the slot is behind the bridge.
     assert bus(adapter="ne010e", overrides={"host.slot.lanes": 4}).bridge.bus.lanes == 4
     assert bus("liu2004", adapter=card).lanes == 16
+
+
+@pytest.mark.parametrize(
+    ("testbed", "overrides", "told"),
+    [
+        ("pair", {"host.slot.lanes": "4", "adapter.bus.lanes": "8"},
+         "--set adapter.bus.lanes=8 is without effect: the slot of epyc-rome allows no more: 4."),
+        ("pair", {"host.slot.lanes": "16", "adapter.bus.lanes": "2"},
+         "--set host.slot.lanes=16 is without effect: the bus of connectx5 allows no more: 2."),
+        ("roce-100g", {"adapter.port.gigabits": "400"},
+         "--set adapter.port.gigabits=400 is without effect: the link allows no more: 100."),
+        ("pair", {"adapter.bus.lanes": "4"}, ""),
+    ],
+)  # fmt: skip
+def test_a_result_says_which_settings_have_no_effect_behind_a_narrower_end(
+    testbed: str, overrides: dict[str, str], told: str
+) -> None:
+    found = bench("write_lat", testbed, overrides=overrides, host="epyc-rome", iters=4, jobs=1)
+    assert [one for one in found.notes if "without effect" in one] == [told] * bool(told)
+    assert found.to_dict().get("notes", []) == [*found.notes]
+
+
+@pytest.mark.parametrize(
+    ("testbed", "adapter", "rate"),
+    [
+        ("h20", "connectx7-ndr200", ("NDR", 2)),
+        ("h20", "connectx5", ("EDR", 4)),
+        ("infinihost3-ddr", "mt25208", ("SDR", 4)),
+        # A port of two fast lanes has four slower ones.
+        ("val", "connectx7-ndr200", ("EDR", 4)),
+    ],
+)
+def test_a_link_is_no_faster_than_the_port_of_a_card(
+    testbed: str, adapter: str, rate: tuple[str, int]
+) -> None:
+    link = resolve(testbed, adapter=adapter).link
+    assert isinstance(link, InfinibandLink)
+    assert (link.speed, link.width) == rate
+    if link.fec is not None:
+        assert link.fec.code == ("none" if link.speed == "EDR" else "rs544")
 
 
 @pytest.mark.parametrize(

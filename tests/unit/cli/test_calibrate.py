@@ -74,6 +74,14 @@ def test_without_an_output_nothing_is_changed(hcasim_: Hcasim, data: Path) -> No
     assert file.read_bytes() == before
 
 
+def test_a_fit_to_claims_is_made_again_in_its_place(hcasim_: Hcasim, data: Path) -> None:
+    """The head of each fit says how."""
+    file = Path("calibration/fits/liu2004.toml")
+    before = file.read_bytes()
+    assert hcasim_("calibrate", "liu2004", "-o", str(file), "-j", "1").code == 0
+    assert file.read_bytes() != before
+
+
 def test_an_unknown_fit_is_refused(hcasim_: Hcasim) -> None:
     (fault,) = hcasim_("calibrate", "liu2005").faults
     assert "found no calibration 'liu2005'" in fault

@@ -105,10 +105,10 @@ def test_no_file_is_written_over_another(
     Path("a.jsonl").write_bytes(trace)
     Path("r.html").symlink_to("r.toml")
     os.link("a.jsonl", "hard.toml")
-    (fault,) = refused(
+    faults = refused(
         hcasim_, "calibrate", "a.jsonl", *more, "--testbed", "liu2004", *FREE, "-j", "1"
     )
-    assert message in fault
+    assert any(message in fault for fault in faults)
     assert Path("a.jsonl").read_bytes() == trace
 
 

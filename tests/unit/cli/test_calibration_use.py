@@ -72,6 +72,24 @@ def test_bench_and_show_take_a_calibration(hcasim_: Hcasim, words: list[str]) ->
     assert json.loads(changed.output)["rows"][0]["latency_us"] < one["latency_us"]
 
 
+def test_bench_takes_on_the_switch_of_a_calibration(hcasim_: Hcasim, words: list[str]) -> None:
+    other = ("--switch", "infiniscale-iii")
+    free = ("--free", "adapter.send.latency")
+    assert hcasim_(*words, *free, *LINEAR, *other, "-o", "cal.toml").code == 0
+    made = read_calibration(Path("cal.toml")).made
+    assert (made.no_switch, made.switch) == (False, other[1])
+    assert " ".join(other) in made.command
+    shown = json.loads(hcasim_("show", "liu2004", "--calibration", "cal.toml", "--json").output)
+    assert shown["switch"] == other[1]
+    run = ("bench", "write_lat", "--size", "1K", "--json", "--testbed", "liu2004")
+    by_file = (*run, "--calibration", "cal.toml")
+    rows = [json.loads(hcasim_(*by_file, *more).output)["rows"] for more in ((), other)]
+    assert rows[0] == rows[1]
+    assert f"fitted with {' '.join(other)}, which holds here" in hcasim_(*by_file).messages
+    (fault,) = refused(hcasim_, *words, *free, *other, "--no-switch", "-o", "cal.toml")
+    assert fault == "--no-switch: contradicts --switch; leave one out"
+
+
 def test_bench_takes_on_the_mtu_and_the_missing_switch_of_a_calibration(
     hcasim_: Hcasim, words: list[str]
 ) -> None:

@@ -155,3 +155,16 @@ def test_show_finds_a_word_in_paths_values_and_sources(hcasim_: Hcasim, tmp_path
         assert all(word.lower() in line.lower() for line in lines)
     (fault,) = hcasim_("show", "liu2004", "--grep", "nothing of it").faults
     assert fault == "--grep: found no 'nothing of it' in liu2004"
+
+
+def test_show_takes_what_says_which_machine_bench_runs(hcasim_: Hcasim) -> None:
+    words = ("--mtu", "2K", "--stack", "linux-verbs", "--set", "adapter.bus.lanes=4")
+    shown = hcasim_("show", "pair", *words, "--json").json
+    values = {one["path"]: one["value"] for one in shown["parameters"]}
+    assert (values["mtu"], values["adapter.bus.lanes"], shown["stack"]) == (2048, 4, "linux-verbs")
+    for found, option in (("mt25208", "--mtu"), ("write_bw", "--set"), ("write_bw", "--no-switch")):
+        value = {"--mtu": ["2K"], "--set": ["adapter.bus.lanes=4"]}.get(option, [])
+        assert f"{option} is for" in hcasim_("show", found, option, *value).messages
+    none = "switch: found no id, and pair-roce has none; allowed: an id, or a file"
+    for command in (("show", "pair-roce"), ("bench", "write_lat", "--testbed", "pair-roce")):
+        assert hcasim_(*command, "--switch").faults == [none]

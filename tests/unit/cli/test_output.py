@@ -1,5 +1,6 @@
 """What a terminal shows, and data for programs."""
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -69,6 +70,17 @@ def test_data_for_programs_steers_no_terminal_and_keeps_its_meaning() -> None:
         assert steering not in to_csv([{"a": text}])
     assert to_csv([{"a": 1}, {"a": 2, "b": "x,y"}]) == 'a,b\n1,\n2,"x,y"\n'
     assert to_csv([{"a": "b\nc"}]) == "a\nb\\nc\n"
+
+
+def test_a_spreadsheet_computes_no_cell() -> None:
+    texts = ("=1+2", "+cmd|' /C x'!A0", "-2+3", "@SUM(A1)", "-x", "+", "- 3")
+    for text in texts:
+        head, cells = csv.reader(to_csv([{text: text, "a": 1}]).splitlines())
+        assert (head, cells) == ([f"'{text}", "a"], [f"'{text}", "1"])
+    numbers = ("-3.5", "+4", "-1e-9", "-.5", "-3.5 %", "-12.25 GB/s", "1-2", "a=b", "")
+    assert to_csv([{"a": one, "b": -3.5} for one in numbers]) == "a,b\n" + "".join(
+        f"{one},-3.5\n" for one in numbers
+    )
 
 
 def test_a_bar_shows_the_time_to_go(root: Path) -> None:

@@ -20,11 +20,10 @@ def test_a_machine_has_no_more_nodes_than_it_says() -> None:
         Cluster(Simulator(), machine(), 5)
 
 
-def test_only_two_nodes_can_do_without_a_switch() -> None:
+def test_without_a_switch_there_are_two_nodes_or_one_that_sends_nothing() -> None:
     alone = machine(switch=False)
     assert len(Cluster(Simulator(), alone).nodes) == 2
-    with pytest.raises(ValueError, match="only two nodes can be joined without a switch, not 1"):
-        Cluster(Simulator(), alone, 1)
+    assert len(Cluster(Simulator(), alone, 1).nodes) == 1
 
 
 def test_back_to_back_the_ports_are_joined_in_order() -> None:

@@ -4,11 +4,13 @@ from collections.abc import Generator
 from importlib.metadata import version
 from math import inf
 from random import Random
+from types import FunctionType
 from typing import Any
 
 import pytest
+from simpy import Environment
 
-from hcasim.engine import Call, Simulator
+from hcasim.engine import Call, Profile, Simulator
 
 Steps = Generator[Any, Any, None]
 
@@ -155,6 +157,23 @@ def test_an_interruption_ends_the_run_before_any_other_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         sim.run()
     assert went_on == []
+
+
+@pytest.mark.parametrize("profile", [None, Profile()])
+def test_code_that_is_not_compiled_runs_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, profile: Profile | None
+) -> None:
+    """Python answers signals only there; SimPy, whose property is read, is not compiled."""
+    assert isinstance(Environment.active_process.fget, FunctionType)
+    seen: list[int] = []
+    asked = property(lambda environment: seen.append(sim.calls))
+    monkeypatch.setattr(Environment, "active_process", asked)
+    sim = Simulator()
+    sim.profile = profile
+    for time in range(10_000):
+        sim.schedule(time // 5000 or time, Call(len, ((),)))
+    sim.run()
+    assert sorted({0, *seen}) == [0, 4096, 8192]
 
 
 # What the clock relies on in SimPy.

@@ -1,11 +1,15 @@
 """When a deterministic model repeats itself."""
 
 from collections.abc import Callable
+from itertools import pairwise
+from math import inf, sqrt
+from random import Random
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
 
-from hcasim.engine import Repetition, Simulator, bounded_mean, find_period, mean_error
+from hcasim.engine import Repetition, Simulator, find_period, mean_error, settled
 from hcasim.engine.changes import Changes
 
 
@@ -30,31 +34,58 @@ def test_the_period_is_the_shortest_with_which_the_intervals_end(
     assert find_period(intervals, **asked) == period
 
 
-def test_a_mean_is_that_of_all_intervals_if_there_are_enough() -> None:
-    assert bounded_mean([10, 30, 20, 10, 30, 20], enough=6, error=0.1) == 20
-    assert bounded_mean([100] * 5, enough=6, error=0.01) is None
+def noise(count: int, memory: float = 0.0, seed: int = 3) -> list[float]:
+    """Values about 100, each with a share of what the one before was off by."""
+    draw, off, found = Random(seed), 0.0, []
+    for _ in range(count):
+        off = memory * off + draw.gauss(0, 1)
+        found.append(100 + off)
+    return found
 
 
-def test_a_mean_that_drifts_is_not_known() -> None:
-    # The halves differ by 2 percent of the mean, which is an error of 1 percent.
-    drifting = [99] * 4 + [101] * 4
-    assert bounded_mean(drifting, enough=6, error=0.0101) == 100
-    assert bounded_mean(drifting, enough=6, error=0.0099) is None
-    assert bounded_mean(drifting[::-1], enough=6, error=0.0099) is None
+def alike(values: list[float]) -> float:
+    """How far neighbours are from being as often alike as unlike, and alike rather."""
+    middle = mean(values)
+    found = sum((a - middle) * (b - middle) for a, b in pairwise(values)) / len(values)
+    return abs(found + 0.1)
 
 
-def test_the_error_of_a_mean_is_four_standard_errors_of_its_batches() -> None:
-    # Variance 8/7 of batches of one each; its root over that of 8.
-    assert mean_error([9.0, 11.0] * 4) == pytest.approx(4 * (8 / 7 / 8) ** 0.5 / 10, rel=1e-12)
-    # Batches of two are all alike.
-    assert mean_error([9.0, 11.0] * 8) == 0.0
+def test_of_fewer_than_eight_values_nothing_is_known() -> None:
+    assert mean_error([7.0] * 7) == inf
+    assert mean_error([7.0] * 8) == 0.0
+    assert settled([7.0] * 3)[1] == inf
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(7, 5.408), (15, 4.073), (99, 3.392)])
+def test_the_error_of_independent_values_is_students(freedom: int, quantile: float) -> None:
+    # In the order of a shuffle in which neighbours are a little unlike each other.
+    values = min((noise(freedom + 1, seed=seed) for seed in range(40)), key=alike)
+    scatter = stdev(values) / sqrt(freedom + 1) / mean(values)
+    # Published quantiles of one in a thousand.
+    assert mean_error(values) == pytest.approx(quantile * scatter, rel=0.01)
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5, 0.9])
+def test_means_of_values_that_remember_are_within_their_error(memory: float) -> None:
+    outside = [
+        abs(sum(values) / len(values) / 100 - 1) > mean_error(values)
+        for values in (noise(256, memory, seed) for seed in range(300))
+    ]
+    assert sum(outside) <= 3
 
 
 def test_a_drift_is_an_error_of_the_difference_of_the_halves() -> None:
-    parts = [99.0] * 400 + [101.0] * 400
-    assert mean_error(parts) >= 0.02
-    assert mean_error([99.0, 101.0]) >= 0.02
-    assert mean_error([]) == mean_error([7.0]) == 0.0
+    assert mean_error([99.0] * 400 + [101.0] * 400) >= 0.02
+
+
+@pytest.mark.parametrize(("cold", "left"), [(0, 80), (20, 60), (39, 40)])
+def test_a_transient_at_the_start_is_no_part_of_what_has_settled(cold: int, left: int) -> None:
+    count, error = settled([300.0] * cold + [100.0] * (80 - cold))
+    assert (count, error) == (left, 0.0)
+
+
+def test_whole_turns_are_left_out() -> None:
+    assert settled([300.0] * 20 + [100.0] * 60, step=16)[0] == 80 - 32
 
 
 class Machine:

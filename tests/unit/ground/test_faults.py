@@ -1,8 +1,12 @@
 """Faults have fields in every process."""
 
+import difflib
 import pickle
 
-from hcasim.ground.errors import CatalogError, Fault
+import pytest
+
+from hcasim.ground import errors
+from hcasim.ground.errors import CatalogError, Fault, nearest
 from hcasim.ground.units import TIME, UnitError
 
 
@@ -21,3 +25,24 @@ def test_a_fault_keeps_its_fields_in_another_process() -> None:
     except UnitError as error:
         copy = pickle.loads(pickle.dumps(error))
     assert copy.fault.at("t").startswith("t: found '3 nz' with the unit 'nz'; a time is allowed")
+
+
+def test_of_many_faults_the_first_are_shown_and_only_they_are_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[str] = []
+
+    def search(word: str, *rest: object, **more: object) -> list[str]:
+        searched.append(word)
+        return ["width"]
+
+    monkeypatch.setattr(difflib, "get_close_matches", search)
+    assert str(CatalogError([])) == ""
+    for time in "ab":
+        found = [f"x{n}: unknown{nearest(f'{time}{n}', ['width'], n)}" for n in range(5000)]
+        lines = str(CatalogError(found)).splitlines()
+        assert len(lines) == errors.SHOWN + 1 == 21
+        assert lines[19:] == ["x19: unknown; did you mean 'width'?", "and 4980 more"]
+        assert len(CatalogError(found).faults) == 5000
+    assert len(searched) == 40
+    assert str(CatalogError(found[:20])).count("\n") == 19

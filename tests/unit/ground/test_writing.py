@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from hcasim.ground.errors import CatalogError
-from hcasim.ground.writing import make_folder, write_atomically, writing_fault
+from hcasim.ground.writing import (
+    make_folder,
+    write_atomically,
+    writing_fault,
+    written_atomically,
+)
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
@@ -65,6 +70,27 @@ def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
     write_atomically(link, "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+
+
+def test_a_file_keeps_its_mode_and_its_owner_and_nobody_else_reads_the_new_one(
+    tmp_path: Path,
+) -> None:
+    file, modes = tmp_path / "file", (0o600, 0o664, 0o751)
+    for mode in modes:
+        file.write_text("old")
+        file.chmod(mode)
+        if os.geteuid() == 0:
+            os.chown(file, 1, 2)
+        before = file.stat()
+        with written_atomically(file) as stream:
+            (beside,) = tmp_path.glob(".*")
+            assert stat.S_IMODE(beside.stat().st_mode) == mode
+            stream.write(b"new")
+        after = file.stat()
+        assert (after.st_mode, after.st_uid, after.st_gid) == (
+            *(before.st_mode, before.st_uid, before.st_gid),
+        )
+        assert file.read_text() == "new"
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:

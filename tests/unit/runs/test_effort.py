@@ -33,6 +33,11 @@ def test_a_size_that_takes_minutes_is_named() -> None:
         "takes about 2 min, most for size 8 and all 1000000 iterations"
     )
     assert wait("write_bibw", size="2G,1G", testbed="liu2004").startswith("takes about 63 min")
+    behind = {"adapter": "connectx7", "switch": "spectrum-3", "testbed": "pair-roce"}
+    assert wait("read_lat", size="2M", **behind) == (
+        "takes about 38 min, most for size 2M and all 10000 iterations, "
+        "because links or switches may lose, mark or pause"
+    )
     assert wait("all_to_all", size="16M", testbed="fat-tree-64", nodes=16).endswith("size 16M")
 
 

@@ -21,6 +21,23 @@ def faults_of(workload: str = "window_bw", testbed: Any = "liu2004", **request: 
     return caught.value.faults
 
 
+def test_a_point_is_refused_alone_and_among_others() -> None:
+    allowed = "window_bytes: found 1024 with size 4096; allowed: from the size, or 0"
+    among = {"size": "64,4K", "window_bytes": "1K,8K"}
+    for given in ({"size": "4K", "window_bytes": "1K"}, among):
+        assert faults_of("bw_rd", "pcie-bench-haswell", **given) == [allowed]
+
+
+def test_what_is_wrong_with_several_points_is_told_once() -> None:
+    (fault,) = faults_of("send_bw", "pair", connection="UD", size="64..1M")
+    found = "size: found 8192, 16384, 32768, 65536, 131072 and 3 more with connection UD; allowed:"
+    assert fault == f"{found} up to the MTU, 4096"
+    many = ",".join(str(one) for one in range(101, 141))
+    lists = faults_of("write_bw", "pair", region="100", size=many)
+    assert lists[-1] == "and 20 more contradictions of the options"
+    assert len(lists) == 21
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [

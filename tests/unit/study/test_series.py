@@ -40,8 +40,9 @@ def incast(**more: Any) -> tuple[Lines, Benchmark]:
 
 
 def test_a_series_ends_where_messages_are_lost_for_good() -> None:
-    small = SMALL | {"switch.memory.profile": "tail-drop", "switch.memory.size": "256 KiB"}
-    _, found = incast(connection="UC", overrides=small)
+    memory = {"switch.memory.size": "1 MiB", "switch.memory.alpha": "100 %"}
+    small = SMALL | {"switch.memory.profile": "tail-drop"} | memory
+    _, found = incast(connection="UC", iters=3, overrides=small)
     assert found.counters["switch_discards"] > 0
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from hcasim.engine import Stuck
 from hcasim.hca import State
 from hcasim.verbs import QP, SGE, QPType, VerbsError, WROpcode
 from tests.iwarp import machine as iwarp
@@ -55,6 +56,28 @@ def test_a_receiver_that_is_never_ready_exhausts_the_retries(rig: Rig, retries: 
     assert rig.counter("naks") == retries + 1
     assert rig.counter("retransmissions") == retries
     assert done[0].timestamp_ps > retries * 10**7
+
+
+def test_a_run_ends_that_only_sends_again_without_end(rig: Rig) -> None:
+    a, b, qp, remote = rig.joined(rnr_retry=7, min_rnr_timer_ps=10**7)
+    sending = rig.sim.process(a.send(qp, a.request(SEND, b, 64)))
+    with pytest.raises(Stuck, match=r"^nothing can go on: no receive .*: node0\.hca qp 1$"):
+        rig.sim.run()
+    taking = rig.sim.process(b.take(remote, b.receive(64)))
+    rig.sim.run()
+    assert statuses(sending.value) == statuses(taking.value) == ["SUCCESS"]
+
+
+def test_two_who_send_to_each_other_without_end_are_both_named(rig: Rig) -> None:
+    a, b, qp, remote = rig.joined(rnr_retry=7, min_rnr_timer_ps=10**7)
+    both = [a.send(qp, a.request(SEND, b, 64)), b.send(remote, b.request(SEND, a, 64))]
+    with pytest.raises(Stuck, match=r"node0\.hca qp 1, node1\.hca qp 1$"):
+        rig.run(*both)
+
+
+def test_a_run_goes_on_while_a_program_may_still_post_a_receive(rig: Rig) -> None:
+    sent, received = late_receive(rig, 10**9, rnr_retry=7, min_rnr_timer_ps=10**7)
+    assert statuses(sent) == statuses(received) == ["SUCCESS"]
 
 
 def test_each_message_has_all_its_retries(rig: Rig) -> None:

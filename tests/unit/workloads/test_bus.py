@@ -236,3 +236,10 @@ def test_doorbells_and_lines_cross_to_the_socket_of_the_adapter() -> None:
 def test_a_cache_that_devices_do_not_use_is_not_warmed() -> None:
     with pytest.raises(CatalogError, match="cache: found 'host-warm', but devices do not use the"):
         Experiment.of("lat_rd", "liu2004", cache="host-warm").benchmark()
+
+
+@pytest.mark.parametrize("workload", ["bw_rd", "bw_wr", "bw_rdwr", "lat_rd", "lat_wrrd"])
+def test_a_way_to_memory_that_takes_no_time_has_no_bandwidth(workload: str) -> None:
+    said = f"{workload}: found with ideal, whose way to memory takes no time"
+    with pytest.raises(CatalogError, match=said):
+        bench(workload, "ideal-100g", size=64)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import hcasim as hc
-from hcasim.catalog import Adapter, list_ids
+from hcasim.catalog import Adapter, CatalogError, list_ids
 from hcasim.catalog.algorithms import NAMES
 from hcasim.engine import Simulator
 from hcasim.mpi import Job
@@ -21,6 +21,11 @@ from tests.mpi_jobs import job
 def measured(workload: str, field: str, testbed: str = "liu2004", **options: Any) -> float:
     found = hc.bench(workload, testbed, jobs=1, **options)
     return float(found.curve.rows[0][field])
+
+
+def test_processes_of_one_node_need_no_switch() -> None:
+    one = {"processes": 2, "size": "8", "iters": 10, "warmup": 2}
+    assert 0 < measured("osu_latency", "latency_us", "pair", **one) < 0.6
 
 
 CHECK = pytest.mark.check
@@ -79,7 +84,7 @@ def test_caches_are_found_as_many_calls_leave_them(
 ) -> None:
     """After 250 calls each slot of a ring and each entry of a send queue has been used."""
     short = measured(workload, "latency_us", **options)
-    monkeypatch.setattr(Job, "settle", lambda self, size: None)
+    monkeypatch.setattr(Job, "settle", lambda self: None)
     long = measured(workload, "latency_us", exact=True, warmup=250, iters=20, **options)
     assert short == pytest.approx(long, rel=5e-3)
 
@@ -103,11 +108,11 @@ def test_a_collective_without_data_sends_nothing() -> None:
         assert not any(found.counters.values()), collective
 
 
-def test_a_collective_that_takes_no_time_can_be_explained() -> None:
+def test_a_collective_that_takes_no_time_is_no_measurement() -> None:
     calls = {"stack.mpi.calls.send": "0 ns"}
     options = {"size": 0, "iters": 4, "explain": True, "jobs": 1}
-    found = hc.bench("imb_bcast", "liu2004", overrides=calls, **options)
-    assert found.curve.rows[0]["latency_us"] == 0
+    with pytest.raises(CatalogError, match="latency_us: found 0; allowed: more than 0"):
+        hc.bench("imb_bcast", "liu2004", overrides=calls, **options)
 
 
 EVEN = "3 with 1 process on each; allowed: an even number"

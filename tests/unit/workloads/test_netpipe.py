@@ -74,7 +74,7 @@ def test_memory_is_polled_without_the_bus_transactions_of_a_completion_queue() -
 def test_the_explanation_tells_what_a_message_takes_of_the_bus(
     options: dict[str, Any], mmio: int, writes: int, reads: int
 ) -> None:
-    found = run("netpipe", "mt23108", size=8, iters=50, warmup=9, explain=True, **options)
+    found = run("netpipe", "mt23108", size=8, iters=30, warmup=9, explain=True, **options)
     bus = found.breakdown["bus_per_message"]
     # Reads are of the data and of the two entries of work queues.
     assert bus["bus_mmio_writes"] == mmio
@@ -100,6 +100,13 @@ def test_a_run_is_longer_than_its_queues(options: dict[str, Any]) -> None:
     short = {"adapter.limits.max_wr": "7"}
     point = run("netpipe", overrides=short, size=8, iters=40, warmup=0, exact=True, **options)
     assert point.counters["port_rcv_data"] == 2 * 40 * 8
+
+
+@pytest.mark.parametrize("size", [8, 4096])
+def test_new_pages_of_the_queues_are_counted(size: int) -> None:
+    options: dict[str, Any] = {"size": size, "iters": 300, "warmup": 3}
+    short, whole = (run("netpipe", exact=exact, **options).row for exact in (False, True))
+    assert short["latency_us"] == pytest.approx(whole["latency_us"], rel=1e-3)
 
 
 def test_a_write_needs_no_receive() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hcasim.catalog import Machine, resolve
 from hcasim.workloads import Result
 from hcasim.workloads.nvmf import CAPSULE, RESPONSE
+from hcasim.workloads.rdma_bench import meter
 from tests.rig import run
 
 FEW: dict[str, Any] = {"size": 512, "qps": 4, "window": 4, "iters": 100, "warmup": 10}
@@ -83,3 +84,13 @@ def test_lists_that_are_fetched_bind_earlier_and_the_adapter_reads_them() -> Non
         one.counters["bus_read_bytes"] / one.counters["doorbells"] for one in (inline, fetched)
     ]
     assert read_bytes[1] > read_bytes[0]
+
+
+def test_slow_commands_are_those_of_the_whole_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Their rate is known long before the end.
+    monkeypatch.setattr(meter, "FEWEST", 0)
+    options: dict[str, Any] = {"size": 1, "qps": 3, "window": 4, "iters": 300, "warmup": 3}
+    short, whole = (
+        run("nvmf_read", machine(), exact=exact, **options).row for exact in (False, True)
+    )
+    assert short == whole

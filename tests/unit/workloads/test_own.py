@@ -253,3 +253,28 @@ def test_a_generator_is_no_workload() -> None:
 
     with pytest.raises(hc.CatalogError, match=r"f: found a generator; needed: .*run\.together"):
         hc.workload("run_s")(f)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("float('nan')", "latency_us: found nan; allowed: finite numbers"),
+        ("float('inf')", "latency_us: found inf; allowed: finite numbers"),
+        ("10 ** 400", "has returned numbers beyond those of 64 bits"),
+        ("-1.5", "latency_us: found -1.5; allowed: more than 0"),
+        ("0", "latency_us: found 0; allowed: more than 0"),
+    ],
+)
+def test_what_is_no_measurement_is_not_printed(
+    value: str, found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "odd.py"
+    lines = ["import hcasim as hc", '@hc.workload("latency_us", "waits_count")', "def odd(run):"]
+    lines.append(f"    return {{'latency_us': {value}, 'waits_count': 0}}")
+    file.write_text("\n".join(lines))
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", f"{file}:odd", "--testbed", "liu2004"])
+    out = capsys.readouterr()
+    assert ended.value.code == 2
+    assert found in out.err
+    assert out.out == ""

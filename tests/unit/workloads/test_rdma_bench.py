@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hcasim.catalog import Machine, resolve
+from hcasim.catalog import CatalogError, Machine, resolve
 from hcasim.catalog.testbed import OneSwitch
 from hcasim.cluster import Cluster
 from hcasim.engine import Simulator
@@ -154,6 +154,13 @@ def test_a_meter_ends_early_where_the_rate_is_steady_only() -> None:
     assert ends[0].batches == BATCHES < ends[1].batches
     # Nothing was left out.
     assert ends[1].error == 0
+
+
+def test_requests_that_begin_together_are_no_rate_by_themselves() -> None:
+    options: dict[str, Any] = {"warmup": 0, "clients": 2, "window": 4}
+    assert run("rw_tput_receiver", machine(3), iters=4, **options).row["rate_Mps"] > 0
+    with pytest.raises(CatalogError, match=r"iters: found 2 .* at the same time; allowed: more"):
+        run("rw_tput_receiver", machine(3), iters=1, **options)
 
 
 def test_places_lie_in_the_region_in_turn_or_as_drawn() -> None:

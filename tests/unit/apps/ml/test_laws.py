@@ -44,7 +44,7 @@ def test_a_long_ring_takes_what_its_data_take_on_the_links() -> None:
 def test_a_tree_takes_longer_with_the_logarithm_of_processes_and_a_ring_with_their_number() -> None:
     numbers = (4, 8, 16)
     ring, tree = (
-        [reduced("fat-tree-64", n, "8", name, "steps=10", "warmup=2") for n in numbers]
+        [reduced("fat-tree-64", n, "8", name, "steps=10", "warmup=10") for n in numbers]
         for name in ("ring", "tree")
     )
     for (few, one), (many, other) in pairwise(zip(numbers, ring, strict=True)):

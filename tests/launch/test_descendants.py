@@ -1,0 +1,119 @@
+"""Who descends from the programs of a launch, and processes that are held."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hcasim.launch import descendants as module
+from hcasim.launch.channel import Listener
+from hcasim.launch.descendants import Descendants
+
+LAST = Path("/proc/sys/kernel/ns_last_pid")
+
+
+@pytest.fixture
+def descendants() -> Iterator[Descendants]:
+    one = Descendants()
+    yield one
+    one.close()
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def recycled(pid: int) -> subprocess.Popen[str]:
+    """Start a process that gets a number which another has had."""
+    for _ in range(1000):
+        try:
+            LAST.write_text(str(pid - 1))
+        except OSError:
+            pytest.skip("only root can choose the numbers of processes")
+        one = started("cat")
+        if one.pid == pid:
+            return one
+        one.communicate()
+    pytest.skip("others take the number again and again")
+
+
+def test_descendants_are_those_of_programs(descendants: Descendants) -> None:
+    parent = started("sh", "-c", "sleep 60 & echo $!; read end; kill $!; wait")
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    other = threading.Event()
+    thread = threading.Thread(target=other.wait)
+    thread.start()  # which might have started the process
+    assert descendants.find(parent.pid) is None
+    assert descendants.find(child) is None
+    program = descendants.start(parent.pid)
+    assert descendants.find(parent.pid) is program
+    held = descendants.find(child)
+    assert held is not None
+    assert descendants.find(child) is held
+    for stranger in (0, 1, os.getpid(), os.getppid()):
+        assert descendants.find(stranger) is None
+    parent.communicate("end\n")
+    assert held.ended(10)
+    assert descendants.find(child) is None
+    other.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_orphans_are_children_that_nobody_has_started(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = started("cat")
+    monkeypatch.setattr(module, "active_count", lambda: threads)
+    descendants = Descendants()
+    middle = started("sh", "-c", "sleep 60 > /dev/null & echo $!")
+    orphan = int(middle.communicate()[0])
+    found = descendants.find(orphan)
+    assert (found is not None) == (threads == 1)
+    assert descendants.find(before.pid) is None
+    before.communicate()
+    os.kill(orphan, signal.SIGKILL)
+    descendants.close()
+
+
+def test_a_number_that_is_used_again_is_another_process(descendants: Descendants) -> None:
+    program = started("true")
+    held = descendants.start(program.pid)
+    program.communicate()
+    program.wait()
+    other = recycled(program.pid)
+    assert held.ended()
+    held.signal(signal.SIGKILL)
+    for name in ("mem", "fd/0"):
+        with pytest.raises(ProcessLookupError):
+            held.open(name, os.O_RDONLY)
+    assert held.state(other.pid) == "X"
+    assert descendants.find(other.pid) is not held
+    assert other.communicate("lives") == ("lives", None)
+
+
+def test_who_has_connected_is_not_who_has_its_number_now(descendants: Descendants) -> None:
+    """A socket outlives the process that connected it, and a program gets the number of that."""
+    listener = Listener(descendants)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as kept:
+        child = os.fork()
+        if not child:
+            with suppress(BaseException):
+                kept.connect(str(listener.path))
+            os._exit(0)
+        os.waitpid(child, 0)
+        program = recycled(child)
+        assert descendants.start(program.pid).pid == child
+        came = listener.accept(10)
+        assert came is not None
+        assert came[1] is None
+        came[0].close()
+        program.communicate()
+    listener.close()
