@@ -15,7 +15,7 @@ from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import COLD, TURN
+from hcasim.workloads.mpi.group import COLD, SLIP, TURN
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
@@ -113,6 +113,7 @@ class Collective:
             cold=self._cold,
             together=TURN,
             slack=SLACK,
+            drift=SLIP,
             error=ERROR,
             repeats=REPEATS if run.options.processes == 1 else SHARED_REPEATS,
         )
