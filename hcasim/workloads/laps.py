@@ -24,7 +24,7 @@ FEWEST = 200
 """Iterations in a random order of which a mean may be known at the earliest."""
 LEAST = 3
 """What is left out is no less than one of so many iterations: of fewer the end is soon there."""
-FIRST = 0.03
+FIRST = 0.05
 """Part of an iteration that the first use of something may take, as one that has been used again
 may not have been seen yet."""
 GROWTH = 1.25
@@ -263,7 +263,8 @@ def make_laps(options: Options) -> Laps:
         drawn = [-(-options.region // one) for one in sizes]
     elif places <= options.warmup + options.iters:
         cold = max(cold, places)
-    shares = [weight / sum(weights) for weight in weights]
+    whole = sum(weights)
+    shares = [weight / whole for weight in weights]
 
     def unused(laps: int) -> float:
         """Of pages of queues, and of blocks, pages and lines of translations of the region."""
