@@ -84,7 +84,10 @@ class Descendants:
         if Path("/proc/self").resolve().name != str(self._own):
             raise CatalogError(["launch: /proc is of another pid namespace; needed: its own"])
         self._held: dict[int, Descendant] = {}
-        self._others = _children()
+        children = _children()
+        self._single = children is not None and active_count() == 1
+        self._adopts = not children
+        self._waited = children or set()
         self._system = ctypes.CDLL(None)
         before = ctypes.c_int()
         self._system.prctl(_GET_SUBREAPER, ctypes.byref(before))
@@ -93,6 +96,7 @@ class Descendants:
 
     def start(self, pid: int) -> Descendant:
         """Hold a program that was started, whose exit code nobody has asked for yet."""
+        self._waited.add(pid)
         return self._hold(pid, os.pidfd_open(pid), True)
 
     def find(self, pid: int) -> Descendant | None:
@@ -128,14 +132,24 @@ class Descendants:
         line = [pid]
         while (parent := _parent(line[-1])) > 0:
             if parent == self._own:
-                # An orphan, unless another thread can have started it.
-                known = self._others is None or line[-1] in self._others
-                return [] if known or active_count() > 1 else line
+                # An orphan of the programs, if nobody else can have started it or its parents.
+                return line if self._adopts and self._alone() else []
             line.append(parent)
             held = self._held.get(parent)
             if held is not None and not held.ended():
                 return line
         return []
+
+    def _alone(self) -> bool:
+        """Whether no other thread can have started a child of this process."""
+        return self._single and active_count() == 1
+
+    def reap(self) -> None:
+        """Reap orphans that have ended: others may wait until their numbers are free."""
+        if self._alone():
+            for pid in (_children() or set()) - self._waited:
+                with suppress(ChildProcessError):
+                    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG)
 
     def release(self, one: Descendant) -> None:
         """Let go of a process that has ended."""
@@ -150,6 +164,7 @@ class Descendants:
                 one.ended(_END_S)
             one.close()
         self._held.clear()
+        self.reap()
         self._system.prctl(_SET_SUBREAPER, self._before)
 
 
@@ -176,9 +191,9 @@ def _parent(pid: int) -> int:
 def _children() -> set[int] | None:
     """The children of this process; None where the system does not list them."""
     found = set[int]()
-    for one in Path("/proc/self/task").iterdir():
-        try:
+    try:
+        for one in Path("/proc/self/task").iterdir():
             found.update(map(int, (one / "children").read_bytes().split()))
-        except OSError:
-            return None
+    except OSError:
+        return None
     return found

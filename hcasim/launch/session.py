@@ -128,6 +128,7 @@ class Thread:
     def _late(self, seconds: float) -> None:
         """It has made no call for so long, in real time, in which simulated time stands still."""
         session = self.process.session
+        session.descendants.reap()
         held = self.process.held
         computes = held.state(self.tid) == "R"
         if computes and held.processor_s(self.tid) < PATIENCE_S / 2:
@@ -373,6 +374,7 @@ class Session:
         self._explain = explain
         self._usage = Utilisation(sim)
         self._measured_ps = -1
+        self._looked_s = monotonic()
         self.descendants = Descendants()
         self.listener = Listener(self.descendants)
         self.programs: list[Descendant] = []
@@ -388,6 +390,7 @@ class Session:
         while expected is not None and not expected.ended() and monotonic() < since + _WAIT_S:
             came = self.listener.accept(_LOOK_S)
             if came is None:
+                self.descendants.reap()
                 continue
             channel, held = came
             if held is None:
@@ -462,6 +465,7 @@ class Session:
         """Wait in real time until the system knows that a process has ended."""
         if held.ended(_WAIT_S) and not held.started:
             self.descendants.release(held)
+        self.descendants.reap()
         # Its parent has got its signal when the system has let go of its table of processes.
         with suppress(ChildProcessError):
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -481,6 +485,9 @@ class Session:
 
     def settle(self) -> None:
         """Before a program goes on, its memory is as the adapters have left it."""
+        if monotonic() > self._looked_s + _LOOK_S:
+            self.descendants.reap()
+            self._looked_s = monotonic()
         for bank in self._unsettled:
             bank.settle()
         self._unsettled.clear()

@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from hcasim.launch import Launched, launch
+from hcasim.launch import Launched, descendants, launch
 from hcasim.launch.library import calls
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import START, run
@@ -244,3 +244,24 @@ def test_a_daemon_stays_a_descendant(
     monkeypatch.setenv("REAPER", str(os.getpid()))
     assert run(tmp_path, DAEMON).codes == (0,)
     assert capfd.readouterr().out == f"{os.getpid()} 3\n"
+
+
+@pytest.mark.parametrize(
+    "orphan",
+    [
+        "sh -c 'sleep 0.1 & echo $! > pid; exec sleep 0.3'",
+        "env -u LD_PRELOAD sh -c 'sleep 0.1 & echo $! > pid'",
+    ],
+    ids=["known", "unknown"],
+)
+def test_programs_see_that_an_orphan_has_ended(
+    tmp_path: Path,
+    orphan: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(descendants, "active_count", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    look = "n=0; while kill -0 $(cat pid) && [ $((n += 1)) -lt 200 ]; do sleep 1; done; echo $n"
+    launch(find_machine("liu2004", {}, mpi=False), [["sh", "-c", f"{orphan}; {look}"]])
+    assert int(capfd.readouterr().out) < 200
