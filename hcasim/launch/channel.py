@@ -134,7 +134,10 @@ class Listener:
             return None
         try:
             handle = connection.getsockopt(socket.SOL_SOCKET, _PEER_PIDFD)
-        except OSError as error:  # A kernel before 6.5, or it has ended.
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise
+            # A kernel before 6.5, or it has ended.
             return self._descendants.find(pid) if error.errno == errno.ENOPROTOOPT else None
         try:
             found = self._descendants.find(pid)

@@ -18,6 +18,7 @@ from hcasim.ground.errors import CatalogError
 
 _SET_SUBREAPER: Final = 36
 _GET_SUBREAPER: Final = 37
+_ENDED: Final = (ProcessLookupError, FileNotFoundError)
 _END_S: Final = 1.0
 """Real time in which a process that was sent SIGKILL ends."""
 
@@ -114,7 +115,7 @@ class Descendants:
             return None
         try:
             known = self._hold(pid, os.pidfd_open(pid), False)
-        except OSError:  # It has ended.
+        except _ENDED:
             return None
         # None of the line has ended meanwhile, whose number another process could have now.
         if not known.ended() and self._line(pid) == line:
@@ -123,7 +124,11 @@ class Descendants:
         return None
 
     def _hold(self, pid: int, handle: int, started: bool) -> Descendant:
-        folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            os.close(handle)
+            raise
         self._held[pid] = made = Descendant(pid, handle, folder, started)
         return made
 
@@ -184,7 +189,7 @@ def _parent(pid: int) -> int:
     """The number of a process's parent; 0 if there is none that can be seen."""
     try:
         return int(_behind_name(Path(f"/proc/{pid}/stat").read_bytes())[1])
-    except OSError:
+    except (*_ENDED, PermissionError):
         return 0
 
 

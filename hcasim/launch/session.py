@@ -374,9 +374,13 @@ class Session:
         self._explain = explain
         self._usage = Utilisation(sim)
         self._measured_ps = -1
-        self._looked_s = monotonic()
+        self._looked_s = 0.0
         self.descendants = Descendants()
-        self.listener = Listener(self.descendants)
+        try:
+            self.listener = Listener(self.descendants)
+        except BaseException:
+            self.descendants.close()
+            raise
         self.programs: list[Descendant] = []
         self._unsettled: list[Bank] = []
         self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
