@@ -117,6 +117,8 @@ class Thread:
             self.channel.answer(self.sim.now, words, data, error, signal)
             question = self.channel.question(self._late)
         self.ended = True
+        if self.channel.fault:
+            process.session.say(f"{self} {self.channel.fault}: it takes part no more")
         self.channel.close()
         self.process.left(self)
 
@@ -399,14 +401,17 @@ class Session:
             channel, held = came
             if held is None:
                 self.say("refused a process that descends from none of the programs")
-            elif (question := channel.question()) is not None:
-                fault = self._admit(channel, held, question)
-                if not fault:
+            elif (question := channel.question()) is not None or channel.fault:
+                fault = channel.fault and f"refused a process that {channel.fault}"
+                if question is not None and not (fault := self._admit(channel, held, question)):
                     return ""
                 self.say(fault)
+                if held not in self._strangers:  # The expected one may be next, each time once.
+                    since = monotonic()
                 self._strangers.append(held)
                 channel.close()
-                self.await_end(held)
+                if question is not None:
+                    self.await_end(held)
                 self.touched()
                 if held is expected:
                     return _REFUSED
@@ -417,6 +422,8 @@ class Session:
 
     def _admit(self, channel: Channel, held: Descendant, question: Question) -> str:
         """Have a thread take part that says hello; or say why it may not."""
+        if calls()[question.what] != "HELLO":
+            return "refused a process that says no hello"
         named, _, at = question.data.partition(b"\0")
         name = printable(named.decode(errors="backslashreplace"))
         pid, tid = question.words[:2]

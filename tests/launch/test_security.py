@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from hcasim.launch import Launched, descendants, launch
+from hcasim.launch import Launched, channel, descendants, launch
 from hcasim.launch.library import calls
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import START, run
@@ -196,6 +196,10 @@ def test_a_program_cannot_name_processes_that_are_not_its_own(
     born, kill = (str(calls().index(one)) for one in ("BORN", "KILL"))
     launched(*start, "0", born, pid, "0", kill, pid, str(int(signal.SIGKILL)))
     assert capfd.readouterr().out.splitlines()[1:] == ["answer 0", "answer 0"]
+    launched(*start, "0", str(len(calls())), "0", "0")
+    said = capfd.readouterr()
+    assert said.out.splitlines()[1:] == ["no answer"]
+    assert "on node0 says what is no call of the library: it takes part no more" in said.err
 
 
 def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
@@ -212,6 +216,50 @@ def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixt
     source = "from hcasim.launch.descendants import Descendants; Descendants()"
     done = subprocess.run([*apart, sys.executable, "-c", source], capture_output=True, text=True)
     assert "launch: /proc is of another pid namespace" in done.stderr
+
+
+SAYS = r"""
+int main(int count, char **words)
+{
+	struct sockaddr_un to = {AF_UNIX};
+	uint32_t question[20] = {0};
+	int end = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	strcpy(to.sun_path, getenv("HCASIM_CHANNEL"));
+	connect(end, (void *)&to, sizeof(to));
+	question[0] = atoi(words[1]);
+	if (atoi(words[2]))
+		send(end, question, atoi(words[2]), 0);
+	puts(recv(end, question, 4, 0) == 0 ? "refused" : "answered");
+}
+"""
+"""Says the number of a call, and as many bytes; of 0 bytes nothing."""
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        (("0", "0"), "says nothing for 1 s of real time"),
+        (("0", "4"), "says what is no call of the library"),
+        (("1000", "80"), "says what is no call of the library"),
+        (("1", "80"), "says no hello"),
+    ],
+)
+def test_a_descendant_that_says_no_hello_is_refused(
+    tmp_path: Path,
+    said: tuple[str, str],
+    fault: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel, "PATIENCE_S", 1.0)
+    says = built(tmp_path, SAYS)
+    line = f"env -u LD_PRELOAD {says} {' '.join(said)} & wait; echo $?"
+    assert launched("sh", "-c", line).codes == (0,)
+    assert capfd.readouterr() == (
+        "refused\n0\n",
+        f"hcasim: refused a process that {fault}\n",
+    )
 
 
 DAEMON = """
