@@ -67,6 +67,20 @@ def test_descendants_are_those_of_programs(descendants: Descendants) -> None:
     thread.join()
 
 
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_line_of_parents_is_read_twice(
+    looks: int, descendants: Descendants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile one in it can have ended, and a stranger can have got its number."""
+    program, stranger = started("cat"), started("cat")
+    descendants.start(program.pid)
+    parents = iter([program.pid] * looks)
+    monkeypatch.setattr(module, "_parent", lambda pid: next(parents, 0))
+    assert (descendants.find(stranger.pid) is not None) == (looks == 2)
+    for one in program, stranger:
+        one.communicate()
+
+
 @pytest.mark.parametrize("others", ["none", "a thread", "a thread before", "a child before"])
 def test_orphans_are_children_that_nobody_has_started(
     others: str, monkeypatch: pytest.MonkeyPatch

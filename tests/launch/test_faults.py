@@ -281,12 +281,15 @@ def test_the_first_thread_may_end_before_others(
     assert capfd.readouterr().out.split() == ["0", "last"]
 
 
-def test_a_child_without_handlers_takes_part(tmp_path: Path) -> None:
+def test_a_child_without_handlers_or_environment_takes_part(tmp_path: Path) -> None:
     source = """
         int main(void)
         {
             int status;
-            pid_t child = _Fork();
+            pid_t child;
+
+            clearenv();
+            child = _Fork();
             if (!child) {
                 sleep(1);
                 _exit(4);

@@ -3,17 +3,19 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pwd import getpwnam
 from threading import Thread
 
 import pytest
 
 from hcasim.launch import Launched, channel, descendants, launch
-from hcasim.launch.library import calls
+from hcasim.launch.library import calls, library
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import START, run
 from tests.programs import program
@@ -163,6 +165,35 @@ def test_a_stranger_gets_no_answer(
     refused = "hcasim: refused a process that descends from none of the programs\n"
     assert said.err == ("" if before else refused)
     assert not paths[0].parent.exists()
+
+
+def test_a_descendant_of_another_user_gets_no_answer(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor if the channel is open to it."""
+    line = "chmod 755 ${HCASIM_CHANNEL%/*}; chmod 777 $HCASIM_CHANNEL; env -u LD_PRELOAD"
+    attacks = [*as_nobody(), built(folder, ATTACKS), "$HCASIM_CHANNEL", "0"]
+    launched("sh", "-c", f"{line} {' '.join(attacks)}")
+    said = capfd.readouterr()
+    assert said.out == "no answer\n"
+    assert "hcasim: refused a process that descends from none of the programs\n" in said.err
+
+
+def test_a_program_says_nothing_to_a_simulator_of_another_user(tmp_path: Path) -> None:
+    as_nobody()
+    path, nobody = tmp_path / "channel", getpwnam("nobody").pw_uid
+    environment = {"LD_PRELOAD": str(library()), "HCASIM_CHANNEL": str(path), "HCASIM_NODE": "0"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(path))
+        os.seteuid(nobody)  # whose it is for those who connect
+        listener.listen()
+        os.seteuid(0)
+        command = [program("true", "coreutils")]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=10, check=False
+        )
+    assert done.stderr == "hcasim: no connection to the simulator: Permission denied\n"
+    assert done.returncode == 125
 
 
 def test_sockets_of_programs_are_closed_to_another_user(
