@@ -87,7 +87,7 @@ class Descendants:
         self._held: dict[int, Descendant] = {}
         children = _children()
         self._single = children is not None and active_count() == 1
-        self._adopts = not children
+        self._adopts = children is not None and not any(map(_lives, children))
         self._waited = children or set()
         self._system = ctypes.CDLL(None)
         before = ctypes.c_int()
@@ -191,6 +191,13 @@ def _parent(pid: int) -> int:
         return int(_behind_name(Path(f"/proc/{pid}/stat").read_bytes())[1])
     except (*_ENDED, PermissionError):
         return 0
+
+
+def _lives(child: int) -> bool:
+    """Whether a child of this process has not ended yet, and can have children of its own."""
+    with suppress(ChildProcessError):
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    return False
 
 
 def _children() -> set[int] | None:

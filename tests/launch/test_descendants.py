@@ -96,6 +96,8 @@ def test_orphans_are_children_that_nobody_has_started(
     assert (found is not None) == (others == "none")
     os.kill(orphan, signal.SIGKILL)
     descendants.close()
+    with suppress(ChildProcessError):
+        os.waitpid(orphan, 0)
 
 
 def test_only_orphans_are_reaped(monkeypatch: pytest.MonkeyPatch) -> None:
