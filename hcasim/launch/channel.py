@@ -92,8 +92,8 @@ class Channel:
         if length >= _QUESTION.size:
             what, notes, spent, *words = _QUESTION.unpack_from(room)
             if what < len(calls()):
-                data = bytes(room[_QUESTION.size : length])
-                return Question(what, notes, spent, tuple(words), data)
+                data = room[_QUESTION.size : length]
+                return Question(what, notes, spent, tuple(words), bytes(data))
         self.fault = "says what is no call of the library"
         return None
 

@@ -18,7 +18,6 @@ from hcasim.ground.errors import CatalogError
 
 _SET_SUBREAPER: Final = 36
 _GET_SUBREAPER: Final = 37
-_ENDED: Final = (ProcessLookupError, FileNotFoundError)
 _END_S: Final = 1.0
 """Real time in which a process that was sent SIGKILL ends."""
 
@@ -115,7 +114,7 @@ class Descendants:
             return None
         try:
             known = self._hold(pid, os.pidfd_open(pid), False)
-        except _ENDED:
+        except (ProcessLookupError, FileNotFoundError):
             return None
         # None of the line has ended meanwhile, whose number another process could have now.
         if not known.ended() and self._line(pid) == line:
@@ -189,7 +188,7 @@ def _parent(pid: int) -> int:
     """The number of a process's parent; 0 if there is none that can be seen."""
     try:
         return int(_behind_name(Path(f"/proc/{pid}/stat").read_bytes())[1])
-    except (*_ENDED, PermissionError):
+    except (ProcessLookupError, FileNotFoundError, PermissionError):
         return 0
 
 
