@@ -12,6 +12,7 @@ from typing import Final
 
 from hcasim.launch.descendants import Descendant, Descendants, ended
 from hcasim.launch.folders import fresh_folder
+from hcasim.launch.library import calls
 
 WORDS: Final = 8
 LARGEST: Final = 64 << 10
@@ -56,17 +57,23 @@ class Question:
 
 
 class Channel:
-    """The connection of one thread, which waits for the answer to each question."""
+    """The connection of one thread, which waits for the answer to each question.
+
+    Attributes:
+        fault: what is wrong with what came, or has not come; nothing is read any more. Else "".
+    """
 
     def __init__(self, connection: socket.socket) -> None:
+        self.fault = ""
         self._connection = connection
         self._room = bytearray(_QUESTION.size + LARGEST)
 
     def question(self, late: Callable[[float], None] | None = None) -> Question | None:
-        """Wait for the next; None if the thread has ended.
+        """Wait for the next; None if the thread has ended, or there is a fault.
 
         Args:
-            late: told for how long nothing has come, in s of real time, again and again.
+            late: told for how long nothing has come, in s of real time, again and again; without
+                it nothing is waited for any longer.
         """
         room, length, waited_s = self._room, -1, 0.0
         while length < 0:
@@ -76,12 +83,19 @@ class Channel:
                 return None
             except BlockingIOError:
                 waited_s += PATIENCE_S
-                if late is not None:
-                    late(waited_s)
+                if late is None:
+                    self.fault = f"says nothing for {waited_s:g} s of real time"
+                    return None
+                late(waited_s)
         if not length:
             return None
-        what, notes, spent, *words = _QUESTION.unpack_from(room)
-        return Question(what, notes, spent, tuple(words), bytes(room[_QUESTION.size : length]))
+        if length >= _QUESTION.size:
+            what, notes, spent, *words = _QUESTION.unpack_from(room)
+            if what < len(calls()):
+                data = room[_QUESTION.size : length]
+                return Question(what, notes, spent, tuple(words), bytes(data))
+        self.fault = "says what is no call of the library"
+        return None
 
     def answer(
         self, now_ps: int, words: Words = (), data: bytes = b"", error: int = 0, signal: int = 0
@@ -134,7 +148,10 @@ class Listener:
             return None
         try:
             handle = connection.getsockopt(socket.SOL_SOCKET, _PEER_PIDFD)
-        except OSError as error:  # A kernel before 6.5, or it has ended.
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise
+            # A kernel before 6.5, or it has ended.
             return self._descendants.find(pid) if error.errno == errno.ENOPROTOOPT else None
         try:
             found = self._descendants.find(pid)

@@ -3,17 +3,19 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pwd import getpwnam
 from threading import Thread
 
 import pytest
 
-from hcasim.launch import Launched, launch
-from hcasim.launch.library import calls
+from hcasim.launch import Launched, channel, descendants, launch
+from hcasim.launch.library import calls, library
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import START, run
 from tests.programs import program
@@ -165,6 +167,29 @@ def test_a_stranger_gets_no_answer(
     assert not paths[0].parent.exists()
 
 
+def test_a_descendant_of_another_user_gets_no_answer(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor if the channel is open to it."""
+    line = "chmod 755 ${HCASIM_CHANNEL%/*}; chmod 777 $HCASIM_CHANNEL; env -u LD_PRELOAD"
+    attacks = " ".join([*as_nobody(), built(folder, ATTACKS)])
+    launched("sh", "-c", f"{line} {attacks} $HCASIM_CHANNEL 0")
+    assert capfd.readouterr().out == "no answer\n"
+
+
+def test_a_program_says_nothing_to_a_simulator_of_another_user(tmp_path: Path) -> None:
+    as_nobody()
+    path, nobody = tmp_path / "channel", getpwnam("nobody").pw_uid
+    environment = {"LD_PRELOAD": str(library()), "HCASIM_CHANNEL": str(path), "HCASIM_NODE": "0"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(path))
+        os.seteuid(nobody)  # whose it is for those who connect
+        listener.listen()
+        os.seteuid(0)
+        done = subprocess.run(["/bin/true"], env=environment, capture_output=True, timeout=10)
+    assert done.stderr == b"hcasim: no connection to the simulator: Permission denied\n"
+
+
 def test_sockets_of_programs_are_closed_to_another_user(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,6 +221,10 @@ def test_a_program_cannot_name_processes_that_are_not_its_own(
     born, kill = (str(calls().index(one)) for one in ("BORN", "KILL"))
     launched(*start, "0", born, pid, "0", kill, pid, str(int(signal.SIGKILL)))
     assert capfd.readouterr().out.splitlines()[1:] == ["answer 0", "answer 0"]
+    launched(*start, "0", str(len(calls())), "0", "0")
+    said = capfd.readouterr()
+    assert said.out.splitlines()[1:] == ["no answer"]
+    assert "on node0 says what is no call of the library: it takes part no more" in said.err
 
 
 def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
@@ -212,6 +241,38 @@ def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixt
     source = "from hcasim.launch.descendants import Descendants; Descendants()"
     done = subprocess.run([*apart, sys.executable, "-c", source], capture_output=True, text=True)
     assert "launch: /proc is of another pid namespace" in done.stderr
+
+
+SAYS = """
+import os, socket, sys
+end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+end.connect(os.environ["HCASIM_CHANNEL"])
+if len(sys.argv) > 1:
+    end.send(int(sys.argv[1]).to_bytes(int(sys.argv[2]), sys.byteorder))
+print(end.recv(4))
+"""
+"""Says the number of a call, in so many bytes; without words it says nothing."""
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ((), "says nothing for 1 s of real time"),
+        (("0", "4"), "says what is no call of the library"),
+        (("1000", "80"), "says what is no call of the library"),
+        (("1", "80"), "says no hello"),
+    ],
+)
+def test_a_descendant_that_says_no_hello_is_refused(
+    said: tuple[str, ...],
+    fault: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel, "PATIENCE_S", 1.0)
+    line = 'env -u LD_PRELOAD "$@" & wait; echo $?'
+    assert launched("sh", "-c", line, "sh", sys.executable, "-c", SAYS, *said).codes == (0,)
+    assert capfd.readouterr() == ("b''\n0\n", f"hcasim: refused a process that {fault}\n")
 
 
 DAEMON = """
@@ -244,3 +305,21 @@ def test_a_daemon_stays_a_descendant(
     monkeypatch.setenv("REAPER", str(os.getpid()))
     assert run(tmp_path, DAEMON).codes == (0,)
     assert capfd.readouterr().out == f"{os.getpid()} 3\n"
+
+
+LOOKS = (
+    "import os, time\nwhile os.path.exists('/proc/' + open('pid').read().strip()): time.sleep(1)"
+)
+
+
+@pytest.mark.parametrize("last", ["", "; exec sleep 0.3"])
+def test_programs_see_that_an_orphan_has_ended(
+    tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parent ends before it, and is not known; or after it, and has not waited for it."""
+    monkeypatch.setattr(descendants, "active_count", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    apart = "" if last else "env -u LD_PRELOAD "
+    line = f'{apart}sh -c \'sleep 0.1 & echo $! > pid{last}\'; exec "$0" -c "$1"'
+    program = ["sh", "-c", line, sys.executable, LOOKS]
+    assert not launch(find_machine("liu2004", {}, mpi=False), [program], until_ps=10**17).ended
