@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from hcasim.launch.descendants import Descendant, Descendants, ended
-from hcasim.launch.folders import fresh_folder
+from hcasim.launch.folders import fresh_folder, remove_left
 
 WORDS: Final = 8
 LARGEST: Final = 64 << 10
@@ -107,6 +107,7 @@ class Listener:
 
     def __init__(self, descendants: Descendants) -> None:
         self._descendants = descendants
+        remove_left(_NAME)
         self._folder = fresh_folder(_LONGEST)
         self.path = self._folder / _NAME
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,10 +1,64 @@
 """Folders of sockets are the user's own, and what is in them serves as ports do."""
 
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hcasim.launch.channel import Listener
+from hcasim.launch.descendants import Descendants
+from hcasim.launch.folders import is_private
 from tests.launch.test_time import run
+
+
+@pytest.fixture
+def private() -> Iterator[Path]:
+    """A folder as launches make them."""
+    made = Path(tempfile.mkdtemp(prefix="hcasim-", dir="/tmp"))
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def test_of_users_without_a_number_only_the_system_is_trusted(
+    private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.stat_result
+
+    def unmapped(path: Path, **_: Any) -> os.stat_result:
+        found = os.stat(path)
+        return real((*found[:4], 65534, *found[5:10]))
+
+    (private / "below").mkdir(mode=0o700)
+    assert is_private(private / "below")
+    monkeypatch.setattr(Path, "lstat", lambda path: os.lstat(path))
+    monkeypatch.setattr(Path, "stat", unmapped)
+    assert is_private(private)
+    assert not is_private(private / "below")
+
+
+@pytest.mark.parametrize("how", ["lives", "left", "no socket"])
+def test_what_a_killed_launch_has_left_is_removed(private: Path, how: str) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        if how != "no socket":
+            one.bind(str(private / "channel"))
+            one.listen()
+        if how == "left":
+            one.close()
+        descendants = Descendants()
+        listener = Listener(descendants)
+        listener.close()
+        descendants.close()
+        assert private.exists() == (how != "left")
+        assert not listener.path.parent.exists()
+        if how == "lives":
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.accept()
 
 
 def test_a_port_is_free_again_when_its_socket_is_closed(
