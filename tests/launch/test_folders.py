@@ -27,10 +27,10 @@ def private() -> Iterator[Path]:
 def test_of_users_without_a_number_only_the_system_is_trusted(
     private: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.stat_result
+    real, stat = os.stat_result, Path.stat
 
     def unmapped(path: Path, **_: Any) -> os.stat_result:
-        found = os.stat(path)
+        found = stat(path)
         return real((*found[:4], 65534, *found[5:10]))
 
     (private / "below").mkdir(mode=0o700)
