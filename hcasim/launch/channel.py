@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from hcasim.launch.descendants import Descendant, Descendants, ended
-from hcasim.launch.folders import fresh_folder
+from hcasim.launch.folders import fresh_folder, remove_left
 from hcasim.launch.library import calls
 
 WORDS: Final = 8
@@ -23,8 +24,10 @@ _CREDENTIALS: Final = Struct("=iII")
 _PEER_PIDFD: Final = 77
 """SO_PEERPIDFD of Linux 6.5: a descriptor of the process that has connected."""
 _NAME: Final = "channel"
-_LONGEST: Final = 107
-"""Bytes of the path of a socket. Source: manual page unix."""
+_OTHERS: Final = "t7f000101.ffff"
+"""A name of a socket of programs, in the same folder."""
+_LONGEST: Final = 107 - len("/") - len(_OTHERS)
+"""Bytes of the folder of sockets. Source of those of a path: manual page unix."""
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
 
@@ -118,7 +121,8 @@ class Listener:
 
     def __init__(self, descendants: Descendants) -> None:
         self._descendants = descendants
-        self._folder = fresh_folder(_LONGEST - len(_NAME) - 1)
+        remove_left(_NAME)
+        self._folder = fresh_folder(_LONGEST)
         self.path = self._folder / _NAME
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.bind(os.fspath(self.path))
@@ -162,6 +166,4 @@ class Listener:
     def close(self) -> None:
         """Refuse all who come, and leave nothing behind."""
         self._socket.close()
-        self.path.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._folder.rmdir()
+        shutil.rmtree(self._folder, ignore_errors=True)

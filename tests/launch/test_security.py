@@ -44,14 +44,11 @@ static void ask(int end, int what, long first, long second)
 int main(int count, char **words)
 {
 	struct sockaddr_un to = {AF_UNIX};
-	int stream = words[1][0] == '@', length = strlen(words[1]);
-	int end = socket(AF_UNIX, stream ? SOCK_STREAM : SOCK_SEQPACKET, 0);
+	int end = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	long pid = atol(words[2]);
 
 	strcpy(to.sun_path, words[1]);
-	if (stream)
-		to.sun_path[0] = 0;
-	if (connect(end, (void *)&to, offsetof(struct sockaddr_un, sun_path) + length)) {
+	if (connect(end, (void *)&to, sizeof(to))) {
 		puts(strerror(errno));
 		return 0;
 	}
@@ -65,10 +62,11 @@ SERVES = r"""
 int main(int count, char **words)
 {
 	struct sockaddr_in own = {AF_INET, htons(7)};
-	int end = socket(AF_INET, SOCK_STREAM, 0);
-	char byte = 'x';
+	int end = socket(AF_INET, SOCK_STREAM, 0), datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte = 'x', other = 'x';
 
 	bind(end, (void *)&own, sizeof(own));
+	bind(datagrams, (void *)&own, sizeof(own));
 	listen(end, 5);
 	while (access(words[1], F_OK))
 		;
@@ -77,11 +75,26 @@ int main(int count, char **words)
 
 		own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		connect(client, (void *)&own, sizeof(own));
+		sendto(datagrams, "y", 1, 0, (void *)&own, sizeof(own));
 		return write(client, "y", 1) != 1;
 	}
 	read(accept(end, NULL, NULL), &byte, 1);
-	printf("%c\n", byte);
+	recv(datagrams, &other, 1, 0);
+	printf("%c%c\n", byte, other);
 }
+"""
+SENDS = """
+import socket, sys
+for name in sys.argv[1:]:
+    name = name.replace("@", chr(0))
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        one = socket.socket(socket.AF_UNIX, kind)
+        try:
+            one.connect(name)
+            one.send(b"z")
+            print("sent")
+        except OSError as error:
+            print(error.strerror)
 """
 AS_NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
@@ -193,19 +206,20 @@ def test_a_program_says_nothing_to_a_simulator_of_another_user(tmp_path: Path) -
 def test_sockets_of_programs_are_closed_to_another_user(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It connects first to what a program listens at, and is not heard."""
-    before, attacks, told = as_nobody(), built(folder, ATTACKS), list[str]()
+    """It sends first to what a program listens at, and is not heard."""
+    sends, told, go = [*as_nobody(), sys.executable, "-c", SENDS], list[str](), folder / "go"
 
     def meanwhile() -> None:
         names: list[str] = []
-        while not names:
+        while len(names) < 2:
             lines = Path("/proc/net/unix").read_text().splitlines()
-            names = [one.split()[-1] for one in lines if one.endswith("/7") and "@hcasim/" in one]
-        attack([[*before, attacks, names[0], "0"]], told, folder / "go")
+            last = [one.split()[-1] for one in lines]
+            names = [one for one in last if "hcasim" in one and one.endswith(("/7", ".7"))]
+        attack([[*sends, *names]], told, go)
 
-    assert launched(built(folder, SERVES), str(folder / "go"), meanwhile=meanwhile).codes == (0,)
-    assert told == ["no answer\n"]
-    assert capfd.readouterr().out == "y\n"
+    assert launched(built(folder, SERVES), str(go), meanwhile=meanwhile).codes == (0,)
+    assert told == ["Permission denied\n" * 4]
+    assert capfd.readouterr().out == "yy\n"
 
 
 def test_a_program_cannot_name_processes_that_are_not_its_own(
