@@ -85,10 +85,9 @@ def remove_left(name: str) -> None:
     """Remove the user's folders in /tmp with a socket of a name whose process was killed."""
     for folder in Path(_TEMPORARY).glob(f"{_PREFIX}*"):
         # The system tells a socket of another kind whether there is one.
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-            try:
-                found = is_private(folder) and other.connect_ex(os.fspath(folder / name))
-            except OSError:  # Its path is too long.
-                continue
+        found = 0
+        # A path that is too long raises an error.
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            found = is_private(folder) and other.connect_ex(os.fspath(folder / name))
         if found == errno.ECONNREFUSED:
             shutil.rmtree(folder, ignore_errors=True)

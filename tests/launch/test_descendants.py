@@ -67,6 +67,7 @@ def test_descendants_are_those_of_programs(descendants: Descendants) -> None:
     thread.join()
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("looks", [1, 2])
 def test_a_line_of_parents_is_read_twice(
     looks: int, descendants: Descendants, monkeypatch: pytest.MonkeyPatch
@@ -81,6 +82,7 @@ def test_a_line_of_parents_is_read_twice(
         one.communicate()
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("others", ["none", "a thread", "a thread before", "a child before"])
 def test_orphans_are_children_that_nobody_has_started(
     others: str, monkeypatch: pytest.MonkeyPatch

@@ -320,6 +320,7 @@ def test_descriptors_are_enough_or_it_is_said(
     assert capfd.readouterr() == (f"{most}\n" if raised else "", "")
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(("module", "name"), [(session, "monotonic"), (channel, "fresh_folder")])
 def test_an_interrupted_launch_leaves_nothing_behind(
     module: ModuleType,

@@ -268,6 +268,7 @@ print(end.recv(4))
 """Says the number of a call, in so many bytes; without words it says nothing."""
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
