@@ -313,6 +313,15 @@ DAEMON = """
     """
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide children of this process that tests before have left, such as idle workers."""
+    listed = descendants._children
+    before = listed() or set()
+    monkeypatch.setattr(descendants, "_children", lambda: (listed() or set()) - before)
+
+
+@pytest.mark.usefixtures("alone")
 def test_a_daemon_stays_a_descendant(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +336,7 @@ LOOKS = (
 )
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("last", ["", "; exec sleep 0.3"])
 def test_programs_see_that_an_orphan_has_ended(
     tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
