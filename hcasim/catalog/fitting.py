@@ -160,11 +160,11 @@ def train(adapter: Part, host: Part, settings: Mapping[str, str]) -> Iterator[st
         card, box, name = f"{path}.{key}", f"slot.{key}", host.values["id"]
         if bus[key] > slot[key]:
             why = f"the slot of {name} allows no more"
-            yield from _idle(adapter, card, settings, f"{why}: {host.parameters[box].text}")
+            yield from _beyond(adapter, card, settings, host.parameters[box], why)
             adapter.lower(card, slot[key], why)
         elif bus[key] < slot[key]:
             why = f"the bus of {adapter.values['id']} allows no more"
-            yield from _idle(host, box, settings, f"{why}: {adapter.parameters[card].text}")
+            yield from _beyond(host, box, settings, adapter.parameters[card], why)
     port, completion = host.values.get("root_port"), "root_port.completion"
     if port and port["completion"] > bus["max_payload"] and not host.asked(settings, completion):
         why = f"the payload of {adapter.values['id']} there allows no more"
@@ -179,9 +179,11 @@ def negotiate(adapter: Part, link: Part, settings: Mapping[str, str]) -> Iterato
     port, name = adapter.values.get("port") or {}, adapter.values["id"]
     keys = [key for key in RATES[link.values["kind"]] if key in port]
     own = {key: rate_order(port[key]) - rate_order(link.values[key]) for key in keys}
+    whose = "the link"
     # A port of two fast lanes has four of a lower rate.
     if port.get("width") == 2 and own.get("speed", 0) > 0:
         own.pop("width")
+        whose += f", which has {link.parameters['width'].text} lanes,"
     for key, more in own.items():
         if more < 0 and not link.asked(settings, key):
             link.lower(key, port[key], f"the port of {name} allows no more")
@@ -189,13 +191,16 @@ def negotiate(adapter: Part, link: Part, settings: Mapping[str, str]) -> Iterato
                 code, _, why = USUAL_CODES.get(port[key], NO_CODE)
                 link.lower("fec.code", code, why)
         elif more > 0:
-            why = f"the link allows no more: {link.parameters[key].text}"
-            yield from _idle(adapter, f"port.{key}", settings, why)
+            limit = link.parameters[key]
+            yield from _beyond(adapter, f"port.{key}", settings, limit, f"{whose} allows no more")
 
 
-def _idle(part: Part, key: str, settings: Mapping[str, str], why: str) -> Iterator[str]:
+def _beyond(
+    part: Part, key: str, settings: Mapping[str, str], limit: Parameter[Value], why: str
+) -> Iterator[str]:
+    """Say of settings beyond a limit as what they count; the part itself may have less."""
     for path in part.asked(settings, key):
-        yield f"--set {path}={settings[path]} is without effect: {why}."
+        yield f"--set {path}={settings[path]} counts as {limit.text}: {why}."
 
 
 def _buses(adapter: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:

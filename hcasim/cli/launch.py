@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from signal import SIGKILL
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from hcasim.launch import Launched
 
 _PART: Final = re.compile(r"[^\s\0=,:;'\"()<>|&`]+")
-"""What may be a path inside of an argument, or of a line of a shell."""
+"""What may be a path inside of an argument, or of a line of a text."""
+_SCANNED: Final = 256 << 10
+"""Chosen: bytes of texts in which files are looked for, which takes less than a second."""
 TIMED_OUT: Final = 124
 """Exit code of programs that had to be ended, as of timeout(1)."""
 
@@ -158,9 +160,9 @@ def _code(found: Launched) -> int:
 
 
 def _read_faults(programs: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Register what programs read, as far as words tell: themselves, and files among arguments.
+    """Register what programs may read, as far as words tell: themselves, and files among arguments.
 
-    Of a script, the scripts and programs that it names count as well.
+    Files that a text among them names count as well, and what Python imports from beside it.
     """
     from hcasim.apps.file import imported
     from hcasim.ground.opened import read_fault
@@ -169,25 +171,24 @@ def _read_faults(programs: Iterable[Sequence[str]]) -> Iterator[str]:
     words = {word for one in programs for word in one}
     paths = {*words, *(part for word in words for part in _PART.findall(word))}
     paths |= {shutil.which(one[0]) or "" for one in programs}
-    found, seen = [*map(Path, paths)], set[Path]()
+    found, seen, left = deque(map(Path, paths)), set[Path](), _SCANNED
     yield read_fault(Path("/dev/stdin"), "<stdin>")
     while found:
-        file = found.pop()
+        file = found.popleft()
         if file in seen or not leads_to(file, Path.is_file):
             continue
         seen.add(file)
         yield read_fault(file)
-        data = b""
+        data = b"\0"  # As of what is no text.
         with contextlib.suppress(CatalogError):
-            data = read_file(file)
-        if file.suffix == ".py":
+            data = read_file(file, left)
+        if b"\0" in data:
+            continue
+        left -= len(data)
+        if file.suffix == ".py" or b"python" in data.partition(b"\n")[0]:
             yield from map(read_fault, imported(file))
-        elif data.startswith(b"#!") or file.suffix == ".sh":
-            parts = {Path(one) for one in _PART.findall(data.decode(errors="replace"))}
-            parts |= {file.parent / one.name for one in parts}
-            found += [
-                one for one in parts if one.suffix in (".py", ".sh") or os.access(one, os.X_OK)
-            ]
+        parts = {Path(one) for one in _PART.findall(data.decode(errors="replace"))}
+        found += parts | {file.parent / one.name for one in parts}
 
 
 def _until(until: str | None, faults: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,8 @@ from struct import Struct
 from typing import Final
 
 from hcasim.launch.descendants import Descendant, Descendants, ended
-from hcasim.launch.folders import fresh_folder
+from hcasim.launch.folders import fresh_folder, remove_left
+from hcasim.launch.library import calls
 
 WORDS: Final = 8
 LARGEST: Final = 64 << 10
@@ -22,8 +24,10 @@ _CREDENTIALS: Final = Struct("=iII")
 _PEER_PIDFD: Final = 77
 """SO_PEERPIDFD of Linux 6.5: a descriptor of the process that has connected."""
 _NAME: Final = "channel"
-_LONGEST: Final = 107
-"""Bytes of the path of a socket. Source: manual page unix."""
+_OTHERS: Final = "t7f000101.ffff"
+"""A name of a socket of programs, in the same folder."""
+_LONGEST: Final = 107 - len("/") - len(_OTHERS)
+"""Bytes of the folder of sockets. Source of those of a path: manual page unix."""
 _QUESTION: Final = Struct("=IIQ8Q")
 _ANSWER: Final = Struct("=iiQ8Q")
 
@@ -56,17 +60,23 @@ class Question:
 
 
 class Channel:
-    """The connection of one thread, which waits for the answer to each question."""
+    """The connection of one thread, which waits for the answer to each question.
+
+    Attributes:
+        fault: what is wrong with what came, or has not come; nothing is read any more. Else "".
+    """
 
     def __init__(self, connection: socket.socket) -> None:
+        self.fault = ""
         self._connection = connection
         self._room = bytearray(_QUESTION.size + LARGEST)
 
     def question(self, late: Callable[[float], None] | None = None) -> Question | None:
-        """Wait for the next; None if the thread has ended.
+        """Wait for the next; None if the thread has ended, or there is a fault.
 
         Args:
-            late: told for how long nothing has come, in s of real time, again and again.
+            late: told for how long nothing has come, in s of real time, again and again; without
+                it nothing is waited for any longer.
         """
         room, length, waited_s = self._room, -1, 0.0
         while length < 0:
@@ -76,12 +86,19 @@ class Channel:
                 return None
             except BlockingIOError:
                 waited_s += PATIENCE_S
-                if late is not None:
-                    late(waited_s)
+                if late is None:
+                    self.fault = f"says nothing for {waited_s:g} s of real time"
+                    return None
+                late(waited_s)
         if not length:
             return None
-        what, notes, spent, *words = _QUESTION.unpack_from(room)
-        return Question(what, notes, spent, tuple(words), bytes(room[_QUESTION.size : length]))
+        if length >= _QUESTION.size:
+            what, notes, spent, *words = _QUESTION.unpack_from(room)
+            if what < len(calls()):
+                data = room[_QUESTION.size : length]
+                return Question(what, notes, spent, tuple(words), bytes(data))
+        self.fault = "says what is no call of the library"
+        return None
 
     def answer(
         self, now_ps: int, words: Words = (), data: bytes = b"", error: int = 0, signal: int = 0
@@ -104,7 +121,8 @@ class Listener:
 
     def __init__(self, descendants: Descendants) -> None:
         self._descendants = descendants
-        self._folder = fresh_folder(_LONGEST - len(_NAME) - 1)
+        remove_left(_NAME)
+        self._folder = fresh_folder(_LONGEST)
         self.path = self._folder / _NAME
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.bind(os.fspath(self.path))
@@ -134,7 +152,10 @@ class Listener:
             return None
         try:
             handle = connection.getsockopt(socket.SOL_SOCKET, _PEER_PIDFD)
-        except OSError as error:  # A kernel before 6.5, or it has ended.
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise
+            # A kernel before 6.5, or it has ended.
             return self._descendants.find(pid) if error.errno == errno.ENOPROTOOPT else None
         try:
             found = self._descendants.find(pid)
@@ -145,6 +166,4 @@ class Listener:
     def close(self) -> None:
         """Refuse all who come, and leave nothing behind."""
         self._socket.close()
-        self.path.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._folder.rmdir()
+        shutil.rmtree(self._folder, ignore_errors=True)

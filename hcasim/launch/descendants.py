@@ -84,7 +84,10 @@ class Descendants:
         if Path("/proc/self").resolve().name != str(self._own):
             raise CatalogError(["launch: /proc is of another pid namespace; needed: its own"])
         self._held: dict[int, Descendant] = {}
-        self._others = _children()
+        children = _children()
+        self._single = children is not None and active_count() == 1
+        self._adopts = children is not None and not any(map(_lives, children))
+        self._waited = children or set()
         self._system = ctypes.CDLL(None)
         before = ctypes.c_int()
         self._system.prctl(_GET_SUBREAPER, ctypes.byref(before))
@@ -93,6 +96,7 @@ class Descendants:
 
     def start(self, pid: int) -> Descendant:
         """Hold a program that was started, whose exit code nobody has asked for yet."""
+        self._waited.add(pid)
         return self._hold(pid, os.pidfd_open(pid), True)
 
     def find(self, pid: int) -> Descendant | None:
@@ -110,7 +114,7 @@ class Descendants:
             return None
         try:
             known = self._hold(pid, os.pidfd_open(pid), False)
-        except OSError:  # It has ended.
+        except (ProcessLookupError, FileNotFoundError):
             return None
         # None of the line has ended meanwhile, whose number another process could have now.
         if not known.ended() and self._line(pid) == line:
@@ -119,7 +123,11 @@ class Descendants:
         return None
 
     def _hold(self, pid: int, handle: int, started: bool) -> Descendant:
-        folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            folder = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            os.close(handle)
+            raise
         self._held[pid] = made = Descendant(pid, handle, folder, started)
         return made
 
@@ -128,14 +136,24 @@ class Descendants:
         line = [pid]
         while (parent := _parent(line[-1])) > 0:
             if parent == self._own:
-                # An orphan, unless another thread can have started it.
-                known = self._others is None or line[-1] in self._others
-                return [] if known or active_count() > 1 else line
+                # An orphan of the programs, if nobody else can have started it or its parents.
+                return line if self._adopts and self._alone() else []
             line.append(parent)
             held = self._held.get(parent)
             if held is not None and not held.ended():
                 return line
         return []
+
+    def _alone(self) -> bool:
+        """Whether no other thread can have started a child of this process."""
+        return self._single and active_count() == 1
+
+    def reap(self) -> None:
+        """Reap orphans that have ended: others may wait until their numbers are free."""
+        if self._alone():
+            for pid in (_children() or set()) - self._waited:
+                with suppress(ChildProcessError):
+                    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG)
 
     def release(self, one: Descendant) -> None:
         """Let go of a process that has ended."""
@@ -150,6 +168,7 @@ class Descendants:
                 one.ended(_END_S)
             one.close()
         self._held.clear()
+        self.reap()
         self._system.prctl(_SET_SUBREAPER, self._before)
 
 
@@ -169,16 +188,23 @@ def _parent(pid: int) -> int:
     """The number of a process's parent; 0 if there is none that can be seen."""
     try:
         return int(_behind_name(Path(f"/proc/{pid}/stat").read_bytes())[1])
-    except OSError:
+    except (ProcessLookupError, FileNotFoundError, PermissionError):
         return 0
+
+
+def _lives(child: int) -> bool:
+    """Whether a child of this process has not ended yet, and can have children of its own."""
+    with suppress(ChildProcessError):
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    return False
 
 
 def _children() -> set[int] | None:
     """The children of this process; None where the system does not list them."""
     found = set[int]()
-    for one in Path("/proc/self/task").iterdir():
-        try:
+    try:
+        for one in Path("/proc/self/task").iterdir():
             found.update(map(int, (one / "children").read_bytes().split()))
-        except OSError:
-            return None
+    except OSError:
+        return None
     return found

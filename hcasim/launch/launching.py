@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 from signal import SIGKILL
 from typing import Any, Final
 
@@ -47,8 +50,10 @@ _NO_RANDOM_ADDRESSES: Final = 0x0040000
 _DEATH_SIGNAL: Final = 1
 
 
-def _as_child() -> None:
-    """Let a program have its memory at the same addresses in each run, and end with us."""
+def _as_child(descriptors: tuple[int, int]) -> None:
+    """Let a program have its memory at the same addresses in each run, its own limits of
+    descriptors, and end with us."""
+    setrlimit(RLIMIT_NOFILE, descriptors)
     system = ctypes.CDLL(None)
     system.personality(_NO_RANDOM_ADDRESSES)
     system.prctl(_DEATH_SIGNAL, SIGKILL)
@@ -66,9 +71,31 @@ def _one_processor() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+@contextlib.contextmanager
+def _all_descriptors() -> Iterator[tuple[int, int]]:
+    """Use as many descriptors as the system allows; gives the limits before."""
+    before = getrlimit(RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # The system may allow less than its limit says.
+        setrlimit(RLIMIT_NOFILE, (before[1], before[1]))
+    try:
+        yield before
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        most = f"launch: found more processes than {getrlimit(RLIMIT_NOFILE)[0]} descriptors hold"
+        raise CatalogError([f"{most}; needed: some 4 for each (ulimit -Hn)"]) from None
+    finally:
+        setrlimit(RLIMIT_NOFILE, before)
+
+
 def _start(
-    session: Session, command: Sequence[str], node: int, rank: int, size: int
-) -> subprocess.Popen[bytes]:
+    session: Session,
+    children: list[subprocess.Popen[bytes]],
+    command: Sequence[str],
+    node: int,
+    size: int,
+    descriptors: tuple[int, int],
+) -> None:
     """Start a program on a node; it runs when the simulator does."""
     environment = dict(os.environ)
     before = environment.get("LD_PRELOAD")
@@ -76,20 +103,19 @@ def _start(
     environment["PATH"] = f"{commands()}:{environment.get('PATH', os.defpath)}"
     environment["HCASIM_CHANNEL"] = str(session.listener.path)
     environment["HCASIM_NODE"] = str(node)
-    environment["HCASIM_RANK"] = str(rank)
+    environment["HCASIM_RANK"] = str(len(children))
     environment["HCASIM_SIZE"] = str(size)
     environment["HCASIM_OUTSIDE"] = _outside()
     try:
-        child = subprocess.Popen(command, env=environment, preexec_fn=_as_child)
+        as_child = partial(_as_child, descriptors)
+        child = subprocess.Popen(command, env=environment, preexec_fn=as_child)
     except OSError as error:
         raise CatalogError([f"{command[0]}: {error.strerror}"]) from None
+    children.append(child)
     held = session.descendants.start(child.pid)
     session.programs.append(held)
     if why := session.meet(held):
-        held.signal(SIGKILL)
-        child.wait()
         raise CatalogError([f"{command[0]}: it {why}"])
-    return child
 
 
 def _outside() -> str:
@@ -136,16 +162,21 @@ def launch(
     cluster = Cluster(sim, machine, max(1, *places) + 1)
     session = Session(sim, cluster, explain, computing, until_ps)
     children: list[subprocess.Popen[bytes]] = []
-    try:
-        with _one_processor():
-            for rank, (command, node) in enumerate(zip(programs, places, strict=True)):
-                children.append(_start(session, command, node, rank, len(programs)))
-            fault = _run(session)
-        if fault:
-            session.say(fault)
-    finally:
-        session.close()
-        codes = tuple(child.wait() for child in children)
+    with _all_descriptors() as descriptors:
+        try:
+            with _one_processor():
+                for command, node in zip(programs, places, strict=True):
+                    _start(session, children, command, node, len(programs), descriptors)
+                fault = _run(session)
+            if fault:
+                session.say(fault)
+        except BaseException:
+            for child in children:
+                child.kill()
+            raise
+        finally:
+            session.close()
+            codes = tuple(child.wait() for child in children)
     done = tuple(map(tuple, programs))
     return Launched(machine, done, codes, session.ended_ps / 1e12, session.used, bool(fault))
 

@@ -117,6 +117,8 @@ class Thread:
             self.channel.answer(self.sim.now, words, data, error, signal)
             question = self.channel.question(self._late)
         self.ended = True
+        if self.channel.fault:
+            process.session.say(f"{self} {self.channel.fault}: it takes part no more")
         self.channel.close()
         self.process.left(self)
 
@@ -128,6 +130,7 @@ class Thread:
     def _late(self, seconds: float) -> None:
         """It has made no call for so long, in real time, in which simulated time stands still."""
         session = self.process.session
+        session.descendants.reap()
         held = self.process.held
         computes = held.state(self.tid) == "R"
         if computes and held.processor_s(self.tid) < PATIENCE_S / 2:
@@ -373,8 +376,13 @@ class Session:
         self._explain = explain
         self._usage = Utilisation(sim)
         self._measured_ps = -1
+        self._looked_s = 0.0
         self.descendants = Descendants()
-        self.listener = Listener(self.descendants)
+        try:
+            self.listener = Listener(self.descendants)
+        except BaseException:
+            self.descendants.close()
+            raise
         self.programs: list[Descendant] = []
         self._unsettled: list[Bank] = []
         self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
@@ -388,18 +396,22 @@ class Session:
         while expected is not None and not expected.ended() and monotonic() < since + _WAIT_S:
             came = self.listener.accept(_LOOK_S)
             if came is None:
+                self.descendants.reap()
                 continue
             channel, held = came
             if held is None:
                 self.say("refused a process that descends from none of the programs")
-            elif (question := channel.question()) is not None:
-                fault = self._admit(channel, held, question)
-                if not fault:
+            elif (question := channel.question()) is not None or channel.fault:
+                fault = channel.fault and f"refused a process that {channel.fault}"
+                if question is not None and not (fault := self._admit(channel, held, question)):
                     return ""
                 self.say(fault)
+                if held not in self._strangers:  # The expected one may be next, each time once.
+                    since = monotonic()
                 self._strangers.append(held)
                 channel.close()
-                self.await_end(held)
+                if question is not None:
+                    self.await_end(held)
                 self.touched()
                 if held is expected:
                     return _REFUSED
@@ -410,6 +422,8 @@ class Session:
 
     def _admit(self, channel: Channel, held: Descendant, question: Question) -> str:
         """Have a thread take part that says hello; or say why it may not."""
+        if calls()[question.what] != "HELLO":
+            return "refused a process that says no hello"
         named, _, at = question.data.partition(b"\0")
         name = printable(named.decode(errors="backslashreplace"))
         pid, tid = question.words[:2]
@@ -462,6 +476,7 @@ class Session:
         """Wait in real time until the system knows that a process has ended."""
         if held.ended(_WAIT_S) and not held.started:
             self.descendants.release(held)
+        self.descendants.reap()
         # Its parent has got its signal when the system has let go of its table of processes.
         with suppress(ChildProcessError):
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -481,6 +496,9 @@ class Session:
 
     def settle(self) -> None:
         """Before a program goes on, its memory is as the adapters have left it."""
+        if monotonic() > self._looked_s + _LOOK_S:
+            self.descendants.reap()
+            self._looked_s = monotonic()
         for bank in self._unsettled:
             bank.settle()
         self._unsettled.clear()

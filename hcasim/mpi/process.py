@@ -70,7 +70,12 @@ class Process:
     def notice_ps(self) -> int:
         """Picoseconds until a packet in memory is noticed: half a round, and the look itself."""
         costs = self.context.costs
-        return self._round(len(self.connections)) // 2 + costs.poll_memory + costs.line
+        return self.round_ps // 2 + costs.poll_memory + costs.line
+
+    @property
+    def round_ps(self) -> int:
+        """Picoseconds of a look at all rings and completion queues."""
+        return self._round(len(self.connections))
 
     def _round(self, rings: int) -> int:
         """Picoseconds of a look at so many rings, and at all completion queues."""

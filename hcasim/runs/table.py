@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = (".png", ".svg", ".pdf")
-_FORMULA = re.compile(r"[=@]|[+-](?!\d*\.?\d+(e[+-]?\d+)?( ?[\w%/]+)?$)", re.IGNORECASE)
-"""The begin of a cell that spreadsheets compute, which a signed number does not have."""
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Begins of cells that spreadsheets compute, of half and full width; signed numbers are none."""
 SHOWN = 200
 """Rows that a notebook shows."""
 
@@ -227,7 +227,12 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _literal(text: str) -> str:
     """Return text that spreadsheets take for text, not for a formula; a number stays one."""
-    return f"'{printable(text)}" if _FORMULA.match(text) else printable(text)
+    if text.startswith(_FORMULA):
+        try:
+            float(text)
+        except ValueError:
+            return f"'{printable(text)}"
+    return printable(text)
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

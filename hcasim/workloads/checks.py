@@ -28,8 +28,6 @@ from hcasim.workloads.options import AXES, Options
 from hcasim.workloads.registry import WORKLOADS, twice
 from hcasim.workloads.workload import Workload
 
-MOST: Final = 20
-"""Lines that are told of the faults of points."""
 FEW: Final = 5
 """Values of points that a line names."""
 _FOUND: Final = re.compile(r"(\w+: found )([^ ,;]+)(.*)", re.DOTALL)
@@ -75,9 +73,7 @@ def _told_once(faults: Iterable[str]) -> list[str]:
         match = _FOUND.match(fault)
         begin, found, rest = match.groups() if match else (fault, "", "")
         values.setdefault((begin, rest), {})[found] = None
-    lines = [name + _listed([*found]) + rest for (name, rest), found in values.items()]
-    more = len(lines) - MOST
-    return lines if more <= 0 else [*lines[:MOST], f"and {more} more contradictions of the options"]
+    return [name + _listed([*found]) + rest for (name, rest), found in values.items()]
 
 
 def _listed(found: list[str]) -> str:

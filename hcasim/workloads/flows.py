@@ -301,16 +301,20 @@ def all_to_all(run: Run) -> Result:
     Where that takes too many packets, flows of fewer messages are run, each time of twice as many.
     The times of all flows, in their order, then follow a straight line over the messages. How far
     the line of the last two runs is from that of the two before is the error; while it is large, a
-    longer run follows.
+    longer run follows. A profile counts them all; listeners hear the last one alone, for which it
+    is repeated.
     """
     options, pairs = run.options, each_to_each(run.options.nodes)
     length, took = _least(run, len(pairs)), list[list[int]]()
     error, times, whole = inf, list[float](), options.exact or 7 * length >= options.iters
+    heard = bool(run.sim.listeners)
     while error > ALIKE:
         whole = whole or 2 * length >= options.iters
         part = replace(options, iters=options.iters if whole else length)
-        here = replace(run, sim=Simulator()) if took else run
-        both = run_flows(here.cluster, OPCODES[options.verb], [(pair, 0, part) for pair in pairs])
+        here = replace(run, sim=Simulator()) if (not whole if heard else took) else run
+        here.sim.profile = run.sim.profile
+        each = [(pair, 0, part) for pair in pairs]
+        both = run_flows(here.cluster, OPCODES[options.verb], each)
         if whole:
             error = 0.0
             break
@@ -325,6 +329,8 @@ def all_to_all(run: Run) -> Result:
             times = lines[1]
         length *= 2
     else:
+        if heard:
+            here, both = run, run_flows(run.cluster, OPCODES[options.verb], each)
         for side, ps in zip(sorted(both[0], key=lambda one: one.took_ps), times, strict=True):
             side.saved_ps, side.iters = round(ps) - side.took_ps, options.iters
     found = _completed(here, *both, pairs)

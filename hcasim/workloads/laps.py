@@ -22,8 +22,11 @@ ERROR = 0.01
 """Relative error to which a mean over a random order is known."""
 FEWEST = 200
 """Iterations in a random order of which a mean may be known at the earliest."""
-LEAST = 4
+LEAST = 3
 """What is left out is no less than one of so many iterations: of fewer the end is soon there."""
+FIRST = 0.04
+"""Part of an iteration that the first use of something may take, as one that has been used again
+may not have been seen yet."""
 GROWTH = 1.25
 """How many times as many durations there are when their mean is next looked at."""
 PER_PAGE = 64
@@ -123,9 +126,14 @@ class Laps:
         if self.unused is None:
             period = find_period(warm, repeats=self.repeats, slack=self.slack, step=self.cycle)
         if period is not None:
-            self.period = max(period, together // period * period)
-            self.pattern_error = max(self.slack, self.drift, self._once(period))
-        elif self.error and len(warm) >= self._next:
+            whole = max(period, together // period * period)
+            # Of what repeats itself once, earlier laps may have been otherwise.
+            apart = abs(sum(warm[-whole:]) * period / (sum(warm[-period:]) * whole) - 1)
+            if apart * self._missing <= self.error:
+                self.period = whole
+                self.pattern_error = max(self.slack, self.drift, apart, self._once(whole))
+                return
+        if self.error and len(warm) >= self._next:
             self._next = int(GROWTH * len(warm)) + 1
             count, error = settled(warm, self.cycle)
             # Those that are left out scatter about the same mean, the more the fewer they are.
@@ -140,7 +148,8 @@ class Laps:
 
         What this has changed from their first half to the second is within the error of their
         mean; it changes as much more as it becomes rarer. No more is taken for it than what the
-        durations after the first differ by, and no less than one such difference.
+        durations after the first differ by, and no less than one such difference, or what a first
+        use may take.
         """
         run = len(self.durations_ps)
         if self.unused is None or run >= self.total:
@@ -156,7 +165,7 @@ class Laps:
         later = self.durations_ps[1:]
         apart = (max(later) - min(later)) * len(later) / sum(later)
         seen = error * rarer / abs(early - late) if early != late else inf
-        return max(apart / count, min(apart * rarer, seen))
+        return max(apart / count, FIRST * rarer, min(apart * rarer, seen))
 
     def _once(self, period: int) -> float:
         """Relative error for what happens once: pages of queues that are used for the first time.
@@ -254,7 +263,8 @@ def make_laps(options: Options) -> Laps:
         drawn = [-(-options.region // one) for one in sizes]
     elif places <= options.warmup + options.iters:
         cold = max(cold, places)
-    shares = [weight / sum(weights) for weight in weights]
+    whole = sum(weights)
+    shares = [weight / whole for weight in weights]
 
     def unused(laps: int) -> float:
         """Of pages of queues, and of blocks, pages and lines of translations of the region."""

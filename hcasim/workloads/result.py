@@ -119,8 +119,9 @@ class Result:
         """Yield a line for each number that cannot be a measurement.
 
         Parameters:
-            fields: columns that the benchmark measures, the one that it is about first. A time or
-                rate of that cannot be 0, and none of them can be negative.
+            fields: columns that the benchmark measures, the one that it is about first. All numbers
+                have to be finite, and no time or rate of these columns can be negative. Only the
+                first, if it is one, cannot be 0 either: a wait or a part of a time may be.
         """
         for name, value in self.row.items():
             if not isinstance(value, int | float):

@@ -22,6 +22,8 @@ Round = Callable[[Options], int]
 NodeFaults = Callable[[NodeGroup, Options], Iterator[str]]
 FEW = 6
 """Messages after which most runs repeat themselves."""
+WINDOWS = 100
+"""Messages of all windows, whole or cut, that tools of MPI's take from one process to another."""
 PROGRAM = 10**5
 """Packets of each process of a kernel, which is a whole program."""
 USUAL = Options()
@@ -172,7 +174,7 @@ class Workload:
         each = max(1, -(-options.size // mtu))
         if self.flows is not None:
             return self.flows(options) * options.iters * options.qps * each
-        messages = FEW
+        messages = WINDOWS if self.mpi and "window" in self.options else FEW
         if options.exact:
             messages = options.iters + options.warmup
             messages *= options.window if "window" in self.options else 1

@@ -1,5 +1,9 @@
 """Default runs against whole ones: workloads, machines and options are drawn.
 
+Default runs of incast, permutation, neighbour, open_loop, training, fault and NVMe are whole ones:
+three of four of these draws are of perftest instead. Those of all_to_all are ten times as long as
+others in long runs, because only of long ones a part is run.
+
 Run any of them: python -m tests.fuzz.pairs FILE [SEEDS [PROCESSES]]; also `make pairs`.
 """
 
@@ -29,6 +33,8 @@ from hcasim.workloads.options import OPTIONS, Options
 SHORT = 400
 """Packets of a whole run in the suite, so that it takes a fraction of a second."""
 LONG = 30_000
+LONGER = 10
+"""Times that runs of all_to_all are longer, if they are not SHORT."""
 FEWEST = 4
 """Iterations of a case."""
 TOLERANCE = 0.1
@@ -73,6 +79,8 @@ _FAMILIES: dict[str, tuple[int, tuple[str, ...]]] = {
     "footprint": (1, ("apt", "cib", "val")),
 }
 """By family its share of the cases, and the testbeds that most of them are on."""
+_WHOLE = ("flows", "training", "fault", "nvmf")
+"""Families whose default runs are whole ones."""
 _SIZES = (1, 8, 64, 100, 256, 1000, 1024, 2048, 4096, 5000, 8192, 16384, 65536, 1 << 18, 1 << 20)
 _USUAL: dict[str, tuple[Any, ...]] = {
     "qps": (1, 1, 2, 2, 3, 4, 5, 8, 16, 64, 300),
@@ -209,6 +217,13 @@ def draw(seed: int, packets: int) -> Case:
     dice = Random(seed)
     (kind,) = dice.choices([*_FAMILIES], [share for share, _ in _FAMILIES.values()])
     name = dice.choice(_by_family()[kind])
+    # Dice of its own leave the cases of other families as they are.
+    other = Random(f"whole {seed}")
+    if kind in _WHOLE and other.random() < 0.75:
+        kind = "perftest"
+        name = other.choice(_by_family()[kind])
+    if name == "all_to_all" and packets > SHORT:
+        packets *= LONGER
     case = next(filter(_is_legal, _machines(dice, name, _FAMILIES[kind][1])))
     understood = WORKLOADS[name].options
     for option in OPTIONS:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -66,21 +67,66 @@ def test_descendants_are_those_of_programs(descendants: Descendants) -> None:
     thread.join()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_orphans_are_children_that_nobody_has_started(
-    threads: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.pure
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_line_of_parents_is_read_twice(
+    looks: int, descendants: Descendants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = started("cat")
-    monkeypatch.setattr(module, "active_count", lambda: threads)
+    """Meanwhile one in it can have ended, and a stranger can have got its number."""
+    program, stranger = started("cat"), started("cat")
+    descendants.start(program.pid)
+    parents = iter([program.pid] * looks)
+    monkeypatch.setattr(module, "_parent", lambda pid: next(parents, 0))
+    assert (descendants.find(stranger.pid) is not None) == (looks == 2)
+    for one in program, stranger:
+        one.communicate()
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide children of this process that tests before have left, such as idle workers."""
+    listed = module._children
+    before = listed() or set()
+    monkeypatch.setattr(module, "_children", lambda: (listed() or set()) - before)
+
+
+@pytest.mark.pure
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("others", ["none", "a thread", "a thread before", "a child before"])
+def test_orphans_are_children_that_nobody_has_started(
+    others: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child that was there before may have had children, which are orphans when it ends."""
+    line = "sh", "-c", "sleep 60 > /dev/null & echo $!; read end"
+    before = started(*line) if others == "a child before" else None
+    monkeypatch.setattr(module, "active_count", lambda: 1 + (others == "a thread before"))
     descendants = Descendants()
-    middle = started("sh", "-c", "sleep 60 > /dev/null & echo $!")
-    orphan = int(middle.communicate()[0])
+    monkeypatch.setattr(module, "active_count", lambda: 1 + (others == "a thread"))
+    orphan = int((before or started(*line)).communicate("end\n")[0])
     found = descendants.find(orphan)
-    assert (found is not None) == (threads == 1)
-    assert descendants.find(before.pid) is None
-    before.communicate()
+    assert (found is not None) == (others == "none")
     os.kill(orphan, signal.SIGKILL)
     descendants.close()
+    with suppress(ChildProcessError):
+        os.waitpid(orphan, 0)
+
+
+def test_only_orphans_are_reaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for the exit codes of programs and of children that were there before."""
+    monkeypatch.setattr(module, "active_count", lambda: 1)
+    before = started("false")
+    descendants = Descendants()
+    program = started("sh", "-c", "exit 3")
+    descendants.start(program.pid)
+    orphan = Path("/proc", started("sh", "-c", "sleep 0.1 >&- & echo $!").communicate()[0].strip())
+    since = monotonic()
+    while orphan.exists() and monotonic() < since + 10:
+        descendants.reap()
+    assert not orphan.exists()
+    descendants.close()
+    for one, code in (before, 1), (program, 3):
+        one.communicate()
+        assert one.returncode == code
 
 
 def test_a_number_that_is_used_again_is_another_process(descendants: Descendants) -> None:

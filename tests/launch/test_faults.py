@@ -1,15 +1,20 @@
 """Programs that fail, hang or get in the way are named, ended, and leave nothing behind."""
 
+import ctypes
 import os
 import stat
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
+from time import monotonic
+from types import ModuleType
 
 import pytest
 
 from hcasim.ground.errors import CatalogError
-from hcasim.launch import channel, launch, session
+from hcasim.launch import channel, launch, launching, session
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import compiled, run
 from tests.programs import header
@@ -276,12 +281,15 @@ def test_the_first_thread_may_end_before_others(
     assert capfd.readouterr().out.split() == ["0", "last"]
 
 
-def test_a_child_without_handlers_takes_part(tmp_path: Path) -> None:
+def test_a_child_without_handlers_or_environment_takes_part(tmp_path: Path) -> None:
     source = """
         int main(void)
         {
             int status;
-            pid_t child = _Fork();
+            pid_t child;
+
+            clearenv();
+            child = _Fork();
             if (!child) {
                 sleep(1);
                 _exit(4);
@@ -291,3 +299,48 @@ def test_a_child_without_handlers_takes_part(tmp_path: Path) -> None:
         }
         """
     assert run(tmp_path, source).codes == (4,)
+
+
+@pytest.mark.parametrize("raised", [True, False])
+def test_descriptors_are_enough_or_it_is_said(
+    raised: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit of a launch is raised, if the system allows that, and programs keep theirs."""
+    most = len([*Path("/proc/self/fd").iterdir()]) + 40
+    if not raised:
+        monkeypatch.setattr(launching, "setrlimit", lambda *_: None)
+    before = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (most, before[1]))
+    children = "n=0; while [ $((n += 1)) -lt 15 ]; do sleep 1 & done; wait; ulimit -n"
+    try:
+        with nullcontext() if raised else pytest.raises(CatalogError, match="ulimit -Hn"):
+            launch(find_machine("liu2004", {}, mpi=False), [["sh", "-c", children]])
+    finally:
+        setrlimit(RLIMIT_NOFILE, before)
+    assert capfd.readouterr() == (f"{most}\n" if raised else "", "")
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(("module", "name"), [(session, "monotonic"), (channel, "fresh_folder")])
+def test_an_interrupted_launch_leaves_nothing_behind(
+    module: ModuleType,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """It is interrupted before it begins, or while its only program takes no part."""
+
+    def interrupt(*_: int) -> float:
+        if name == "monotonic" and not (tmp_path / "begun").exists():
+            return monotonic()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, name, interrupt)
+    source = f"import time; open({str(tmp_path / 'begun')!r}, 'w'); time.sleep(3); print('late')"
+    apart = ["env", "-u", "LD_PRELOAD", sys.executable, "-c", source]
+    with pytest.raises(KeyboardInterrupt):
+        launch(find_machine("liu2004", {}, mpi=False), [apart])
+    reaper = ctypes.c_int()
+    ctypes.CDLL(None).prctl(37, ctypes.byref(reaper))  # PR_GET_CHILD_SUBREAPER
+    assert (reaper.value, capfd.readouterr().out) == (0, "")

@@ -40,7 +40,7 @@ def test_a_folder_of_temporary_files_serves_without_a_cache(places: tuple[Path, 
     assert library() == kept
 
 
-@pytest.mark.parametrize("how", ["link", "mode", "owner", "parent"])
+@pytest.mark.parametrize("how", ["link", "mode", "owner", "open", "group", "parent", "sticky"])
 def test_a_folder_of_others_is_not_used(
     places: tuple[Path, Path], tmp_path: Path, how: str
 ) -> None:
@@ -55,8 +55,13 @@ def test_a_folder_of_others_is_not_used(
         if os.geteuid():
             pytest.skip("only root can give a folder away")
         os.chown(folder, 65534, 65534)
-    else:
+    elif how == "open":
         places[1].chmod(0o777)
+    else:
+        if os.geteuid():
+            pytest.skip("only root can give a folder away")
+        os.chown(places[1], 0 if how == "group" else 65534, 65534)
+        places[1].chmod({"group": 0o775, "parent": 0o755, "sticky": 0o1777}[how])
     for made in (library(), commands() / "ssh"):
         assert folder not in made.parents
         assert made.resolve() == made

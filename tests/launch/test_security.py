@@ -3,17 +3,19 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pwd import getpwnam
 from threading import Thread
 
 import pytest
 
-from hcasim.launch import Launched, launch
-from hcasim.launch.library import calls
+from hcasim.launch import Launched, channel, descendants, launch
+from hcasim.launch.library import calls, library
 from hcasim.runs.machine import find_machine
 from tests.launch.test_time import START, run
 from tests.programs import program
@@ -42,14 +44,11 @@ static void ask(int end, int what, long first, long second)
 int main(int count, char **words)
 {
 	struct sockaddr_un to = {AF_UNIX};
-	int stream = words[1][0] == '@', length = strlen(words[1]);
-	int end = socket(AF_UNIX, stream ? SOCK_STREAM : SOCK_SEQPACKET, 0);
+	int end = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	long pid = atol(words[2]);
 
 	strcpy(to.sun_path, words[1]);
-	if (stream)
-		to.sun_path[0] = 0;
-	if (connect(end, (void *)&to, offsetof(struct sockaddr_un, sun_path) + length)) {
+	if (connect(end, (void *)&to, sizeof(to))) {
 		puts(strerror(errno));
 		return 0;
 	}
@@ -63,10 +62,11 @@ SERVES = r"""
 int main(int count, char **words)
 {
 	struct sockaddr_in own = {AF_INET, htons(7)};
-	int end = socket(AF_INET, SOCK_STREAM, 0);
-	char byte = 'x';
+	int end = socket(AF_INET, SOCK_STREAM, 0), datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte = 'x', other = 'x';
 
 	bind(end, (void *)&own, sizeof(own));
+	bind(datagrams, (void *)&own, sizeof(own));
 	listen(end, 5);
 	while (access(words[1], F_OK))
 		;
@@ -75,11 +75,26 @@ int main(int count, char **words)
 
 		own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		connect(client, (void *)&own, sizeof(own));
+		sendto(datagrams, "y", 1, 0, (void *)&own, sizeof(own));
 		return write(client, "y", 1) != 1;
 	}
 	read(accept(end, NULL, NULL), &byte, 1);
-	printf("%c\n", byte);
+	recv(datagrams, &other, 1, 0);
+	printf("%c%c\n", byte, other);
 }
+"""
+SENDS = """
+import socket, sys
+for name in sys.argv[1:]:
+    name = name.replace("@", chr(0))
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        one = socket.socket(socket.AF_UNIX, kind)
+        try:
+            one.connect(name)
+            one.send(b"z")
+            print("sent")
+        except OSError as error:
+            print(error.strerror)
 """
 AS_NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
@@ -165,22 +180,46 @@ def test_a_stranger_gets_no_answer(
     assert not paths[0].parent.exists()
 
 
+def test_a_descendant_of_another_user_gets_no_answer(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor if the channel is open to it."""
+    line = "chmod 755 ${HCASIM_CHANNEL%/*}; chmod 777 $HCASIM_CHANNEL; env -u LD_PRELOAD"
+    attacks = " ".join([*as_nobody(), built(folder, ATTACKS)])
+    launched("sh", "-c", f"{line} {attacks} $HCASIM_CHANNEL 0")
+    assert capfd.readouterr().out == "no answer\n"
+
+
+def test_a_program_says_nothing_to_a_simulator_of_another_user(tmp_path: Path) -> None:
+    as_nobody()
+    path, nobody = tmp_path / "channel", getpwnam("nobody").pw_uid
+    environment = {"LD_PRELOAD": str(library()), "HCASIM_CHANNEL": str(path), "HCASIM_NODE": "0"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(path))
+        os.seteuid(nobody)  # whose it is for those who connect
+        listener.listen()
+        os.seteuid(0)
+        done = subprocess.run(["/bin/true"], env=environment, capture_output=True, timeout=10)
+    assert done.stderr == b"hcasim: no connection to the simulator: Permission denied\n"
+
+
 def test_sockets_of_programs_are_closed_to_another_user(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It connects first to what a program listens at, and is not heard."""
-    before, attacks, told = as_nobody(), built(folder, ATTACKS), list[str]()
+    """It sends first to what a program listens at, and is not heard."""
+    sends, told, go = [*as_nobody(), sys.executable, "-c", SENDS], list[str](), folder / "go"
 
     def meanwhile() -> None:
         names: list[str] = []
-        while not names:
+        while len(names) < 2:
             lines = Path("/proc/net/unix").read_text().splitlines()
-            names = [one.split()[-1] for one in lines if one.endswith("/7") and "@hcasim/" in one]
-        attack([[*before, attacks, names[0], "0"]], told, folder / "go")
+            last = [one.split()[-1] for one in lines]
+            names = [one for one in last if "hcasim" in one and one.endswith(("/7", ".7"))]
+        attack([[*sends, *names]], told, go)
 
-    assert launched(built(folder, SERVES), str(folder / "go"), meanwhile=meanwhile).codes == (0,)
-    assert told == ["no answer\n"]
-    assert capfd.readouterr().out == "y\n"
+    assert launched(built(folder, SERVES), str(go), meanwhile=meanwhile).codes == (0,)
+    assert told == ["Permission denied\n" * 4]
+    assert capfd.readouterr().out == "yy\n"
 
 
 def test_a_program_cannot_name_processes_that_are_not_its_own(
@@ -196,6 +235,10 @@ def test_a_program_cannot_name_processes_that_are_not_its_own(
     born, kill = (str(calls().index(one)) for one in ("BORN", "KILL"))
     launched(*start, "0", born, pid, "0", kill, pid, str(int(signal.SIGKILL)))
     assert capfd.readouterr().out.splitlines()[1:] == ["answer 0", "answer 0"]
+    launched(*start, "0", str(len(calls())), "0", "0")
+    said = capfd.readouterr()
+    assert said.out.splitlines()[1:] == ["no answer"]
+    assert "on node0 says what is no call of the library: it takes part no more" in said.err
 
 
 def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
@@ -212,6 +255,39 @@ def test_a_process_of_another_pid_namespace_is_refused(capfd: pytest.CaptureFixt
     source = "from hcasim.launch.descendants import Descendants; Descendants()"
     done = subprocess.run([*apart, sys.executable, "-c", source], capture_output=True, text=True)
     assert "launch: /proc is of another pid namespace" in done.stderr
+
+
+SAYS = """
+import os, socket, sys
+end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+end.connect(os.environ["HCASIM_CHANNEL"])
+if len(sys.argv) > 1:
+    end.send(int(sys.argv[1]).to_bytes(int(sys.argv[2]), sys.byteorder))
+print(end.recv(4))
+"""
+"""Says the number of a call, in so many bytes; without words it says nothing."""
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ((), "says nothing for 1 s of real time"),
+        (("0", "4"), "says what is no call of the library"),
+        (("1000", "80"), "says what is no call of the library"),
+        (("1", "80"), "says no hello"),
+    ],
+)
+def test_a_descendant_that_says_no_hello_is_refused(
+    said: tuple[str, ...],
+    fault: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel, "PATIENCE_S", 1.0)
+    line = 'env -u LD_PRELOAD "$@" & wait; echo $?'
+    assert launched("sh", "-c", line, "sh", sys.executable, "-c", SAYS, *said).codes == (0,)
+    assert capfd.readouterr() == ("b''\n0\n", f"hcasim: refused a process that {fault}\n")
 
 
 DAEMON = """
@@ -237,6 +313,15 @@ DAEMON = """
     """
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide children of this process that tests before have left, such as idle workers."""
+    listed = descendants._children
+    before = listed() or set()
+    monkeypatch.setattr(descendants, "_children", lambda: (listed() or set()) - before)
+
+
+@pytest.mark.usefixtures("alone")
 def test_a_daemon_stays_a_descendant(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,3 +329,22 @@ def test_a_daemon_stays_a_descendant(
     monkeypatch.setenv("REAPER", str(os.getpid()))
     assert run(tmp_path, DAEMON).codes == (0,)
     assert capfd.readouterr().out == f"{os.getpid()} 3\n"
+
+
+LOOKS = (
+    "import os, time\nwhile os.path.exists('/proc/' + open('pid').read().strip()): time.sleep(1)"
+)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("last", ["", "; exec sleep 0.3"])
+def test_programs_see_that_an_orphan_has_ended(
+    tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parent ends before it, and is not known; or after it, and has not waited for it."""
+    monkeypatch.setattr(descendants, "active_count", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    apart = "" if last else "env -u LD_PRELOAD "
+    line = f'{apart}sh -c \'sleep 0.1 & echo $! > pid{last}\'; exec "$0" -c "$1"'
+    program = ["sh", "-c", line, sys.executable, LOOKS]
+    assert not launch(find_machine("liu2004", {}, mpi=False), [program], until_ps=10**17).ended

@@ -46,6 +46,7 @@ DECEPTIVE = (
         {"testbed": "pair", "adapter": "connectx3", "host": "skylake-sp"},
         {"size": 5000, "reuse": 75, "window": 4, "warmup": 0, "iters": 155},
     ),
+    Case("window_bibw", {"testbed": "roce-40g"}, {"size": 1, "qps": 2, "iters": 40, "warmup": 3}),
     Case(
         "send_lat",
         {"testbed": "roce-400g"},

@@ -123,15 +123,26 @@ bool of_own_user(int descriptor)
 	return false;
 }
 
+/* What the environment says, or has said before the program cleared it. */
+static const char *said(const char *name, char *kept, size_t size)
+{
+	const char *value = getenv(name);
+
+	if (value)
+		snprintf(kept, size, "%s", value);
+	return kept;
+}
+
 /* Without the interposed functions: programs must not see the descriptor. */
 static int connected(void)
 {
+	static char kept[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	int low = syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 
 	if (low < 0)
 		return -1;
-	strncpy(to.sun_path, getenv("HCASIM_CHANNEL"), sizeof(to.sun_path) - 1);
+	strcpy(to.sun_path, said("HCASIM_CHANNEL", kept, sizeof(kept)));
 	if (syscall(SYS_connect, low, &to, sizeof(to)) < 0 || !of_own_user(low)) {
 		syscall(SYS_close, low);
 		return -1;
@@ -260,11 +271,11 @@ static void measure(void)
 
 static void say_hello(void)
 {
-	const char *node = getenv("HCASIM_NODE"); /* Our ssh changes it. */
+	static char node[64]; /* Our ssh changes it. */
 	struct words words = {{getpid(), (uint64_t)syscall(SYS_gettid)}};
 	char names[512];
 	int size = snprintf(names, sizeof(names), "%.255s%c%.63s", program_invocation_short_name, 0,
-			    node ? node : "");
+			    said("HCASIM_NODE", node, sizeof(node)));
 
 	own = (struct thread){.descriptor = connected()};
 	if (own.descriptor < 0) {

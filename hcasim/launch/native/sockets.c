@@ -66,33 +66,49 @@ bool place_of(const struct sockaddr *address, socklen_t length, struct place *pl
 	return true;
 }
 
-#define PREFIX "hcasim/%lx/"
+/* Where the channel is: no other user can enter it. */
+static const char *folder(void)
+{
+	static char kept[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	const char *channel = *kept ? NULL : getenv("HCASIM_CHANNEL");
+	const char *end = channel ? strrchr(channel, '/') : NULL;
+
+	if (end && end - channel < (long)sizeof(kept))
+		memcpy(kept, channel, end - channel);
+	return kept;
+}
+
+/* Programs may clear their environment later. */
+__attribute__((constructor)) static void keep_folder(void)
+{
+	folder();
+}
 
 socklen_t name_of(struct place place, bool stream, struct sockaddr_un *name)
 {
 	memset(name, 0, sizeof(*name));
 	name->sun_family = AF_UNIX;
 	return offsetof(struct sockaddr_un, sun_path) + 1 +
-	       sprintf(name->sun_path + 1, PREFIX "%c/%x/%x", host()->network, stream ? 't' : 'u',
-		       place.address, place.port);
+	       snprintf(name->sun_path, sizeof(name->sun_path), "%s/%c%x.%x", folder(),
+			stream ? 't' : 'u', place.address, place.port);
 }
 
 /* Addresses of sockets without a name are 0. */
 static bool read_name(const struct sockaddr_un *name, socklen_t size, struct place *place)
 {
-	socklen_t length = size - offsetof(struct sockaddr_un, sun_path) - 1;
+	size_t own = strlen(folder()), length = size - offsetof(struct sockaddr_un, sun_path);
 	char text[sizeof(name->sun_path) + 1] = "", kind;
 	unsigned int address, port;
-	uint64_t network;
 
 	*place = (struct place){0, 0};
-	if (size <= offsetof(struct sockaddr_un, sun_path) + 1 || name->sun_path[0])
+	if (size <= offsetof(struct sockaddr_un, sun_path) || !own)
 		return false;
-	memcpy(text, name->sun_path + 1, length < sizeof(text) ? length : sizeof(text) - 1);
-	if (sscanf(text, PREFIX "%c/%x/%x", &network, &kind, &address, &port) != 4)
+	memcpy(text, name->sun_path, length < sizeof(text) ? length : sizeof(text) - 1);
+	if (strncmp(text, folder(), own) ||
+	    sscanf(text + own, "/%c%x.%x", &kind, &address, &port) != 3)
 		return false;
 	*place = (struct place){address, port};
-	return network == host()->network;
+	return true;
 }
 
 static void show(int family, struct place place, struct sockaddr *address, socklen_t *length)
@@ -206,11 +222,25 @@ bool is_stream(int descriptor)
 	return type == SOCK_STREAM;
 }
 
+/* A path stays when its socket has been closed. The system tells a socket of another kind whether
+ * there is one. */
+static bool is_left(const struct sockaddr_un *name, socklen_t size, bool stream)
+{
+	int other = BEHIND(socket)(AF_UNIX, stream ? SOCK_DGRAM : SOCK_STREAM, 0);
+	bool left = BEHIND(connect)(other, (const struct sockaddr *)name, size) < 0 &&
+		    errno == ECONNREFUSED;
+
+	BEHIND(close)(other);
+	errno = EADDRINUSE;
+	return left && !unlink(name->sun_path);
+}
+
 static int bind_to(int descriptor, struct place place)
 {
 	struct sockaddr_un name;
 	struct words words;
-	bool chosen = !place.port;
+	bool chosen = !place.port, stream = is_stream(descriptor);
+	socklen_t size;
 	int done;
 
 	do {
@@ -219,8 +249,10 @@ static int bind_to(int descriptor, struct place place)
 			ask(CALL_PORT, &words);
 			place.port = words.w[0];
 		}
-		done = BEHIND(bind)(descriptor, (struct sockaddr *)&name,
-				    name_of(place, is_stream(descriptor), &name));
+		size = name_of(place, stream, &name);
+		do
+			done = BEHIND(bind)(descriptor, (struct sockaddr *)&name, size);
+		while (done < 0 && errno == EADDRINUSE && is_left(&name, size, stream));
 	} while (done < 0 && errno == EADDRINUSE && chosen);
 	return done;
 }
@@ -315,8 +347,8 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 	until = now_ps() + REFUSED_PS;
 	for (;;) {
 		done = connected(descriptor, (struct sockaddr *)&name, size);
-		if (!done && !of_own_user(descriptor))
-			return -1;
+		if (done < 0 && errno == ENOENT)
+			errno = ECONNREFUSED;
 		if (!done || errno != ECONNREFUSED || now_ps() >= until)
 			return done;
 		if (interrupted(before, false)) {
@@ -324,20 +356,6 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t len
 			return -1;
 		}
 		park(until, "for node%d to listen at port %u", node_of(place.address), place.port);
-	}
-}
-
-/* Accept what the user's own processes have connected; others are dropped. */
-static int accepted(int descriptor, struct sockaddr_un *name, socklen_t *size, int flags)
-{
-	int made;
-
-	for (;;) {
-		*size = sizeof(*name);
-		made = BEHIND(accept4)(descriptor, (struct sockaddr *)name, size, flags);
-		if (made < 0 || of_own_user(made))
-			return made;
-		BEHIND(close)(made);
 	}
 }
 
@@ -356,7 +374,9 @@ EXPORT int accept4(int descriptor, struct sockaddr *restrict address, socklen_t 
 	if (!family) {
 		made = ATTEMPTS(attempt, BEHIND(accept4)(descriptor, address, length, flags));
 	} else {
-		made = ATTEMPTS(attempt, accepted(descriptor, &name, &size, flags));
+		size = sizeof(name);
+		made = ATTEMPTS(attempt, BEHIND(accept4)(descriptor, (struct sockaddr *)&name,
+							 &size, flags));
 		if (made >= 0)
 			show_name(family, &name, size, address, length);
 	}

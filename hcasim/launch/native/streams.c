@@ -208,7 +208,8 @@ EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 	done = send_all(descriptor, &named, flags | MSG_NOSIGNAL, false);
 	if (done >= 0)
 		return done;
-	if ((errno == ECONNREFUSED && place.port) || (errno == EPIPE && first_refusal(descriptor))) {
+	if (((errno == ECONNREFUSED || errno == ENOENT) && place.port) ||
+	    (errno == EPIPE && first_refusal(descriptor))) {
 		/* A datagram to nobody is lost, as are the first bytes to who has closed. */
 		done = 0;
 		for (size_t i = 0; i < message->msg_iovlen; i++)

@@ -15,7 +15,7 @@ from hcasim.mpi import Comm, Job
 from hcasim.workloads.end import Steps
 from hcasim.workloads.explain import Utilisation
 from hcasim.workloads.laps import Laps
-from hcasim.workloads.mpi.group import COLD, TURN
+from hcasim.workloads.mpi.group import COLD, SLIP, TURN
 from hcasim.workloads.mpi.path import CriticalPath
 from hcasim.workloads.result import Result
 from hcasim.workloads.run import Run
@@ -27,8 +27,10 @@ REPEATS = 3
 SHARED_REPEATS = 8
 """The same if processes share an adapter: its caches are as they were only now and then."""
 WHOLE = 4096
-"""Messages of the longest run without barriers that is run whole: processes that are not in step
-may fall into another one at any time, as no state proves."""
+"""Messages of the longest run that is run whole of processes that slip: without barriers, or beside
+others on a node, they may fall into another step at any time, as no state proves."""
+SLIPPING = 1e-2
+"""Relative error of longer ones."""
 TOLD = 64
 """Processes up to which one more call is followed only to say what binds."""
 Call = Callable[[Comm, int, int], Steps]
@@ -104,7 +106,8 @@ class Collective:
         # Calls that have begun, and processes that have called with each root.
         self._begun = self._settled = 0
         calls = run.options.warmup + run.options.iters
-        whole = not self._apart and calls * ranks <= WHOLE
+        self._slips = not self._apart or run.options.processes > 1
+        whole = self._slips and calls * ranks <= WHOLE
         self.laps = Laps(
             run.options.warmup,
             run.options.iters,
@@ -113,7 +116,8 @@ class Collective:
             cold=self._cold,
             together=TURN,
             slack=SLACK,
-            error=ERROR,
+            drift=SLIPPING if self._slips else SLIP,
+            error=SLIPPING if self._slips else ERROR,
             repeats=REPEATS if run.options.processes == 1 else SHARED_REPEATS,
         )
 
@@ -145,8 +149,8 @@ class Collective:
             return
         self.laps.lap(round(sum(self._sums.pop(index)) / len(told)))
         calls, total = len(self.laps.durations_ps), self.laps.total
-        if self.laps.done and not self._apart and self.job.renews(total / calls):
-            # Processes without a barrier may fall into another step when slots come around.
+        if self.laps.done and self._slips and self.job.renews(total / calls):
+            # They may fall into another step when slots come around.
             self.laps.begin_again()
         if self.laps.done:
             self._done.succeed()

@@ -25,6 +25,9 @@ COLD = 2
 TURN = 64
 """Iterations after which each page of a queue has had its turn: as many entries lie on one."""
 SLACK = 1e-4
+SLIP = 5e-3
+"""Relative error of what seems to repeat itself while more than two processes slip against each
+other."""
 ERROR = 5e-3
 TYPICAL = 1e-2
 """Relative difference from the mean up to which a message is like the others."""
@@ -46,7 +49,10 @@ class Group(ABC):
         self.laps = self.timing()
 
     def timing(self) -> Laps:
-        return Laps.of(self.options, cold=COLD, together=TURN, slack=SLACK, error=ERROR)
+        drift = SLIP if len(self.peers) >= TOGETHER else 0.0
+        return Laps.of(
+            self.options, cold=COLD, together=TURN, slack=SLACK, drift=drift, error=ERROR
+        )
 
     def lap(self, duration_ps: int) -> None:
         if not self.laps.done:
@@ -120,11 +126,14 @@ def measure(groups: Sequence[Group]) -> None:
 
 
 def found(
-    groups: Sequence[Group], row: dict[str, float], explain: Callable[[], dict[str, Any]]
+    groups: Sequence[Group],
+    row: dict[str, float],
+    explain: Callable[[], dict[str, Any]],
+    error_percent: float = 0.0,
 ) -> Result:
-    """What groups have measured, with the error of the one that is known worst."""
-    options, error = groups[0].options, max(group.laps.error_percent for group in groups)
-    whole = {"size": options.size, **row, "error_percent": error}
+    """What groups have measured, with the error of the one that is known worst, or a larger one."""
+    options, errors = groups[0].options, [group.laps.error_percent for group in groups]
+    whole = {"size": options.size, **row, "error_percent": max(error_percent, *errors)}
     counters = groups[0].job.cluster.counters()
     return Result(whole, counters, explained(groups[0].sim, options, explain))
 

@@ -27,8 +27,6 @@ CUT_ERROR = 5e-3
 """Relative error of the pace of a cut window, whose streams are less in step than in a whole."""
 DISAGREE = 4e-3
 """Relative difference of what cut windows say, from which on longer ones are tried."""
-PAGE = 4096
-"""Bytes of the pages on which queues lie."""
 COLD_PACKETS = 8192
 """Packets beside which translating a page of each queue for the first time does not count."""
 
@@ -92,21 +90,21 @@ class WindowPlan:
         return min(self.full, length + (self.full - length) % self._abreast)
 
 
-def _laps(options: Options, depth: int, on_page: int, packets: int, rotation: int) -> Laps:
-    """How windows are timed, whose send queues have so many entries, some of them on a page.
+def _laps(options: Options, depth: int, packets: int, rotation: int) -> Laps:
+    """How windows are timed, whose send queues have so many entries.
 
     The rotation is that of buffers: windows after which all have been used. It is part of the
     transient, and once more of the pattern.
     """
     cycle = options.qps // gcd(options.qps, options.window)
-    cold, together, drift = cycle, 1, 0.0
+    # Windows after which the queues have been used up, and begin at the same entry again.
+    most = COLD_PACKETS // packets
+    entries = depth * options.qps
+    ring = min(entries // gcd(entries, options.window), -(-most // options.window))
+    cold, together, drift = max(cycle, ring), ring, 0.0
     if options.qps > 1 or options.mode == "binding":
-        # Queue pairs drift against each other. A single one, or stripes that wait for each
-        # other, are known by three windows that are alike.
-        most = COLD_PACKETS // packets
-        used, seen = (min(entries * options.qps, most) for entries in (depth, on_page))
-        cold = max(cycle, options.warmup, -(-used // options.window))
-        together, drift = -(-seen // options.window), ERROR
+        # Queue pairs drift against each other.
+        cold, drift = max(cold, options.warmup), ERROR
     return Laps.of(
         options,
         cycle=cycle,
@@ -121,10 +119,8 @@ def _laps(options: Options, depth: int, on_page: int, packets: int, rotation: in
 class Timing:
     """The time of the windows of a process that sends, as laps."""
 
-    def __init__(
-        self, options: Options, depth: int, stride: int, packets: int, rotation: int
-    ) -> None:
-        self.laps = _laps(options, depth, PAGE // stride, packets, rotation)
+    def __init__(self, options: Options, depth: int, packets: int, rotation: int) -> None:
+        self.laps = _laps(options, depth, packets, rotation)
         self._abreast = options.qps
         self._took: list[int] = []
         self._too_short = 0

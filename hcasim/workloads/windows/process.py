@@ -98,10 +98,9 @@ class Process(Program):
         self.control = self.pd.reg_mr(CONTROL_SIZE)
         self.reply_qp: QP
         self.sends = self.receives = False
-        stride = context.adapter.description.wqe.stride
         packets = context.adapter.packets(WIRE[opcode], options.size)
         rotation = self.further_targets.rotation
-        self.timing = Timing(options, self.depth, stride, packets, rotation)
+        self.timing = Timing(options, self.depth, packets, rotation)
         self.finished = sim.event()
         self.on_first_lap: Callable[[], None] = lambda: None
         self._watches: dict[int, Watch] = {}

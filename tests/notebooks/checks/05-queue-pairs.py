@@ -3,7 +3,7 @@ assert 1.5 <= knees[1] / knees[0] <= 2.5
 assert left < 0.3
 
 # %% newer
-assert all(abs(many / few - 1) < 0.01 for few, many in newer.values())
+assert all(many / few > 0.99 for few, many in newer.values())
 explained = hc.bench(
     "rc_swarm", "pair", adapter="connectx5", host="skylake-sp", qps=64, explain=True, **SERVICE
 )

@@ -293,22 +293,32 @@ def test_a_bus_outruns_its_slot_by_no_setting_and_a_host_without_a_slot_leaves_i
 
 
 @pytest.mark.parametrize(
-    ("testbed", "overrides", "told"),
+    ("testbed", "chosen", "settings", "limit", "why"),
     [
-        ("pair", {"host.slot.lanes": "4", "adapter.bus.lanes": "8"},
-         "--set adapter.bus.lanes=8 is without effect: the slot of epyc-rome allows no more: 4."),
-        ("pair", {"host.slot.lanes": "16", "adapter.bus.lanes": "2"},
-         "--set host.slot.lanes=16 is without effect: the bus of connectx5 allows no more: 2."),
-        ("roce-100g", {"adapter.port.gigabits": "400"},
-         "--set adapter.port.gigabits=400 is without effect: the link allows no more: 100."),
-        ("pair", {"adapter.bus.lanes": "4"}, ""),
+        ("pair", {"host": "epyc-rome"}, {"host.slot.lanes": "4", "adapter.bus.lanes": "8"},
+         "4", "the slot of epyc-rome allows no more"),
+        ("pair", {"host": "epyc-rome"}, {"adapter.bus.lanes": "2", "host.slot.lanes": "16"},
+         "2", "the bus of connectx5 allows no more"),
+        ("roce-100g", {}, {"adapter.port.gigabits": "400"}, "100", "the link allows no more"),
+        ("pair", {}, {"adapter.bus.lanes": "4"}, "", ""),
+        # Both have less than the limit unless they are set.
+        ("pair", {"adapter": "connectx4-x8", "host": "ice-lake-sp"},
+         {"adapter.bus.generation": "5"}, "4", "the slot of ice-lake-sp allows no more"),
+        ("h20", {"adapter": "connectx7-ndr200"},
+         {"adapter.port.width": "8"}, "4", "the link allows no more"),
     ],
 )  # fmt: skip
-def test_a_result_says_which_settings_have_no_effect_behind_a_narrower_end(
-    testbed: str, overrides: dict[str, str], told: str
+def test_a_result_says_as_what_a_setting_counts_behind_a_narrower_end(
+    testbed: str, chosen: dict[str, Any], settings: dict[str, str], limit: str, why: str
 ) -> None:
-    found = bench("write_lat", testbed, overrides=overrides, host="epyc-rome", iters=4, jobs=1)
-    assert [one for one in found.notes if "without effect" in one] == [told] * bool(told)
+    def run(overrides: dict[str, str]) -> Any:
+        return bench("write_lat", testbed, overrides=overrides, iters=4, jobs=1, **chosen)
+
+    found, path = run(settings), [*settings][-1]
+    told = [f"--set {path}={settings[path]} counts as {limit}: {why}."] * bool(limit)
+    assert [one for one in found.notes if "allows no more" in one] == told
+    if limit:
+        assert run({**settings, path: limit}).curve.rows == found.curve.rows
     assert found.to_dict().get("notes", []) == [*found.notes]
 
 

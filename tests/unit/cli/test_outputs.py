@@ -23,6 +23,7 @@ def mine(run):
     return {"latency_us": helper.VALUE + late.VALUE}
 """
 SCRIPT = "#!/bin/sh\ntouch ran\n. $(dirname $0)/inner.sh\n"
+PROGRAM = "#!/usr/bin/env python3\nimport helper\nopen('ran', 'w')\n"
 LIU = ("--testbed", "liu2004")
 APP = ("-n", "2", *LIU)
 
@@ -40,10 +41,12 @@ def folder(hcasim_: Hcasim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert made.code == 0, made
     texts = {"steps.goal": GOAL, "study.toml": STUDY, "own.py": OWN, "hosts": "node0\n"}
     texts |= {"helper.py": "VALUE = 1.0\n", "late.py": "VALUE = 1.0\n", "input": "words\n"}
-    texts |= {"child.toml": 'based_on = "mine.toml"\n', "run.sh": SCRIPT, "inner.sh": ""}
+    texts |= {"child.toml": 'based_on = "mine.toml"\n', "run.sh": SCRIPT, "inner.sh": "wc -c data"}
+    texts |= {"prog": PROGRAM, "script": "touch ran\n. ./inner.sh\n", "data": "\0 not a text"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "run.sh").chmod(0o755)
+    for name in ("run.sh", "prog"):
+        (tmp_path / name).chmod(0o755)
     made = hcasim_("bench", "write_lat", *LIU, "-s", "8", "-n", "9", "-o", "old.json")
     assert made.code == 0, made
     return tmp_path
@@ -74,6 +77,9 @@ def test_what_a_command_reads_is_not_written_over(hcasim_: Hcasim, folder: Path)
         ("input", ("launch", *LIU, "--", "./run.sh", "--in=input"), "--series"),
         ("own.py", ("launch", *LIU, "--", "python3", "own.py"), "--trace"),
         ("late.py", ("launch", *LIU, "--", "python3", "own.py"), "--trace"),
+        ("helper.py", ("launch", *LIU, "--", "./prog"), "--trace"),
+        ("inner.sh", ("launch", *LIU, "--", "sh", "script"), "--trace"),
+        ("data", ("launch", *LIU, "--", "sh", "script"), "--trace"),
     ]
     endings = {
         "--plot": ".svg",

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hcasim.runs import point
 from hcasim.runs.benchmark import bench
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.point import PACKET, long_wait
@@ -27,7 +28,8 @@ def test_nothing_is_said_of_what_is_soon_done(workload: str, options: dict[str, 
     assert wait(workload, **options) == ""
 
 
-def test_a_size_that_takes_minutes_is_named() -> None:
+def test_a_size_that_takes_minutes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(point, "PACKET", 1e-4)
     assert wait("window_bw", size="8,2G") == "takes about 21 min, most for size 2G"
     assert wait("write_lat", size=8, exact=True, iters=10**6) == (
         "takes about 2 min, most for size 8 and all 1000000 iterations"
@@ -39,6 +41,13 @@ def test_a_size_that_takes_minutes_is_named() -> None:
         "because links or switches may lose, mark or pause"
     )
     assert wait("all_to_all", size="16M", testbed="fat-tree-64", nodes=16).endswith("size 16M")
+
+
+def test_windows_of_many_processes_are_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(point, "PACKET", 2.5e-5)
+    given = {"testbed": "ucx-hdr", "size": "4M"}
+    assert wait("osu_mbw_mr", processes=16, **given) == "takes about 1 min, most for size 4M"
+    assert wait("osu_mbw_mr", processes=2, **given) == ""
 
 
 def test_processes_share_the_work_but_not_a_point() -> None:
@@ -60,5 +69,5 @@ def test_processes_share_the_work_but_not_a_point() -> None:
 def test_the_guess_is_of_the_order_of_the_packets(workload: str, size: str) -> None:
     """Of its order only: how long one takes differs between computers anyway."""
     found = bench(workload, "liu2004", size=size, jobs=1, profile=True)
-    (point,) = Experiment.of(workload, "liu2004", size=size).benchmark()
-    assert 0.1 < point.packets / found.costs[0].packets < 10
+    (one,) = Experiment.of(workload, "liu2004", size=size).benchmark()
+    assert 0.1 < one.packets / found.costs[0].packets < 10

@@ -301,6 +301,35 @@ def test_all_to_all_tells_the_same_of_a_part_as_of_all(
     assert (sent[0] < 0.7 * sent[1]) == cut
 
 
+@pytest.mark.parametrize(
+    ("testbed", "given"),
+    [
+        ("h20", {"size": 65536, "iters": 200, "nodes": 2}),
+        ("h20", {"size": 65536, "iters": 4, "nodes": 2, "exact": True}),
+        # Shorter runs do not tell of these, so that all are run.
+        ("fat-tree-64", {"size": 8, "iters": 60, "nodes": 4, "verb": "send"}),
+    ],
+)
+def test_listeners_hear_the_run_of_all_to_all_that_is_its_result(
+    testbed: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flows, "PACKETS", 400)
+    sent: Counter[bool] = Counter()
+
+    def note(time_ps: int, block: str, event: str, operation: int, details: str) -> None:
+        sent[event == "link" and "hca" in block] += 1
+
+    (point,) = Experiment.of("all_to_all", testbed, **given).benchmark()
+    quiet = point.run(profile=True)
+    found = point.run(lambda sim: sim.listeners.append(note))
+    assert (found.row, found.counters) == (quiet.row, quiet.counters)
+    packets = found.counters["port_xmit_packets"]
+    assert sent[True] == packets
+    # A profile counts the shorter runs, too.
+    assert quiet.cost is not None
+    assert (quiet.cost.packets + quiet.cost.left_out > packets) == ("exact" not in given)
+
+
 def test_a_rate_is_timed_although_all_had_moved_at_the_first_look() -> None:
     """Senders that wait for a timer are looked at rarely, and then go on all at once."""
     sim = Simulator()

@@ -66,6 +66,17 @@ def test_a_random_mean_is_known_with_the_error_that_is_asked_for(values: list[in
     assert laps.mean_ps() == pytest.approx(sum(values) / len(values), rel=0.01)
 
 
+def test_a_pattern_is_not_known_while_earlier_laps_of_it_were_otherwise() -> None:
+    laps = Laps(0, 100, exact=False, together=9, error=2e-3)
+    for number in range(100):
+        laps.lap(1000 if number < 7 else 1010)
+        if laps.done:
+            break
+    assert len(laps.durations_ps) < 20
+    whole = (7 * 1000 + 93 * 1010) / 100
+    assert abs(laps.mean_ps() / whole - 1) <= laps.error_percent / 100 + 1e-4
+
+
 def test_what_seemed_known_is_part_of_the_transient_when_it_begins_again() -> None:
     laps = Laps(0, 40, exact=False, cold=1)
     for duration in [900, *[500] * 3]:
