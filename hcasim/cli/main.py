@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import os
@@ -124,6 +125,9 @@ def main(args: Sequence[str] | None = None, prog_name: str = "hcasim") -> NoRetu
     except OSError:
         # The interpreter would end with a code of its own.
         abandon(sys.stderr)
+    if args is None:
+        # The interpreter would look for seconds through all that was simulated for what to free.
+        gc.freeze()
     sys.exit(code)
 
 

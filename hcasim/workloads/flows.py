@@ -287,30 +287,36 @@ def _completed(
     return run.result(row, lambda: run.usage.report() | {"flows": each}, sized=run.sized)
 
 
+def _unit(options: Options) -> int:
+    """Messages after which bursts, lists and completions begin anew together."""
+    return lcm(moderation(options), options.post_list, options.burst or 1)
+
+
 def _least(run: Run, flows: int) -> int:
     """Messages of each flow in the shortest of three runs that are to tell of a longer one."""
     options = run.options
     packets = run.cluster.nodes[0].adapter.packets(WIRE[OPCODES[options.verb]], options.size)
-    unit = lcm(moderation(options), options.post_list, options.burst or 1)
+    unit = _unit(options)
     return unit * max(1, PACKETS // (7 * flows * options.qps * packets * unit))
 
 
 def all_to_all(run: Run) -> Result:
     """Each node sends to each other one, beginning with the next.
 
-    Where that takes too many packets, flows of fewer messages are run, each time of twice as many.
-    The times of all flows, in their order, then follow a straight line over the messages. How far
-    the line of the last two runs is from that of the two before is the error; while it is large, a
-    longer run follows. A profile counts them all; listeners hear the last one alone, for which it
-    is repeated.
+    Where that takes too many packets, flows of fewer messages are run, each time of twice as many
+    beside those of a burst or list that is not full. The times of all flows, in their order, then
+    follow a straight line over the messages. How far the line of the last two runs is from that of
+    the two before is the error; while it is large, a longer run follows. A profile counts them all;
+    listeners hear the last one alone, for which it is repeated.
     """
     options, pairs = run.options, each_to_each(run.options.nodes)
+    rest = options.iters % _unit(options)
     length, took = _least(run, len(pairs)), list[list[int]]()
     error, times, whole = inf, list[float](), options.exact or 7 * length >= options.iters
     heard = bool(run.sim.listeners)
     while error > ALIKE:
         whole = whole or 2 * length >= options.iters
-        part = replace(options, iters=options.iters if whole else length)
+        part = replace(options, iters=options.iters if whole else length + rest)
         here = replace(run, sim=Simulator()) if (not whole if heard else took) else run
         here.sim.profile = run.sim.profile
         each = [(pair, 0, part) for pair in pairs]
@@ -320,7 +326,10 @@ def all_to_all(run: Run) -> Result:
             break
         took.append(sorted(side.took_ps for side in both[0]))
         lines = [
-            [b + (b - a) * (options.iters - last) / (last // 2) for a, b in zip(*two, strict=True)]
+            [
+                b + (b - a) * (options.iters - rest - last) / (last // 2)
+                for a, b in zip(*two, strict=True)
+            ]
             for last, two in ((length // 2, took[-3:-1]), (length, took[-2:]))
             if len(two) == 2
         ]

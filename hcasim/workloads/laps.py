@@ -24,7 +24,7 @@ FEWEST = 200
 """Iterations in a random order of which a mean may be known at the earliest."""
 LEAST = 3
 """What is left out is no less than one of so many iterations: of fewer the end is soon there."""
-FIRST = 0.04
+FIRST = 0.05
 """Part of an iteration that the first use of something may take, as one that has been used again
 may not have been seen yet."""
 GROWTH = 1.25

@@ -37,7 +37,7 @@ def each_scenario() -> list[Any]:
 def replayed(request: pytest.FixtureRequest) -> Report:
     """The scenarios that are to run, replayed once; the other workers need the other processors."""
     here = [one for one in request.session.items if one.path == request.path]
-    given = [one.callspec.params for one in here]
+    given = [one.callspec.params for one in here if hasattr(one, "callspec")]
     return reproduce([one["scenario"] for one in given if "scenario" in one], jobs=1)
 
 

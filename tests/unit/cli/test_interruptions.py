@@ -116,3 +116,13 @@ def test_another_ctrl_c_before_the_first_is_caught_still_ends_the_workers(
     found = hcasim_(*WORDS)
     assert (found.code, found.messages.strip()) == (130, "Interrupted.")
     assert not multiprocessing.active_children()
+
+
+def test_the_interpreter_does_not_look_through_what_was_simulated_before_it_ends(
+    root: Path,
+) -> None:
+    told = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    command = f"{told}\nfrom hcasim.cli import main\nmain()"
+    words = [sys.executable, "-c", command, "--version"]
+    ended = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True)
+    assert ended.stdout.split()[-1] == "True"
