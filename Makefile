@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export HCASIM_COMPILED ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hcasim-compiled
 
 # What `make check` is made of, the quickest to fail first.
-PARTS := test laws claims pure world fuzz
+PARTS := test laws claims world fuzz
 # Simulations of claims and laws run on the compiled build, if that can be made.
 FASTER := $(if $(shell command -v $${CC:-cc}),test-compiled,test)
 EVERYTHING := $(shell find * .ci -type f -not -path '*/__pycache__/*' -not -path 'build/*' \
@@ -74,9 +74,6 @@ check-laws:
 
 check-claims:
 	$(MAKE) --no-print-directory $(FASTER) MARKED=check TESTS='tests/published tests/unit'
-
-check-pure:
-	$(MAKE) --no-print-directory test MARKED='check and pure'
 
 check-world:
 	$(MAKE) --no-print-directory test MARKED='check and not pure' \
