@@ -36,6 +36,8 @@ PATIENCE = 16
 """Looks at nothing having moved, after which looks become rarer: latencies may be of seconds."""
 PARTS = 16
 """Parts of what is timed, whose rates are compared."""
+FEW = 2
+"""Least parts, where a message takes as long as a part or longer."""
 
 
 def in_columns(options: Options, rate: float) -> dict[str, Any]:
@@ -87,14 +89,14 @@ class Span:
         total = sum(moved if self._left is self._moved else [tell() for tell in self._left])
         self._idle = self._idle + 1 if total == self._last else 0
         self._last = total
-        if total > self._limits[0]:
+        if not self._limits or total > self._limits[0]:
             self._seen.append((self.sim.now, moved))
             self._limits = [one for one in self._limits if one >= total]
             if len(self._seen) == 1:
                 self.begun.succeed()
                 # Where all of it had moved at the first look, as much again is timed.
                 self._limits = self._limits or [total + self._size]
-            elif not self._limits:
+            elif not self._limits and len(self._seen) > FEW:
                 self.over.succeed()
         # Where nothing else is to come, nobody waits in vain.
         if not self.over.triggered and self.sim.peek() < inf:
@@ -111,10 +113,15 @@ class Span:
             for (begin, before), (end, after) in pairwise(self._seen)
         ]
         error = mean_error(parts)
-        if error == inf and len(parts) > 1 and min(parts) > 0:
+        if error == inf and len(parts) >= FEW and min(parts) > 0:
             # Of a few long messages, how far they are apart.
             error = max(parts) / min(parts) - 1
         return max(UNPROVEN, error)
+
+    @property
+    def size(self) -> float:
+        """Bytes that were moved in it."""
+        return sum(self._seen[-1][1]) - sum(self._seen[0][1])
 
     def rates(self) -> list[float]:
         """Bytes a second of each."""
@@ -152,6 +159,7 @@ class Stream:
         # What is posted ahead counts too: at the end no more is posted, which speeds up short ones.
         self.counts_ahead = opcode is not WROpcode.SEND or options.rx_depth * self.packets <= MANY
         self.senders = [side for side in self.sides if side.sends]
+        self._counts_whole = opcode is WROpcode.SEND and self.senders[0].reliable
         self.enough = sim.event()
         self._end_error = 0.0
         # What is used for the first time later on is no part of a proof.
@@ -198,6 +206,9 @@ class Stream:
             return
         rates = span.rates()
         error = span.error + self._unevenness()
+        if self._counts_whole and span.size:
+            # At either end, a part of a message may be missing.
+            error += self.options.size * len(self.senders) / span.size
         if not all(rates) or error == inf:
             return
         for side in self.senders:

@@ -32,6 +32,7 @@ from hcasim.workloads.flows import (
     run_flows,
     torus,
 )
+from hcasim.workloads.laps import UNPROVEN
 from hcasim.workloads.options import Verb
 from hcasim.workloads.perftest.stream import Span
 from hcasim.workloads.roles import clients_and_server, first_nodes
@@ -348,6 +349,16 @@ def test_a_rate_is_timed_although_all_had_moved_at_the_first_look() -> None:
     span = Span(sim, [lambda: moved[0]], 100)
     sim.run(until=span.over)
     assert span.rates() == [pytest.approx(20_000, rel=0.05)]
+
+
+def test_a_pace_is_known_to_some_error_however_long_a_message_is() -> None:
+    """Of a message of many packets, a look sees all of the time's part at once."""
+    sim = Simulator()
+    sim.timeout(1_000_000_000_000)
+    span = Span(sim, [lambda: sim.now], 20_000_000_000, packets=4096)
+    sim.run(until=span.over)
+    assert span.rates() == [1e12]
+    assert span.error == UNPROVEN
 
 
 NODES = st.integers(2, 60)
