@@ -2,14 +2,16 @@
 
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, get_args
 
 import pytest
 
 from hcasim.papers.claim import Claim
 from hcasim.papers.loader import load_scenarios
 from hcasim.papers.report import Report, reproduce
-from hcasim.papers.verdict import Verdict
+from hcasim.papers.roles import Role
+from hcasim.papers.verdict import Verdict, errors_of
 
 PAPERS = ("benjegerdes2004", "liu2004", "rashti2007", "sur2005", "modern", "lossy", "peers")
 GUARDS = {
@@ -82,14 +84,17 @@ def test_ways_to_control_rates_rank_as_with_the_peers(replayed: Report) -> None:
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("paper", ["liu2004", "sur2005"])
-def test_four_of_five_claims_pass_outright_and_numbers_are_near(paper: str) -> None:
+# Of sur2005 all numbers count, whatever their role: few are left of any one.
+@pytest.mark.parametrize(
+    ("paper", "roles"), [("liu2004", ("predicted",)), ("sur2005", get_args(Role))]
+)
+def test_four_of_five_claims_pass_outright_and_numbers_are_near(
+    paper: str, roles: tuple[Role, ...]
+) -> None:
     found = reproduce(paper, jobs=1)
     summary = found.summary
     assert summary["pass"] >= 0.8 * (sum(summary.values()) - summary["context"])
-    error = found.median_error("predicted")
-    assert error is not None
-    assert error <= 0.02
+    assert median(errors_of(one for one in found.verdicts if one.role in roles)) <= 0.02
 
 
 @pytest.mark.check
