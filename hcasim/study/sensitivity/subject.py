@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
@@ -82,11 +84,16 @@ class ScenarioSubject:
     """The claims of a scenario, at some values of its x axis or all, with what-if settings."""
 
     def __init__(
-        self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
+        self,
+        scenario: Scenario,
+        x: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        only: Container[str] | None = None,
     ) -> None:
         self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
         self._scenarios = {scenario.id: scenario}
-        self._claims = [one for one in scenario.claims if self._is_read(one)]
+        asked = (one for one in scenario.claims if only is None or one.id in only)
+        self._claims = [one for one in asked if self._is_read(one)]
         wanted = [name for claim in self._claims for name, *_ in references(claim)]
         refuse("" if wanted else f"{scenario.id}: found no claim that these sizes tell of")
         with each_machine_once():
@@ -94,6 +101,13 @@ class ScenarioSubject:
                 name: self._line(name, self._overrides)
                 for name in dict.fromkeys(map(scenario.qualified, wanted))
             }
+        # Points that no claim reads say nothing.
+        self._read_at = defaultdict[str, set[int]](set)
+        for claim in self._claims:
+            for measure in claim.measure:
+                for side in chain.from_iterable(scenario.readings(measure, self._lines)):
+                    for line in side[0]:
+                        self._read_at[line.scenario.qualified(line.name)].update(side[1])
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
         self.title = f"{scenario.id}: {scenario.title}"
         # Orders and ratios have no unit.
@@ -125,7 +139,9 @@ class ScenarioSubject:
         """
         with each_machine_once():
             lines = {
-                name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
+                name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)}).at(
+                    self._read_at[name]
+                )
                 for name, one in self._lines.items()
             }
         points = [job for line in lines.values() for job in line.needed]
