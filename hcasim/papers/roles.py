@@ -92,8 +92,8 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
     faults = sorted(
         f"{one.path}: claims: found no {name!r} in the scenarios{nearest(name, known)}"
         for one in parameters
-        for name in one.claims
-        if one.evidence == "chosen" and name not in known
+        for name in one.informed
+        if one.evidence != "fitted" and name not in known
     )
     options = {name for plan in plans for name in plan.scenario.chosen_from}
     faults += [
@@ -101,7 +101,7 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         for name in sorted(options - known)
     ]
     refuse(*faults)
-    return options | {name for one in parameters for name in one.claims}
+    return options | {name for one in parameters for name in one.informed}
 
 
 def _pairs(
