@@ -49,6 +49,12 @@ class Factor(Form):
     origin: Origin = Field(description="of the ends")
     meaning: str = Field(description="as its description has it; empty if that says nothing")
     _leaf: Leaf
+    _informed: tuple[str, ...] = ()
+
+    @property
+    def informed(self) -> tuple[str, ...]:
+        """The statements that were in view when it was set."""
+        return self._informed
 
     @property
     def continuous(self) -> bool:
@@ -170,7 +176,7 @@ def find_factors(
             origin="range" if path in given else kind,
             meaning=meaning_of(machines, parameter.path),
         )
-        factor._leaf = leaf
+        factor._leaf, factor._informed = leaf, parameter.informed
     return found
 
 
