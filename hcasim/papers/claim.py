@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from math import nan
 from typing import Annotated, Any, Literal
 
@@ -246,8 +247,16 @@ class Claim(Statement):
 
     @property
     def allowed_error(self) -> float:
-        """The largest absolute relative error that passes."""
-        return self.usual_tolerance if self.tolerance is None else self.tolerance
+        """The largest absolute relative error that passes.
+
+        Of a percentage it is a part of that, and no less than half a unit of its last digit.
+        """
+        own = self.usual_tolerance if self.tolerance is None else self.tolerance
+        if self.kind != "percent":
+            return own
+        low, high = self.ends
+        rounding = self.half_width or max(map(_half_a_digit, (low, high)))
+        return max(own, rounding / high)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
@@ -288,6 +297,12 @@ class Claim(Statement):
             yield limit and self.unit != "%", found
             upper = self.relation in ("<", "<=")
             yield limit and not upper, "a limit of a difference is an upper one"
+
+
+def _half_a_digit(published: float) -> float:
+    exponent = Decimal(f"{published:g}").as_tuple().exponent
+    assert isinstance(exponent, int)
+    return float(Decimal(5).scaleb(exponent - 1))
 
 
 class Context(Statement):
