@@ -67,7 +67,7 @@ class Verdict(Statement):
         published = f"{low:g} to {high:g}" if low < high else f"{sign}{low:g}"
         simulated = ""
         if self.simulated is not None:
-            unit = "x" if self.kind == "ordering" else self.unit
+            unit = {"ordering": "x", "cause": "%"}.get(self.kind, self.unit)
             digits = {"x": 3, "%": 1}.get(unit)
             if digits is None:
                 digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
@@ -128,7 +128,10 @@ def judge(
     Raises:
         ValueError: two series of which each point is wanted share none.
     """
-    findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
+    if claim.kind == "cause":
+        findings = [_judge_cause(claim, scenario, curves)]
+    else:
+        findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
     worst = max(findings, key=lambda one: one.rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
@@ -237,6 +240,21 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
     error = relative_error(simulated, claim.ends)
     severity = inf if isnan(error) else abs(error)
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error)
+
+
+def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> _Finding:
+    """Judge how much of a difference goes with its cause, in percent of it."""
+    effects = []
+    for measure in claim.measures:
+        ((here, there),) = scenario.readings(measure, curves)
+        left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
+        ratio = left / (measure.factor * right)
+        effects.append(ratio - 1 if claim.relation == ">" else 1 - ratio)
+    effect, rest = effects
+    gone = 1 - rest / effect if effect > 0 else nan
+    text = f"{_name(claim.measure[0])}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
+    severity = inf if isnan(gone) else claim.goes - gone
+    return _Finding(100 * gone, gone >= claim.goes, severity, None, text)
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:
