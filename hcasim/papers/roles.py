@@ -93,7 +93,7 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         f"{one.path}: claims: found no {name!r} in the scenarios{nearest(name, known)}"
         for one in parameters
         for name in one.informed
-        if one.evidence != "fitted" and name not in known
+        if name not in known and (one.evidence == "chosen" or name not in one.claims)
     )
     options = {name for plan in plans for name in plan.scenario.chosen_from}
     faults += [

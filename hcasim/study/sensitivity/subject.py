@@ -104,7 +104,7 @@ class ScenarioSubject:
         # Points that no claim reads say nothing.
         self._read_at = defaultdict[str, set[int]](set)
         for claim in self._claims:
-            for measure in claim.measure:
+            for measure in claim.measures:
                 for side in chain.from_iterable(scenario.readings(measure, self._lines)):
                     for line in side[0]:
                         self._read_at[line.scenario.qualified(line.name)].update(side[1])

@@ -55,13 +55,14 @@ def test_without_a_name_all_papers_are_reproduced() -> None:
 
 def test_a_paper_brings_all_its_statements_in_order_and_each_counts_once() -> None:
     report = reproduce(["liu2004"], jobs=1)
-    assert [v.id for v in report.verdicts] == [f"LIU-{n:03d}" for n in range(1, 106)]
+    every = [v.id for v in report.verdicts]
+    assert [one for one in every if one.count("-") == 1] == [f"LIU-{n:03d}" for n in range(1, 116)]
     assert len(report.replays) == 18
-    assert sum(report.summary.values()) == 105
+    assert sum(report.summary.values()) == len(every)
     assert report.summary["fail"] > 0
     assert not report.ok
     assert all(len(row) == len(COLUMNS) for row in report.lines())
-    assert len(report.lines()) - 1 == 105 - report.summary["context"]
+    assert len(report.lines()) - 1 == len(every) - report.summary["context"]
     assert "<table>" in report._repr_html_()
     # Every miss is explained, or said to be unexplained.
     lines = report.closing_lines()
