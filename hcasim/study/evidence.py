@@ -46,7 +46,7 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     found = {}
     for output, reading in zip(subject.outputs, base, strict=True):
         own = [one for one in effects if one.output == output.name]
-        turning = {one.parameter: one.turns for one in own if one.turns is not None}
+        turning = {one.parameter: int(one.turns) for one in own if one.turns is not None}
         alone = ScenarioSubject(scenario, only={output.name})
         evaluate = Evaluator(alone, factors, run)
         found[output.name] = Rests(
