@@ -7,21 +7,31 @@ from typing import get_args
 from hcasim.catalog import MODELS, list_ids, load
 from hcasim.papers.claim import Claim
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
-from hcasim.papers.plan import plan_papers
+from hcasim.papers.plan import Line, plan_papers
 from hcasim.papers.roles import Role, Standing, standings
 from hcasim.papers.scenario import Scenario
+from hcasim.workloads.options import AXES
+from tests.docs.site.covered import Read, Sentence, lines_of, read_by, read_sentences
 from tests.docs.site.markdown import beside, code, contents, page, plain, prose, table
+
+_COLUMNS = ("claim", "what is stated", "published", "role", "the sentence covers", "tested")
+_SHOWN = 3
+"""Values of x that are listed where all are read."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page by its name."""
     yield from _models()
     scenarios = [load_scenario(name) for name in list_scenarios()]
-    standing = standings(plan_papers(scenarios))
+    plans = list(plan_papers(scenarios))
+    standing = standings(plans)
+    curves, sentences = lines_of(plans), read_sentences()
     for paper in list_papers():
-        parts = [_scenario(one, standing) for one in scenarios if one.paper == paper]
+        parts = [
+            _scenario(one, standing, curves, sentences) for one in scenarios if one.paper == paper
+        ]
         if context := load_context(paper):
-            rows = [(one.id, plain(one.statement), plain(one.reason)) for one in context]
+            rows = [(code(one.id), plain(one.statement), plain(one.reason)) for one in context]
             lines = table(("statement", "what is stated", "why it is not replayed"), rows)
             parts.append(page("## Not replayed", lines))
         yield f"reference/scenarios/{paper}", page(paper, *parts)
@@ -64,7 +74,12 @@ def _models() -> Iterator[tuple[str, str]]:
     yield "reference/models/index", page("Models", told, contents(names))
 
 
-def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
+def _scenario(
+    scenario: Scenario,
+    standing: Mapping[str, Standing],
+    lines: Mapping[str, Line],
+    sentences: Mapping[str, Sentence],
+) -> str:
     axis = scenario.options.axis
     points = ", ".join(map(axis.label, scenario.options.points or ()))
     machines = dict.fromkeys(
@@ -72,7 +87,11 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
         for key, one in scenario.series.items()
     )
     place = filter(None, (scenario.place, scenario.source))
-    rows = [_claim(one, standing[one.id]) for one in scenario.claims]
+    rows = [
+        (*_claim(one, standing[one.id]), _covered(sentences.get(one.id)), _tested(scenario, read))
+        for one in scenario.claims
+        for read in [read_by(scenario, one, lines)]
+    ]
     missed = [
         f"- {code(one.id)}: {plain(one.deviation.reason)}; {plain(one.deviation.mechanism)}"
         for one in scenario.claims
@@ -85,9 +104,25 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
         f"{plain(scenario.axes.y)} over {code(axis.name)}"
         + (f": {plain(points)}." if points else "."),
         f"Series: {', '.join(plain(one.label) for one in scenario.series.values())}.",
-        table(("claim", "what is stated", "published", "role"), rows) if rows else "",
+        table(_COLUMNS, rows) if rows else "",
         "\n".join(missed),
     )
+
+
+def _covered(sentence: Sentence | None) -> str:
+    """What a sentence is about; nothing of what is no sentence of the four papers."""
+    if sentence is None:
+        return ""
+    sizes = " to ".join(
+        AXES["size"].label(int(one)) if one.isdigit() else one for one in sentence.sizes.split("..")
+    )
+    return plain("; ".join(filter(None, (sentence.series, f"sizes: {sizes.strip()}"))))
+
+
+def _tested(scenario: Scenario, read: Read) -> str:
+    label = scenario.options.axis.label
+    every = "all" if len(read.x) > _SHOWN and {*read.every} <= {*read.x} else ""
+    return plain(f"{', '.join(read.series)}; {every or ', '.join(map(label, read.x))}")
 
 
 def _linked(kind: str, name: str) -> str:
