@@ -38,6 +38,8 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     subject = ScenarioSubject(scenario)
     run = partial(run_points, workers=jobs, store=usual_store())
     factors = _possible(subject, find_factors(subject.machines).factors, run)
+    varied = len(factors)
+    factors = _moving(factors, Evaluator(subject, factors, run))
     base, effects = tornado(subject, factors, Evaluator(subject, factors, run))
     moving = {one.parameter for one in effects if one.swing}
     wider = {path: _doubled(one) for path, one in factors.items() if path in moving}
@@ -65,7 +67,7 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
             ),
             together=() if turning else _corner(own, factors, evaluate, bool(reading.holds)),
         )
-    return Studied(digest=digest_of(scenario), varied=len(factors), claims=found)
+    return Studied(digest=digest_of(scenario), varied=varied, claims=found)
 
 
 def _possible(
@@ -76,6 +78,14 @@ def _possible(
     with each_file_once():
         kept = {p: one.within(partial(evaluate.fault, p))[0] for p, one in factors.items()}
     return {path: one for path, one in kept.items() if one.low < one.high}
+
+
+def _moving(factors: Mapping[str, Factor], evaluate: Evaluator) -> dict[str, Factor]:
+    """Return the factors one of whose ends changes something at all."""
+    ends = [(path, end) for path, one in factors.items() for end in (one.low, one.high)]
+    moves = evaluate.moving([{path: end} for path, end in ends])
+    moved = {path for (path, _), moves in zip(ends, moves, strict=True) if moves}
+    return {path: one for path, one in factors.items() if path in moved}
 
 
 def _doubled(factor: Factor) -> Factor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
@@ -191,6 +191,28 @@ class Evaluator:
         found = self._run(dict.fromkeys(job for one in cases for job in one.points))
         self.simulated += len(found)
         return [one.read(found) for one in cases]
+
+    def moving(self, every: Sequence[Mapping[str, int]]) -> list[bool]:
+        """Tell which of some values change a result at all at the first, the middle or the last
+        point of a curve; a curve of which no end and no middle moves is taken not to move."""
+        with each_file_once():
+            base, *cases = (self._case(values).points for values in ({}, *every))
+        curves = groupby(range(len(base)), lambda at: (base[at].machine, base[at].workload))
+        at = set[int]()
+        for _, numbers in curves:
+            own = list(numbers)
+            at |= {own[0], own[len(own) // 2], own[-1]}
+        chosen = sorted(at)
+        found = self._run(dict.fromkeys(one[place] for one in (base, *cases) for place in chosen))
+        return [
+            any(
+                one[place] != base[place]
+                and (found[one[place]].row, found[one[place]].counters)
+                != (found[base[place]].row, found[base[place]].counters)
+                for place in chosen
+            )
+            for one in cases
+        ]
 
     def _case(self, values: Mapping[str, int]) -> Case:
         return self._subject.case(lambda machine: settings_of(machine, values, self._factors))
