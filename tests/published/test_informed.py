@@ -10,7 +10,8 @@ FILE = Path(__file__).with_name("informed.csv")
 
 
 def test_a_value_stays_informed_by_what_was_in_view() -> None:
-    rows = [*csv.DictReader(FILE.open(encoding="utf-8", newline=""))]
+    with FILE.open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
     assert len(rows) >= 119
     forgotten = []
     for row in rows:
