@@ -47,7 +47,7 @@ FITTED_OF_LIU2004 = """
 4 5 6 12 38 39 41 42 44 45 56 57 65 69 72 78 81 82 89 101 103 104
 """
 LINES_OF_PERFTEST = """
-N013 N014 N021 N022 N140 N141 N271 N272 N273 N274 N275 N276 N473 N474
+N013 N014 N021 N022 N271 N272 N273 N274 N275 N276 N473 N474
 """
 """A rate and a bandwidth of one line of perftest's output."""
 
@@ -61,7 +61,7 @@ FITTED: dict[str, set[Any]] = {
 }
 """The claims that values were fitted to or chosen from, and those about the same numbers."""
 
-DERIVED = {"liu2004": {3, 8, 58, 68, 80}, "sur2005": {32, 39, 40}}
+DERIVED = {"liu2004": {8, 58, 68}, "sur2005": {32, 39, 40}}
 """The claims that follow from those by arithmetic."""
 
 CAUSE = "-cause"
