@@ -54,6 +54,8 @@ MOST: Final = Off(1.6, 0.4)
 """More is not worth telling."""
 COMPUTING: Final = 0.6
 """Share of a processor's time in which it computes; in the rest it waits for memory."""
+AROUND: Final = 20
+"""Bytes around the data of a completion of PCI Express."""
 _ENGINE: Final = "send engine"
 _STREAM: Final = (_ENGINE, "gather data")
 _WORK: Final = "stack.cycles.* stack.post_* stack.poll_* host.core.*"
@@ -334,6 +336,8 @@ def _of_resource(
             part = (COMPUTING if one.unit == "Hz" else 0.0) if processor else 1.0
             if one.path.endswith("flow_control"):
                 part = int(one.value) / (machine.mtu + int(one.value))
+            elif one.path.endswith("root_port.completion"):
+                part = AROUND / (int(one.value) + AROUND)
             found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
             found.add(_section(one.path), own, off, name, one.evidence)
