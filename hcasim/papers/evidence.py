@@ -14,17 +14,19 @@ from hcasim.catalog import Parameter, Value
 from hcasim.catalog.folders import data_path
 from hcasim.catalog.plausible import plausible
 from hcasim.catalog.section import Evidence
-from hcasim.papers.claim import references
-from hcasim.papers.loader import list_scenarios, load_scenario
-from hcasim.papers.plan import plan
+from hcasim.papers.claim import TOLERANCES, references
+from hcasim.papers.loader import list_scenarios, load_context, load_scenario
+from hcasim.papers.plan import Line, plan
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.document import Form
+from hcasim.runs.machine import each_machine_once
 
 FILE: Final = data_path("scenarios", "evidence.json")
+_TEXTS: Final = {"section", "system", "statement", "deviation"}
 Basis = Literal["forced", "carried over", "informed", "open", "not computed"]
 """forced: no unpublished value within its range overturns the claim by itself. carried over: those
 that could are informed by other sources only. informed: one of them is by this source. open: one
-is assumed, and no measurement informs it. Of several of these the last but "open" counts first."""
+is assumed, and no measurement informs it."""
 
 
 class Decisive(Form):
@@ -60,21 +62,25 @@ class Rests(Form):
 class Studied(Form):
     """The claims of a scenario, studied."""
 
-    digest: str = Field(description="of the scenario and its machines")
+    digest: str = Field(description="of the claims, the curves and the machines")
     varied: int = Field(description="values that were varied")
+    refused: dict[str, str] = Field(description="why an end, by path, was moved or left out")
+    shortened: int = Field(description="points whose changes are those of shorter runs")
     claims: dict[str, Rests]
 
 
 @cache
 def _sources() -> Mapping[str, str]:
-    """Who published each claim."""
-    every = map(load_scenario, list_scenarios())
-    return {claim.id: one.publication for one in every for claim in one.claims}
+    """Who published each statement."""
+    every = [*map(load_scenario, list_scenarios())]
+    found = {claim.id: one.publication for one in every for claim in one.claims}
+    papers = {one.paper for one in every}
+    return found | {one.id: paper for paper in papers for one in load_context(paper)}
 
 
-def source_of(claim: str) -> str:
+def source_of(statement: str) -> str:
     """Return who published a statement; of a curve of a trace its name."""
-    return _sources().get(claim, claim)
+    return _sources().get(statement, statement)
 
 
 _FILE: TypeAdapter[dict[str, Studied]] = TypeAdapter(dict[str, Studied])
@@ -86,24 +92,47 @@ def read_evidence() -> Mapping[str, Studied]:
     return _FILE.validate_json(FILE.read_bytes()) if FILE.exists() else {}
 
 
-def basis_of(scenario: Scenario, claim: str) -> Basis:
-    """Return what a claim rests on, if that was computed for the scenario as it is."""
+def rests_of(scenario: Scenario, lines: Mapping[str, Line]) -> Mapping[str, Rests]:
+    """Return what the claims of a scenario rest on; nothing unless that was computed for these
+    curves.
+
+    Parameters:
+        lines: by scenario and series, such as "liu2004/fig06:pcie".
+    """
     known = read_evidence().get(scenario.id)
-    if known is None or claim not in known.claims or known.digest != digest_of(scenario):
-        return "not computed"
-    return known.claims[claim].basis(scenario.publication)
+    return known.claims if known and known.digest == digest_of(scenario, lines) else {}
 
 
-def digest_of(scenario: Scenario) -> str:
-    """Return a digest of a scenario, and of the values and ranges of all machines it reads."""
-    names = {scenario.qualified(name) for one in scenario.claims for name, *_ in references(one)}
-    told: list[Any] = [scenario.model_dump_json()]
-    for name in sorted(names):
-        other, _, series = name.partition(":")
-        own = scenario if other == scenario.id else load_scenario(other)
-        (line,) = plan(own, series=series).lines
-        told.append(sorted({_told(one) for job in line.needed for one in job.machine.parameters}))
-        told.append([repr(job.options) for job in line.needed])
+def lines_of(scenario: Scenario) -> dict[str, Line]:
+    """Return the curves that the claims of a scenario are read from, by scenario and series."""
+    found = {}
+    with each_machine_once():
+        for name in _curves(scenario):
+            other, _, series = name.partition(":")
+            own = scenario if other == scenario.id else load_scenario(other)
+            (found[name],) = plan(own, series=series).lines
+    return found
+
+
+def _curves(scenario: Scenario) -> list[str]:
+    named = (name for one in scenario.claims for name, *_ in references(one))
+    return sorted({*map(scenario.qualified, named)})
+
+
+def digest_of(scenario: Scenario, lines: Mapping[str, Line]) -> str:
+    """Return a digest of what claims ask, without their texts, and of all they are read from: of
+    each curve what is plotted and simulated, and of each value its evidence and its range."""
+    told: list[Any] = [sorted(TOLERANCES.items())]
+    told += [one.model_dump(mode="json", exclude=_TEXTS) for one in scenario.claims]
+    for name in _curves(scenario):
+        line = lines[name]
+        machines = {id(job.machine): job.machine for job in line.needed}.values()
+        told += [
+            name,
+            line.field,
+            sorted({_told(one) for own in machines for one in own.parameters}),
+        ]
+        told += [(job.workload, repr(job.options)) for job in line.needed]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 

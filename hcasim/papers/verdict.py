@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from hcasim.ground.quantities import QUANTITIES, RESTS_ON, ends
 from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
+from hcasim.papers.evidence import Basis
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve
@@ -40,6 +41,7 @@ class Verdict(Statement):
         bound_by, evidence: what binds there, and what is known of that.
         role: "fitted", "derived", "predicted" or "context".
         first: the first claim about the same numbers, which may be itself.
+        basis, decisive: what could overturn it, and which parameters could by themselves.
         status: "pass", "fail", "deviation" (a documented miss) or "context".
         note: all numbers, the mechanism of a deviation, or the reason of a context.
     """
@@ -56,8 +58,15 @@ class Verdict(Statement):
     evidence: str = ""
     role: Role | Literal["context"] = "context"
     first: str
+    basis: Basis = "not computed"
+    decisive: tuple[str, ...] = ()
     status: Status = "context"
     note: str
+
+    @property
+    def label(self) -> str:
+        """What could overturn it, or its role where that was not computed."""
+        return self.role if self.basis == "not computed" else self.basis
 
     @property
     def texts(self) -> tuple[str, str, str]:
@@ -157,6 +166,8 @@ def judge(
         tolerance=None if worst.error is None else claim.allowed_error,
         role=standing.role,
         first=standing.first,
+        basis=standing.basis,
+        decisive=standing.decisive,
         status=status,
         note="; ".join(notes),
     )

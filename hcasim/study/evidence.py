@@ -7,26 +7,125 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import sqrt
-from typing import Any
+from typing import Final
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
 from hcasim.ground.writing import written_atomically
-from hcasim.papers.evidence import FILE, Decisive, Rests, Studied, digest_of, read_evidence
+from hcasim.papers.evidence import (
+    FILE,
+    Decisive,
+    Rests,
+    Studied,
+    digest_of,
+    lines_of,
+    read_evidence,
+)
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.executor import run_points
+from hcasim.runs.point import Point
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import Factor, find_factors
-from hcasim.study.sensitivity.result import Effect
-from hcasim.study.sensitivity.study import tornado
-from hcasim.study.sensitivity.subject import Evaluator, ScenarioSubject
+from hcasim.study.sensitivity.result import MATTERS
+from hcasim.study.sensitivity.subject import Case, Evaluator, Reading, ScenarioSubject, Settings
+from hcasim.workloads.registry import WORKLOADS
+from hcasim.workloads.result import Result
 
 STEPS = 4
 """Halvings of the way to the end at which a claim turns."""
+ITERS: Final = 3
+CLASS: Final = "W"
+"""Of a shorter run: its iterations, and its class of NAS IS and FT."""
+NEAR = 0.02
+"""How far a shorter run may be from the whole one; else that point is run whole."""
+TOGETHER = 8
+"""Counts and words that are tried in one run, as most do nothing."""
+End = tuple[str, int]
+"""A parameter and another value of it."""
+Results = Mapping[Point, Result]
+
+
+class _Runner:
+    """Simulates points, each once."""
+
+    def __init__(self, jobs: int | None) -> None:
+        self._run = partial(run_points, workers=jobs, store=usual_store())
+        self._known: dict[Point, Result] = {}
+
+    def __call__(self, points: Iterable[Point]) -> dict[Point, Result]:
+        wanted = dict.fromkeys(points)
+        for point, one in self._run(dict.fromkeys(wanted.keys() - self._known.keys())).items():
+            self._known[point] = Result(one.row, one.counters)
+        return {point: self._known[point] for point in wanted}
+
+
+class _Shortened(ScenarioSubject):
+    """The claims of a scenario, whose points change as shorter runs of them do.
+
+    Attributes:
+        shortened: points that shorter runs stand for.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        run: Callable[[Iterable[Point]], dict[Point, Result]],
+        only: Iterable[str] | None = None,
+    ) -> None:
+        super().__init__(scenario, only=None if only is None else {*only})
+        whole = super().case(lambda _: {}).points
+        found = run([*whole, *map(_shorter, whole)])
+        self._ratios = [_ratios(point, found) for point in whole]
+        self.shortened = sum(one is not None for one in self._ratios)
+
+    def case(self, settings: Settings) -> Case:
+        """Return what to simulate with settings, shorter where that stands for the whole."""
+        whole = super().case(settings)
+        pairs = [*zip(whole.points, self._ratios, strict=True)]
+        points = [point if ratio is None else _shorter(point) for point, ratio in pairs]
+
+        def read(found: Results) -> list[Reading]:
+            return whole.read(
+                {
+                    point: found[own] if ratio is None else _scaled(found[own], ratio)
+                    for (point, ratio), own in zip(pairs, points, strict=True)
+                }
+            )
+
+        return Case(points, read, whole.probes)
+
+
+def _shorter(point: Point) -> Point:
+    """Return a point with few iterations, of kernels with less work."""
+    if point.workload in ("nas_is", "nas_ft"):
+        return replace(point, options=replace(point.options, nas_class=CLASS))
+    fewer = min(point.options.iters, ITERS), min(point.options.warmup, 1)
+    return replace(point, options=replace(point.options, iters=fewer[0], warmup=fewer[1]))
+
+
+def _ratios(point: Point, found: Results) -> dict[str, float] | None:
+    """Return what a whole run measures over what a shorter one does, if that may stand for it."""
+    shorter = _shorter(point)
+    long, short = found[point].row, found[shorter].row
+    names = [name for name in WORKLOADS[point.workload].fields if short.get(name)]
+    ratios = {name: long[name] / short[name] for name in names}
+    like = point.options.nas_class == shorter.options.nas_class
+    far = like and any(abs(one - 1) > NEAR for one in ratios.values())
+    return None if far or shorter == point or not ratios else ratios
+
+
+def _scaled(result: Result, ratios: Mapping[str, float]) -> Result:
+    row = {
+        name: value * ratios.get(name, 1.0)
+        for name, value in result.row.items()
+        if isinstance(value, int | float)
+    }
+    return replace(result, row=result.row | row)
 
 
 def study(scenario: Scenario, jobs: int | None = None) -> Studied:
@@ -35,77 +134,133 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     Parameters:
         jobs: processes; all processors without it.
     """
-    subject = ScenarioSubject(scenario)
-    run = partial(run_points, workers=jobs, store=usual_store())
-    factors = _possible(subject, find_factors(subject.machines).factors, run)
-    varied = len(factors)
-    factors = _moving(factors, Evaluator(subject, factors, run))
-    base, effects = tornado(subject, factors, Evaluator(subject, factors, run))
-    moving = {one.parameter for one in effects if one.swing}
-    wider = {path: _doubled(one) for path, one in factors.items() if path in moving}
-    wider = _possible(subject, wider, run)
-    _, further = tornado(subject, wider, Evaluator(subject, wider, run))
+    run = _Runner(jobs)
+    subject = _Shortened(scenario, run)
+    factors = find_factors(subject.machines, words=True).factors
+    evaluate = Evaluator(subject, factors, run)
+    ends, refused = _possible(factors, evaluate)
+    moving = _moving(ends, factors, evaluate)
+    base, *readings = evaluate([{}, *map(_value, moving)])
+    at = dict(zip(moving, readings, strict=True))
+    wider = {path: _doubled(factors[path]) for path in _mattering(base, at)}
+    evaluate_wider = Evaluator(subject, wider, run)
+    further, _ = _possible(wider, evaluate_wider)
+    at_further = dict(zip(further, evaluate_wider([*map(_value, further)]), strict=True))
     found = {}
-    for output, reading in zip(subject.outputs, base, strict=True):
-        own = [one for one in effects if one.output == output.name]
-        turning = {one.parameter: int(one.turns) for one in own if one.turns is not None}
-        alone = ScenarioSubject(scenario, only={output.name})
-        evaluate = Evaluator(alone, factors, run)
+    for number, (output, reading) in enumerate(zip(subject.outputs, base, strict=True)):
+        turning: dict[str, int] = {}
+        for (path, end), own in at.items():
+            if own[number].holds != reading.holds:
+                turning.setdefault(path, end)
+        doubled = {
+            path for (path, _), own in at_further.items() if own[number].holds != reading.holds
+        }
+        only = Evaluator(_Shortened(scenario, run, {output.name}), factors, run)
+        swings = {end: abs(own[number].value - reading.value) for end, own in at.items()}
         found[output.name] = Rests(
             holds=bool(reading.holds),
             value=reading.value,
             decisive={
-                path: _decisive(factors[path], end, evaluate, bool(reading.holds))
+                path: _decisive(factors[path], end, only, bool(reading.holds))
                 for path, end in turning.items()
             },
-            doubled=tuple(
-                one.parameter
-                for one in further
-                if one.output == output.name
-                and one.turns is not None
-                and one.parameter not in turning
-            ),
-            together=() if turning else _corner(own, factors, evaluate, bool(reading.holds)),
+            doubled=tuple(sorted(doubled - {*turning})),
+            together=() if turning else _corner(swings, only, bool(reading.holds)),
         )
-    return Studied(digest=digest_of(scenario), varied=varied, claims=found)
+    return Studied(
+        digest=digest_of(scenario, lines_of(scenario)),
+        varied=len({path for path, _ in ends}),
+        refused=refused,
+        shortened=subject.shortened,
+        claims=found,
+    )
+
+
+def _value(end: End) -> dict[str, int]:
+    return {end[0]: end[1]}
 
 
 def _possible(
-    subject: ScenarioSubject, factors: Mapping[str, Factor], run: Any
-) -> dict[str, Factor]:
-    """Return the factors between ends that a machine can have."""
-    evaluate = Evaluator(subject, factors, run)
+    factors: Mapping[str, Factor], evaluate: Evaluator
+) -> tuple[list[End], dict[str, str]]:
+    """Return the ends that a machine can have, nearer ones where it cannot, and why it cannot."""
+    ends: list[End] = []
+    refused: dict[str, str] = {}
     with each_file_once():
-        kept = {p: one.within(partial(evaluate.fault, p))[0] for p, one in factors.items()}
-    return {path: one for path, one in kept.items() if one.low < one.high}
+        for one in factors.values():
+            for end in one.others:
+                while end != one.base and (fault := evaluate.fault(one.path, end)):
+                    refused.setdefault(one.path, fault)
+                    end = one.base if one.is_word else _middle(one.base, end)
+                if end != one.base:
+                    ends.append((one.path, end))
+    return ends, refused
 
 
-def _moving(factors: Mapping[str, Factor], evaluate: Evaluator) -> dict[str, Factor]:
-    """Return the factors one of whose ends changes something at all."""
-    ends = [(path, end) for path, one in factors.items() for end in (one.low, one.high)]
-    moves = evaluate.moving([{path: end} for path, end in ends])
-    moved = {path for (path, _), moves in zip(ends, moves, strict=True) if moves}
-    return {path: one for path, one in factors.items() if path in moved}
+def _moving(ends: Sequence[End], factors: Mapping[str, Factor], evaluate: Evaluator) -> list[End]:
+    """Return the ends that change anything: of a size at any point, of others at the first, the
+    middle or the last point of a curve."""
+    found = set[End]()
+    for everywhere in (True, False):
+        own = [one for one in ends if factors[one[0]].is_size == everywhere]
+        # A continuous value mostly acts, a count or a word mostly does not.
+        groups = [[one] for one in own if factors[one[0]].continuous]
+        groups += _groups([one for one in own if not factors[one[0]].continuous])
+        while groups:
+            moves = evaluate.moving([dict(group) for group in groups], everywhere)
+            moved = [group for group, moves in zip(groups, moves, strict=True) if moves]
+            found |= {group[0] for group in moved if len(group) == 1}
+            halves = [(one[: len(one) // 2], one[len(one) // 2 :]) for one in moved if len(one) > 1]
+            groups = [half for pair in halves for half in pair]
+    return [one for one in ends if one in found]
+
+
+def _groups(ends: Sequence[End]) -> list[list[End]]:
+    """Return ends in groups, each with one end of a parameter."""
+    groups: list[list[End]] = []
+    for one in ends:
+        free = (g for g in groups if len(g) < TOGETHER and one[0] not in dict(g))
+        group = next(free, None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
+    return groups
 
 
 def _doubled(factor: Factor) -> Factor:
     """Return a factor whose ends are twice as far, as multiples of the value."""
-    low = round(factor.low**2 / factor.base) if factor.base else factor.low
-    high = round(factor.high**2 / factor.base) if factor.base else factor.high
+    if factor.is_word or not factor.base:
+        return factor.model_copy(update={"low": factor.base, "high": factor.base})
+    low, high = (round(end**2 / factor.base) for end in (factor.low, factor.high))
     return factor.model_copy(update={"low": low, "high": high})
+
+
+def _mattering(base: Sequence[Reading], at: Mapping[End, Sequence[Reading]]) -> list[str]:
+    """Return the parameters that move any number by more than it matters."""
+    moved = {
+        path: None
+        for (path, _), own in at.items()
+        for one, usual in zip(own, base, strict=True)
+        if abs(one.value - usual.value) > MATTERS * abs(usual.value)
+    }
+    return [*moved]
+
+
+def _middle(base: int, end: int) -> int:
+    """Return a value between two, the first if there is none."""
+    middle = round(sqrt(max(base, 1) * max(end, 1)))
+    return base if middle == end else middle
 
 
 def _decisive(factor: Factor, end: int, evaluate: Evaluator, holds: bool) -> Decisive:
     """Return how far a factor may move towards an end at which a claim turns."""
     kept, turned = factor.base, end
-    for _ in range(STEPS):
-        middle = round(sqrt(max(kept, 1) * max(turned, 1)))
-        if middle in (kept, turned) or not factor.continuous:
+    for _ in range(STEPS if factor.continuous else 0):
+        middle = _middle(kept, turned)
+        if middle == kept or evaluate.fault(factor.path, middle):
             break
-        try:
-            ((reading,),) = evaluate([{factor.path: middle}])
-        except CatalogError:
-            break
+        ((reading,),) = evaluate([{factor.path: middle}])
         kept, turned = (middle, turned) if reading.holds == holds else (kept, middle)
     return Decisive(
         name=factor.name,
@@ -117,20 +272,24 @@ def _decisive(factor: Factor, end: int, evaluate: Evaluator, holds: bool) -> Dec
     )
 
 
-def _corner(
-    effects: Sequence[Effect], factors: Mapping[str, Factor], evaluate: Evaluator, holds: bool
-) -> tuple[str, ...]:
-    """Return the two factors that move a claim most if both together could overturn it."""
-    most = tuple(one.parameter for one in effects if one.swing)[:2]
+def _corner(swings: Mapping[End, float], evaluate: Evaluator, holds: bool) -> tuple[str, ...]:
+    """Return the two parameters that move a claim most if both together could overturn it."""
+    most: dict[str, list[int]] = {}
+    for path, end in sorted(swings, key=lambda one: -swings[one]):
+        if swings[path, end] and (path in most or len(most) < 2):
+            most.setdefault(path, []).append(end)
     if len(most) < 2:
         return ()
-    first, second = (factors[path] for path in most)
-    corners = [
-        {first.path: a, second.path: b}
-        for a in (first.low, first.high)
-        for b in (second.low, second.high)
-    ]
-    return most if any(one.holds != holds for (one,) in evaluate(corners)) else ()
+    first, second = most
+    for a in most[first]:
+        for b in most[second]:
+            try:
+                ((reading,),) = evaluate([{first: a, second: b}])
+            except CatalogError:
+                continue
+            if reading.holds != holds:
+                return first, second
+    return ()
 
 
 def make(names: Iterable[str] = (), jobs: int | None = None) -> None:
@@ -141,7 +300,7 @@ def make(names: Iterable[str] = (), jobs: int | None = None) -> None:
         scenario = load_scenario(name)
         if not scenario.claims:
             continue
-        if name in kept and kept[name].digest == digest_of(scenario):
+        if name in kept and kept[name].digest == digest_of(scenario, lines_of(scenario)):
             continue
         kept[name] = study(scenario, jobs)
         text = json.dumps({one: kept[one].to_dict() for one in sorted(kept)}, indent=1)

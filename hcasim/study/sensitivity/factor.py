@@ -50,6 +50,7 @@ class Factor(Form):
     meaning: str = Field(description="as its description has it; empty if that says nothing")
     _leaf: Leaf
     _informed: tuple[str, ...] = ()
+    _words: tuple[Value, ...] = ()
 
     @property
     def informed(self) -> tuple[str, ...]:
@@ -61,9 +62,25 @@ class Factor(Form):
         """Whether any value between the ends makes sense, as of times and rates."""
         return self._leaf.unit not in (None, SIZE)
 
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a word, or on or off: its values then are places among its choices."""
+        return bool(self._words)
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a number of bytes, which may be a limit that messages reach."""
+        return self._leaf.unit is SIZE
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The values to try beside its own: both ends, or every other choice."""
+        choices = range(len(self._words)) if self._words else (self.low, self.high)
+        return tuple(sorted({*choices} - {self.base}))
+
     def text(self, value: int) -> str:
         """Write a value with its unit."""
-        return self._leaf.format(value)
+        return self._leaf.format(self._words[value] if self._words else value)
 
     def at(self, share: float) -> int:
         """Return the value at a share of the way from the lower to the upper end; half of a
@@ -117,6 +134,7 @@ def find_factors(
     only: Sequence[str] = (),
     spread: float | None = None,
     calibration: Calibration | None = None,
+    words: bool = False,
 ) -> Found:
     """Return the parameters of machines that a study varies.
 
@@ -127,6 +145,7 @@ def find_factors(
         spread: by what values without an interval are divided and multiplied, in place of their
             plausible ranges.
         calibration: whose intervals come before those of the catalogue.
+        words: whether words with a choice, and what is on or off, are varied as well.
 
     Raises:
         CatalogError: ranges and patterns that fit nothing, and ranges that are none.
@@ -160,6 +179,9 @@ def find_factors(
             continue
         kind, low, high = _how_far(parameter, spread)
         leaf, ends = leaves[path], given.get(path) or _usual(parameter, leaves[path], low, high)
+        choices = _choices(path, parameter) if words else ()
+        if choices:
+            leaf, ends = leaf_at(path), (0, len(choices) - 1)
         if isinstance(leaf, str) or isinstance(ends, str):
             found.fixed[path] = str(ends)
             continue
@@ -170,13 +192,13 @@ def find_factors(
             name=name,
             also=tuple(n for n, leader in ties.items() if leader == path and n not in given),
             low=ends[0],
-            base=parameter.value,
+            base=choices.index(parameter.value) if choices else parameter.value,
             high=ends[1],
             evidence=parameter.evidence,
             origin="range" if path in given else kind,
             meaning=meaning_of(machines, parameter.path),
         )
-        factor._leaf, factor._informed = leaf, parameter.informed
+        factor._leaf, factor._informed, factor._words = leaf, parameter.informed, choices
     return found
 
 
@@ -224,6 +246,15 @@ def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
             else:
                 leaf = "says how many there are and how they are connected"
     return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
+
+
+def _choices(path: str, parameter: Parameter[Value]) -> tuple[Value, ...]:
+    """Return what a word that a description says may be, or what is on or off; else nothing."""
+    leaf = leaf_at(path)
+    if isinstance(leaf, str) or leaf.base is int or parameter.source == UNSAID:
+        return ()
+    choices = (False, True) if leaf.base is bool else leaf.choices
+    return choices if parameter.value in choices and len(choices) > 1 else ()
 
 
 def _how_far(parameter: Parameter[Value], spread: float | None) -> tuple[Origin, float, float]:

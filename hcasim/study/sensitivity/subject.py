@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
@@ -50,10 +50,15 @@ class Reading(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The points to simulate on one machine, and what reads the outputs from their results."""
+    """The points to simulate on one machine, and what reads the outputs from their results.
+
+    Parameters:
+        probes: places of the first, the middle and the last point of each curve.
+    """
 
     points: Sequence[Point]
     read: Callable[[Mapping[Point, Result]], list[Reading]]
+    probes: Collection[int] = ()
 
 
 class BenchmarkSubject:
@@ -144,8 +149,13 @@ class ScenarioSubject:
                 )
                 for name, one in self._lines.items()
             }
-        points = [job for line in lines.values() for job in line.needed]
-        return Case(points, lambda found: self._read(lines, found))
+        points: list[Point] = []
+        probes = set[int]()
+        for line in filter(lambda one: one.needed, lines.values()):
+            first, last = len(points), len(points) + len(line.needed) - 1
+            probes |= {first, (first + last) // 2, last}
+            points += line.needed
+        return Case(points, lambda found: self._read(lines, found), probes)
 
     def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:
         curves = {name: measured(line, found) for name, line in lines.items()}
@@ -192,27 +202,26 @@ class Evaluator:
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
-    def moving(self, every: Sequence[Mapping[str, int]]) -> list[bool]:
-        """Tell which of some values change a result at all at the first, the middle or the last
-        point of a curve; a curve of which no end and no middle moves is taken not to move."""
+    def moving(self, every: Sequence[Mapping[str, int]], everywhere: bool = True) -> list[bool]:
+        """Tell which of some values change a result or a counter at all, at any point or only at
+        the probes of curves; those that no machine can have together count among them."""
         with each_file_once():
-            base, *cases = (self._case(values).points for values in ({}, *every))
-        curves = groupby(range(len(base)), lambda at: (base[at].machine, base[at].workload))
-        at = set[int]()
-        for _, numbers in curves:
-            own = list(numbers)
-            at |= {own[0], own[len(own) // 2], own[-1]}
-        chosen = sorted(at)
-        found = self._run(dict.fromkeys(one[place] for one in (base, *cases) for place in chosen))
+            base, *cases = (self._possible(values) for values in ({}, *every))
+        assert base is not None
+        chosen = range(len(base.points)) if everywhere else sorted(base.probes)
+        asked = [[one.points[place] for place in chosen] for one in (base, *filter(None, cases))]
+        found = self._run(dict.fromkeys(point for points in asked for point in points))
+        told = {point: (one.row, one.counters) for point, one in found.items()}
+        usual = [told[point] for point in asked[0]]
         return [
-            any(
-                one[place] != base[place]
-                and (found[one[place]].row, found[one[place]].counters)
-                != (found[base[place]].row, found[base[place]].counters)
-                for place in chosen
-            )
-            for one in cases
+            one is None or [told[one.points[place]] for place in chosen] != usual for one in cases
         ]
+
+    def _possible(self, values: Mapping[str, int]) -> Case | None:
+        try:
+            return self._case(values)
+        except CatalogError:
+            return None
 
     def _case(self, values: Mapping[str, int]) -> Case:
         return self._subject.case(lambda machine: settings_of(machine, values, self._factors))
