@@ -64,7 +64,7 @@ class Studied(Form):
 
     digest: str = Field(description="of the claims, the curves and the machines")
     varied: int = Field(description="values that were varied")
-    refused: dict[str, str] = Field(description="why an end, by path, was moved or left out")
+    refused: dict[str, str] = Field(description="why a path was not varied, or not to its end")
     shortened: int = Field(description="points whose changes are those of shorter runs")
     claims: dict[str, Rests]
 

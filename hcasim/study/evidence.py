@@ -15,6 +15,7 @@ from typing import Final
 
 from hcasim.catalog import CatalogError
 from hcasim.catalog.loader import each_file_once
+from hcasim.catalog.section import UNSAID
 from hcasim.ground.writing import written_atomically
 from hcasim.papers.evidence import (
     FILE,
@@ -136,9 +137,11 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     """
     run = _Runner(jobs)
     subject = _Shortened(scenario, run)
-    factors = find_factors(subject.machines, words=True).factors
+    possible = find_factors(subject.machines, words=True)
+    factors = possible.factors
     evaluate = Evaluator(subject, factors, run)
     ends, refused = _possible(factors, evaluate)
+    refused |= {path: why for path, why in possible.fixed.items() if why != UNSAID}
     moving = _moving(ends, factors, evaluate)
     base, *readings = evaluate([{}, *map(_value, moving)])
     at = dict(zip(moving, readings, strict=True))

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
 from hcasim.catalog import MODELS, list_ids, load
 from hcasim.papers.claim import Claim
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
 from hcasim.papers.plan import Line, plan_papers
-from hcasim.papers.roles import Role, Standing, standings
+from hcasim.papers.roles import Standing, standings
 from hcasim.papers.scenario import Scenario
 from hcasim.workloads.options import AXES
 from tests.docs.site.covered import Read, Sentence, lines_of, read_by, read_sentences
+from tests.docs.site.evidence import counts
 from tests.docs.site.markdown import beside, code, contents, page, plain, prose, table
 
 _COLUMNS = ("claim", "what is stated", "published", "role", "the sentence covers", "tested")
@@ -38,8 +38,11 @@ def pages() -> Iterator[tuple[str, str]]:
     told = "The published experiments that are replayed, each with what its authors state."
     index = page("Scenarios and claims", told, contents(list_papers()))
     yield "reference/scenarios/index", index
-    counts, missed = _counts(scenarios, standing), _missed(scenarios)
-    yield "included/validity", page("## In numbers", counts, "## What is missed", missed)
+    missed = _missed(scenarios)
+    yield (
+        "included/validity",
+        page("## In numbers", counts(scenarios, standing), "## What is missed", missed),
+    )
 
 
 def _models() -> Iterator[tuple[str, str]]:
@@ -136,26 +139,11 @@ def _claim(claim: Claim, standing: Standing) -> tuple[str, ...]:
     elif isinstance(published, float):
         sign = {"=": "", "~": "~ "}.get(claim.relation, f"{claim.relation} ")
         published = f"{sign}{published:g}"
-    role: str = standing.role
+    role = standing.label
     if claim.deviation is not None:
         role += f", missed by {100 * claim.deviation.error:+.0f} %"
     stated = f"{plain(claim.statement)} ({plain(claim.system)})"
     return code(claim.id), stated, plain(f"{published} {claim.unit}"), role
-
-
-def _counts(scenarios: list[Scenario], standing: Mapping[str, Standing]) -> str:
-    """Claims of each paper: all, without those about one number, by role, missed, and context."""
-    found: dict[str, list[int]] = {}
-    for paper in list_papers():
-        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
-        roles = [standing[one.id].role for one in claims]
-        readings = len({standing[one.id].first for one in claims})
-        missed = sum(one.deviation is not None for one in claims)
-        counts = [len(claims), readings, *map(roles.count, get_args(Role)), missed]
-        found[f"[{paper}](/reference/scenarios/{paper}.md)"] = [*counts, len(load_context(paper))]
-    found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
-    columns = ("paper or collection", "claims", "readings", *get_args(Role), "missed", "context")
-    return table(columns, ((name, *map(str, counts)) for name, counts in found.items()))
 
 
 def _missed(scenarios: list[Scenario]) -> str:

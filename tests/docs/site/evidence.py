@@ -1,0 +1,95 @@
+"""What claims rest on: counted by source, and how far each value that could overturn one may move.
+
+Run as a program it prints the table of the README.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import get_args
+
+from hcasim.papers.claim import Claim
+from hcasim.papers.evidence import Basis, Decisive, Rests, read_evidence
+from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
+from hcasim.papers.plan import plan_papers
+from hcasim.papers.roles import Standing, standings
+from hcasim.papers.scenario import Scenario
+from hcasim.papers.verdict import NUMBERS, relative_error
+from tests.docs.site.markdown import code, page, plain, table
+
+SIMULATED = "peers"
+"""What was simulated by others: verification, and no measurement."""
+COLUMNS = ("source", "not replayed", "numbers", *get_args(Basis), "median error")
+Standings = Mapping[str, Standing]
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the page of what would change a verdict."""
+    told = (
+        "Each unpublished value of the machines was varied over its plausible range, one at a "
+        "time. Below are those that overturn a claim, with the value at which it turns. A claim "
+        "that is not here is forced by what is published, or was not computed."
+    )
+    parts = []
+    for paper in list_papers():
+        rows = []
+        for name, studied in read_evidence().items():
+            if name.startswith(f"{paper}/"):
+                rows += [
+                    (claim, one, rests.basis(load_scenario(name).publication))
+                    for claim, rests in studied.claims.items()
+                    for one in rests.decisive.values()
+                ]
+        cells = [
+            (code(claim), basis, code(one.name), one.value, f"{one.turns} ({_move(one)})")
+            for claim, one, basis in rows
+        ]
+        columns = ("claim", "rests on", "value of", "is", "turns at")
+        parts += [page(f"## {paper}", table(columns, cells))] if cells else []
+    yield "reference/turning", page("What would change a verdict", told, *parts)
+
+
+def _move(one: Decisive) -> str:
+    return plain(one.evidence + (f", informed by {' '.join(one.informed)}" if one.informed else ""))
+
+
+def counts(scenarios: Sequence[Scenario], standing: Standings) -> str:
+    """Return the table of what claims of measurements rest on, by source: claims, and in brackets
+    those that are missed; the median error is of numbers that are forced or carried over."""
+    rests = {name: one for own in read_evidence().values() for name, one in own.claims.items()}
+    rows = []
+    for paper in list_papers():
+        if paper == SIMULATED:
+            continue
+        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
+        numbers = {standing[one.id].first for one in claims if one.kind in NUMBERS}
+        cells = [
+            _cell([c for c in claims if standing[c.id].basis == one]) for one in get_args(Basis)
+        ]
+        errors = [*_errors(claims, standing, rests).values()]
+        middle = f"{100 * median(errors):.1f} % of {len(errors)}" if errors else ""
+        rows.append((code(paper), str(len(load_context(paper))), str(len(numbers)), *cells, middle))
+    return table(COLUMNS, rows)
+
+
+def _cell(claims: Sequence[Claim]) -> str:
+    missed = sum(one.deviation is not None for one in claims)
+    return f"{len(claims)} ({missed})" if missed else str(len(claims))
+
+
+def _errors(
+    claims: Sequence[Claim], standing: Standings, rests: Mapping[str, Rests]
+) -> dict[str, float]:
+    """Return the error of each number that is forced or carried over, the worst of several."""
+    errors: dict[str, float] = {}
+    for one in claims:
+        own = standing[one.id]
+        if one.kind in NUMBERS and own.basis in ("forced", "carried over"):
+            error = abs(relative_error(rests[one.id].value, one.ends))
+            errors[own.first] = max(error, errors.get(own.first, 0.0))
+    return errors
+
+
+if __name__ == "__main__":
+    every = [load_scenario(name) for name in list_scenarios()]
+    sys.stdout.write(counts(every, standings(plan_papers(every))) + "\n")
