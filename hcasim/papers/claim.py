@@ -222,7 +222,8 @@ class Claim(Statement):
         without: of a cause, the same measure where the cause is taken away.
         goes: part of the difference that must go with the cause.
         half_width: how far a number that is derived from others may be off, in its unit, if that is
-            not half a unit of its last digit; calibration takes its interval from it.
+            not half a unit of its last digit, nor more than the usual tolerance; calibration takes
+            its interval from it.
         tolerance: relative, if the statement is to be met more closely than others of its kind.
         deviation: set if the claim is missed.
     """
@@ -264,12 +265,16 @@ class Claim(Statement):
 
         Of a percentage it is a part of that, and no less than half a unit of its last digit.
         """
-        own = self.usual_tolerance if self.tolerance is None else self.tolerance
+        if self.tolerance is not None:
+            return self.tolerance
         if self.kind != "percent":
-            return own
-        low, high = self.ends
-        rounding = self.half_width or max(map(_half_a_digit, (low, high)))
-        return max(own, rounding / high)
+            return self.usual_tolerance
+        return max(self.usual_tolerance, self._rounding / self.ends[1])
+
+    @property
+    def _rounding(self) -> float:
+        """Half a unit of the last digit that is printed."""
+        return max(map(_half_a_digit, self.ends))
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
@@ -297,6 +302,10 @@ class Claim(Statement):
         yield self.relation not in allowed, found
         alone = (self.kind == "percent") != (self.change is not None)
         yield alone, "change belongs to kind percent, and is needed there"
+        if self.half_width is not None:
+            most = 0.0 if isinstance(self.published, str) else max(self._rounding, usual * high)
+            found = f"half_width must be at most {most:g}, found {self.half_width:g}"
+            yield self.half_width > most, found
         if self.tolerance is not None:
             found = f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
             yield self.tolerance > usual, found
@@ -320,7 +329,7 @@ class Claim(Statement):
 
 
 def _half_a_digit(published: float) -> float:
-    exponent = Decimal(f"{published:g}").as_tuple().exponent
+    exponent = Decimal(f"{published:.15g}").as_tuple().exponent
     assert isinstance(exponent, int)
     return float(Decimal(5).scaleb(exponent - 1))
 
