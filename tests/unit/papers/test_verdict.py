@@ -77,6 +77,7 @@ LIMIT = {"kind": "threshold", "published": 14, "relation": "<="}
 SEVERAL = {"measure": [ONE, ONE | {"series": "two"}]}
 LIMITS = {"kind": "threshold", "measure": [ONE | {"series": name} for name in NAMES]}
 DIFFERENCE = MEMORY | {"kind": "difference", "relation": "<=", "measure": PAIR}
+CAUSE = MORE | {"kind": "cause", "without": PAIR | {"series": "three"}}
 PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     # A range, and just beside it.
     (RANGE, (4.5,), (5.3,)),
@@ -128,6 +129,20 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     (UP_TO, ({4: 1.02, 8: 1.10}, ONES), ({4: nan, 8: 1.10}, ONES)),
     (UP_TO, ({4: 1.02, 8: 1.10}, ONES), ({4: 1.10, 8: nan}, ONES)),
     (UP_TO | {"relation": ">="}, ({4: 1.10, 8: 1.90}, ONES), ({4: 1.20, 8: 1.90}, ONES)),
+    # A cause: without it half of the effect or more goes, or as much as is stated.
+    (CAUSE, (1.5, 1.0, 1.0), (1.5, 1.0, 1.5)),
+    (CAUSE, (1.5, 1.0, 1.25), (1.5, 1.0, 1.2501)),
+    (CAUSE, (1.5, 1.0, 0.5), (1.5, 1.0, 2.0)),
+    (CAUSE | {"goes": 0.75}, (1.5, 1.0, 1.125), (1.5, 1.0, 1.1251)),
+    (CAUSE | {"goes": 1.0}, (1.5, 1.0, 1.0), (1.5, 1.0, 1.0001)),
+    (CAUSE | {"relation": "<"}, (0.5, 1.0, 0.75), (0.5, 1.0, 0.7499)),
+    (CAUSE | {"measure": PAIR | {"factor": 0.5}}, (0.75, 1.0, 1.25), (0.75, 1.0, 1.2501)),
+    # With the cause there is no effect, or the opposite one.
+    (CAUSE, (1.5, 1.0, 1.0), (1.0, 1.0, 1.0)),
+    (CAUSE, (1.5, 1.0, 1.0), (0.9, 1.0, 1.0)),
+    (CAUSE | {"relation": "<"}, (0.5, 1.0, 1.0), (1.1, 1.0, 1.0)),
+    (CAUSE, (1.5, 1.0, 1.0), (nan, 1.0, 1.0)),
+    (CAUSE, (1.5, 1.0, 1.0), (1.5, 1.0, nan)),
     # At one point.
     ({"measure": {"series": "one", "at": 8}}, ({4: 9.0, 8: 4.0},), ({4: 4.0, 8: 9.0},)),
 ]
@@ -165,6 +180,7 @@ AT_8 = {"series": "one", "at": 8, "against": "two"}
         (REDUCTION, (0.75, 1.0), 25.0),
         (DIFFERENCE, (10240.0, 6144.0), 4.0),
         (LESS | {"measure": PAIR | {"factor": 2}}, (3.0, 2.0), 0.75),
+        (CAUSE, (1.5, 1.0, 1.125), 75.0),
         (BANDWIDTH | {"unit": "MiB/s"}, (971.0,), pytest.approx(971e6 / 2**20)),
         (BANDWIDTH | {"unit": "MB/s"}, (926.0,), 926.0),
         # Two points of one series, or one of each.
@@ -195,6 +211,7 @@ def test_the_number_that_was_published_is_read(
         (LESS | {"measure": PAIR | {"factor": 2}}, (3.0, 2.0), "one / 2 x two 0.750"),
         (OVERHEADS, ({4: 3.0, 8: 2.0},), "one / one 1.500 at 4 / 8"),
         (RANGE, (4.5,), "the paper says both"),
+        (CAUSE, (1.5, 1.0, 1.125), "one / two: 50.0 %, without the cause 12.5 %"),
     ],
 )
 def test_the_note_has_all_numbers(fields: Fields, values: tuple[Any, ...], note: str) -> None:
