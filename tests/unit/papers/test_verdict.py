@@ -132,7 +132,6 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     # A cause: without it half of the effect or more goes, or as much as is stated.
     (CAUSE, (1.5, 1.0, 1.0), (1.5, 1.0, 1.5)),
     (CAUSE, (1.5, 1.0, 1.25), (1.5, 1.0, 1.2501)),
-    (CAUSE, (1.5, 1.0, 0.5), (1.5, 1.0, 2.0)),
     (CAUSE | {"goes": 0.75}, (1.5, 1.0, 1.125), (1.5, 1.0, 1.1251)),
     (CAUSE | {"goes": 1.0}, (1.5, 1.0, 1.0), (1.5, 1.0, 1.0001)),
     (CAUSE | {"relation": "<"}, (0.5, 1.0, 0.75), (0.5, 1.0, 0.7499)),
