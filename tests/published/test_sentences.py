@@ -12,7 +12,6 @@ NARROWER = {
     "BEN-013": "the sizes at which the limits of eager messages decide, 2 to 64 KB",
     "BEN-014": "other graphs are not named: raw VAPI; what is beyond 1 and 2 MB, against all below",
     "BEN-015": "the limit is said to be between 1 and 2 MB: up to 1 MB against all beyond 2 MB",
-    "BEN-016": "medium sizes are not named: 2 to 64 KB",
     "BEN-018": "around 10K: of the sizes beside it, 8K and 12K, both are read",
     "BEN-019": "it drops from 2 KB on and is back at 128 KB: both ends, against what is between",
     "LIU-003": "a summary: atomic operations are those of LIU-047, which reads all",
@@ -20,17 +19,13 @@ NARROWER = {
     "LIU-089": "a drop at 8 KB is one against the sizes before it",
     "RAS-013": "independent of the size: the largest against the smallest",
     "RAS-014": "short messages: the shortest",
-    "RAS-015": "small messages are not named: up to 256 B",
     "RAS-023": "what medium messages reach of large ones: 64 KB of 256",
-    "RAS-027": "the longest that overlap much are told by the next ones, which do not",
     "RAS-031": "costs more for larger buffers: the largest against the smallest",
     "RAS-032": "the largest messages, of which the paper states what two nodes carry",
     "SUR-006": "said of 128 queue pairs",
     "SUR-020": "the abstract and sections 1 and 7 say 4 KB, this sentence 8",
-    "SUR-034": "a miss of each message: where no buffer is reused",
     "SUR-036": "said of 128 queue pairs",
     "SUR-040": "no degradation by misses: where all miss, against where none does",
-    "SUR-041": "more memory for more queue pairs: 128 against one",
 }
 """Claims that test fewer of the simulated sizes or series than the sentence covers, and why."""
 

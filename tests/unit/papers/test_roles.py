@@ -52,6 +52,7 @@ def test_one_provenance_changes_the_roles_of_all_that_follows_from_it(before: Ro
         "LIU-008": ("derived", "predicted"),
         "LIU-058": ("derived", "predicted"),
         "LIU-068": ("derived", "predicted"),
+        "LIU-068-cause": ("derived", "predicted"),
     }
 
 
@@ -105,6 +106,7 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "L352": "L348",
         "BEN-014-cause": "BEN-014",
         "LIU-060-cause": "LIU-060",
+        "LIU-068-cause": "LIU-068",
         "LIU-067": "LIU-024-cause",
         "RAS-020-cause": "RAS-020",
         "SUR-039": "SUR-032",
