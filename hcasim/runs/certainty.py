@@ -218,11 +218,11 @@ class _Time:
 
     def add(self, section: str, us: float, off: Off, name: str, evidence: str) -> None:
         """Add so much of the time of a part by its name that is off, for a reason of a section."""
-        missing = us * off.missing
-        self._missing[section] = self._missing.get(section, 0.0) + missing
+        self._missing[section] = self._missing.get(section, 0.0) + us * off.missing
         self._excess[section] = self._excess.get(section, 0.0) + us * off.excess
-        if missing > self._worst.get(name, 0.0):
-            self._worst[name], self.evidence[name] = missing, evidence
+        worst = us * max(off)
+        if worst > self._worst.get(name, 0.0):
+            self._worst[name], self.evidence[name] = worst, evidence
 
     def off(self, us: float) -> Off:
         """Return what is off of the whole time."""

@@ -281,9 +281,13 @@ def _usual(parameter: Parameter[Value], leaf: Leaf | str, low: float, high: floa
 
 def _spread(base: int, low_by: float, high_by: float, leaf: Leaf) -> Ends:
     if leaf.choices:
-        others = sorted(one for one in leaf.choices if isinstance(one, int))
-        near = [one for one in others if base * low_by**2 <= one <= base * high_by**2]
-        return min(near, default=base), max(near, default=base)
+        # Those in the range, or the next ones if they are not much farther.
+        every = sorted(one for one in leaf.choices if isinstance(one, int))
+        near = [one for one in every if base * low_by**2 <= one <= base * high_by**2]
+        low = max((one for one in near if one < base), default=base)
+        high = min((one for one in near if one > base), default=base)
+        inside = [one for one in near if base * low_by <= one <= base * high_by]
+        return min(low, *inside, base), max(high, *inside, base)
     step = leaf.step or 1
     if leaf.unit not in (None, SIZE):
         # Three digits.
