@@ -1,7 +1,7 @@
 """Values that are wrong, as a referee would set them, turn claims that they were not fitted to.
 
 Each is tried where that costs little. The rates of NAS kernels turn LIU-104 alone, which one of
-them was fitted to, at ten times the cost: here it is tested that they turn no other.
+them was fitted to, at several times the cost: here it is tested that they turn no other.
 """
 
 from typing import NamedTuple
