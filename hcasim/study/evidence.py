@@ -28,11 +28,11 @@ from hcasim.papers.evidence import (
 )
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.scenario import Scenario
+from hcasim.papers.verdict import moved
 from hcasim.runs.executor import run_points
 from hcasim.runs.point import Point
 from hcasim.runs.store import usual_store
 from hcasim.study.sensitivity.factor import Factor, find_factors
-from hcasim.study.sensitivity.result import MATTERS
 from hcasim.study.sensitivity.subject import Case, Evaluator, Reading, ScenarioSubject, Settings
 from hcasim.workloads.registry import WORKLOADS
 from hcasim.workloads.result import Result
@@ -44,6 +44,9 @@ CLASS: Final = "W"
 """Of a shorter run: its iterations, and its class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
+AT_MOST = 4
+"""How many times as much as results at the ends and the middle of curves a claim may change; what
+turns nothing even so is not studied further."""
 TOGETHER = 8
 """Counts and words that are tried in one run, as most do nothing."""
 End = tuple[str, int]
@@ -100,6 +103,26 @@ class _Shortened(ScenarioSubject):
 
         return Case(points, read, whole.probes)
 
+    def near(
+        self,
+        base: Sequence[Reading],
+        at: Mapping[End, Sequence[Reading]],
+        factors: Mapping[str, Factor],
+    ) -> list[str]:
+        """Return the parameters that turn no claim by themselves, but might with a range twice as
+        wide."""
+        found: dict[str, None] = {}
+        for (path, end), own in at.items():
+            factor = factors[path]
+            wider = _doubled(factor)
+            far = wider.low if end < factor.base else wider.high
+            times = AT_MOST / 2 * abs(far - factor.base) / abs(end - factor.base)
+            for claim, usual, one in zip(self._claims, base, own, strict=True):
+                change = moved(claim, usual.value, one.value)
+                if one.holds == usual.holds and change and times * change >= usual.room:
+                    found[path] = None
+        return [*found]
+
 
 def _shorter(point: Point) -> Point:
     """Return a point with few iterations, of kernels with less work."""
@@ -142,10 +165,12 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     evaluate = Evaluator(subject, factors, run)
     ends, refused = _possible(factors, evaluate)
     refused |= {path: why for path, why in possible.fixed.items() if why != UNSAID}
-    moving = _moving(ends, factors, evaluate)
-    base, *readings = evaluate([{}, *map(_value, moving)])
-    at = dict(zip(moving, readings, strict=True))
-    wider = {path: _doubled(factors[path]) for path in _mattering(base, at)}
+    (base,) = evaluate([{}])
+    least = min(one.room for one in base)
+    changes = _moving(ends, factors, evaluate)
+    moving = [one for one in ends if AT_MOST * changes.get(one[0], -1.0) >= least]
+    at = dict(zip(moving, evaluate([*map(_value, moving)]), strict=True))
+    wider = {path: _doubled(factors[path]) for path in subject.near(base, at, factors)}
     evaluate_wider = Evaluator(subject, wider, run)
     further, _ = _possible(wider, evaluate_wider)
     at_further = dict(zip(further, evaluate_wider([*map(_value, further)]), strict=True))
@@ -200,22 +225,37 @@ def _possible(
     return ends, refused
 
 
-def _moving(ends: Sequence[End], factors: Mapping[str, Factor], evaluate: Evaluator) -> list[End]:
-    """Return the ends that change anything: of a size at any point, of others at the first, the
-    middle or the last point of a curve."""
-    found = set[End]()
+def _moving(
+    ends: Sequence[End], factors: Mapping[str, Factor], evaluate: Evaluator
+) -> dict[str, float]:
+    """Return the parameters of which an end changes anything, with the part by which it changes a
+    result: of a size at any point, of others at the first, the middle or the last point of a curve,
+    and of a continuous value at its farther end."""
+    found: dict[str, float] = {}
+    far = {path: end for path, end in ends if end == _farther(factors[path])}
     for everywhere in (True, False):
         own = [one for one in ends if factors[one[0]].is_size == everywhere]
         # A continuous value mostly acts, a count or a word mostly does not.
-        groups = [[one] for one in own if factors[one[0]].continuous]
-        groups += _groups([one for one in own if not factors[one[0]].continuous])
+        stepped = [one for one in own if not factors[one[0]].continuous]
+        rest = {path: end for path, end in own if factors[path].continuous}
+        groups = [[(path, far.get(path, end))] for path, end in rest.items()] + _groups(stepped)
         while groups:
-            moves = evaluate.moving([dict(group) for group in groups], everywhere)
-            moved = [group for group, moves in zip(groups, moves, strict=True) if moves]
-            found |= {group[0] for group in moved if len(group) == 1}
-            halves = [(one[: len(one) // 2], one[len(one) // 2 :]) for one in moved if len(one) > 1]
-            groups = [half for pair in halves for half in pair]
-    return [one for one in ends if one in found]
+            changes = evaluate.moving([dict(group) for group in groups], everywhere)
+            halves = []
+            for group, change in zip(groups, changes, strict=True):
+                if change and len(group) == 1:
+                    ((path, _),) = group
+                    found[path] = max(change, found.get(path, 0.0))
+                elif change:
+                    halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+            groups = halves
+    return found
+
+
+def _farther(factor: Factor) -> int:
+    """Return the end that is more times its value away."""
+    base = max(factor.base, 1)
+    return factor.high if factor.high * max(factor.low, 1) >= base * base else factor.low
 
 
 def _groups(ends: Sequence[End]) -> list[list[End]]:
@@ -237,17 +277,6 @@ def _doubled(factor: Factor) -> Factor:
         return factor.model_copy(update={"low": factor.base, "high": factor.base})
     low, high = (round(end**2 / factor.base) for end in (factor.low, factor.high))
     return factor.model_copy(update={"low": low, "high": high})
-
-
-def _mattering(base: Sequence[Reading], at: Mapping[End, Sequence[Reading]]) -> list[str]:
-    """Return the parameters that move any number by more than it matters."""
-    moved = {
-        path: None
-        for (path, _), own in at.items()
-        for one, usual in zip(own, base, strict=True)
-        if abs(one.value - usual.value) > MATTERS * abs(usual.value)
-    }
-    return [*moved]
 
 
 def _middle(base: int, end: int) -> int:

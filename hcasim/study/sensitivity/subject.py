@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
@@ -17,7 +18,7 @@ from hcasim.papers.plan import Line, plan
 from hcasim.papers.replay import measured
 from hcasim.papers.roles import Standing
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.verdict import judge
+from hcasim.papers.verdict import judge, room
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
@@ -28,6 +29,8 @@ from hcasim.workloads.options import AXES, varying
 if TYPE_CHECKING:
     from hcasim.workloads import Result
 
+TINY = 1e-12
+"""The change of a result of which only counters change."""
 Settings = Callable[[Machine], Mapping[str, str]]
 """What-if settings of a machine."""
 Run = Callable[[Iterable[Point]], "dict[Point, Result]"]
@@ -43,10 +46,12 @@ class Asked(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The number that one machine gives, and whether it meets the claim, if there is one."""
+    """The number that one machine gives, whether it meets the claim, if there is one, and which
+    part of itself what was measured has to change by before that may change."""
 
     value: float
     holds: bool | None = None
+    room: float = 0.0
 
 
 class Case(NamedTuple):
@@ -167,7 +172,8 @@ class ScenarioSubject:
                 hint = "allowed: values of the figure that both have, or none"
                 raise CatalogError([f"size: {error} of those given; {hint}"]) from None
             assert verdict.simulated is not None
-            readings.append(Reading(verdict.simulated, verdict.status == "pass"))
+            held, left = verdict.status == "pass", room(claim, verdict.simulated)
+            readings.append(Reading(verdict.simulated, held, left))
         return readings
 
 
@@ -202,19 +208,25 @@ class Evaluator:
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
-    def moving(self, every: Sequence[Mapping[str, int]], everywhere: bool = True) -> list[bool]:
-        """Tell which of some values change a result or a counter at all, at any point or only at
-        the probes of curves; those that no machine can have together count among them."""
+    def moving(self, every: Sequence[Mapping[str, int]], everywhere: bool = True) -> list[float]:
+        """Return which part of itself each of some values changes any result by, at any point or
+        only at the probes of curves: 0 if nothing changes at all, not even a counter; infinity
+        where no machine can have the values together."""
         with each_file_once():
             base, *cases = (self._possible(values) for values in ({}, *every))
         assert base is not None
         chosen = range(len(base.points)) if everywhere else sorted(base.probes)
         asked = [[one.points[place] for place in chosen] for one in (base, *filter(None, cases))]
         found = self._run(dict.fromkeys(point for points in asked for point in points))
-        told = {point: (one.row, one.counters) for point, one in found.items()}
-        usual = [told[point] for point in asked[0]]
+        usual = [found[point] for point in asked[0]]
         return [
-            one is None or [told[one.points[place]] for place in chosen] != usual for one in cases
+            inf
+            if one is None
+            else max(
+                _change(base.points[place].workload, before, found[one.points[place]])
+                for place, before in zip(chosen, usual, strict=True)
+            )
+            for one in cases
         ]
 
     def _possible(self, values: Mapping[str, int]) -> Case | None:
@@ -225,6 +237,14 @@ class Evaluator:
 
     def _case(self, values: Mapping[str, int]) -> Case:
         return self._subject.case(lambda machine: settings_of(machine, values, self._factors))
+
+
+def _change(workload: str, before: Result, after: Result) -> float:
+    known = find_workload(workload)
+    assert known is not None
+    pairs = [(before.row[name], after.row[name]) for name in known.fields if name in after.row]
+    least = TINY * ((before.row, before.counters) != (after.row, after.counters))
+    return max([least, *(abs(new / old - 1) if old else inf for old, new in pairs if new != old)])
 
 
 def field_of(workload: str, quantity: str | None) -> str:
