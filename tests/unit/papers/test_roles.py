@@ -8,7 +8,7 @@ import pytest
 from hcasim.catalog import CatalogError
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.report import reproduce
-from hcasim.papers.roles import Standing, standings
+from hcasim.papers.roles import standings
 
 pytestmark = pytest.mark.usefixtures("edit")
 
