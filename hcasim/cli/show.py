@@ -227,7 +227,9 @@ def _show_scenario(identifier: str, wanted: Wanted) -> None:
     shown = scenario.model_dump(mode="json", exclude_none=True)
     for claim in shown["claims"]:
         own = found[claim["id"]]
-        claim |= {"role": own.role, "basis": own.basis, "decisive": own.decisive}
+        claim |= {"role": own.role, "basis": own.basis}
+        if claim["id"] in rests:
+            claim["rests"] = rests[claim["id"]].to_dict()
     names = ("claim", "role", "system", "statement", "published", "unit")
     claims = [
         (
@@ -246,11 +248,14 @@ def _show_scenario(identifier: str, wanted: Wanted) -> None:
         _print_scenario(scenario, title)
         print_table("Claims", names, claims, below=True)
         columns = ("claim", "parameter", "value", "turns at", "evidence", "informed by")
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (name, one.name, one.value, one.turns, one.evidence, " ".join(one.informed))
             for name, own in rests.items()
             for one in own.decisive.values()
         ]
+        for name, own in rests.items():
+            rows += [(name, path, "", "with twice its range", "", "") for path in own.doubled]
+            rows += [(name, path, "", "with the other", "", "") for path in own.together]
         if rows:
             print_table("What could overturn a claim", columns, rows, below=True)
 

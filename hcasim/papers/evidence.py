@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
-from hcasim.catalog import Parameter, Value
+from hcasim.catalog import CatalogError, Parameter, Value
 from hcasim.catalog.folders import data_path
 from hcasim.catalog.plausible import plausible
 from hcasim.catalog.section import Evidence
@@ -38,6 +38,7 @@ class Decisive(Form):
     turns: str = Field(description="the nearest value that was found at which the claim turns")
     end: str = Field(description="of its range on that side")
     informed: tuple[str, ...] = Field(description="statements that were in view when it was set")
+    sources: tuple[str, ...] = Field(description="who published these")
 
 
 class Rests(Form):
@@ -51,7 +52,7 @@ class Rests(Form):
 
     def basis(self, source: str) -> Basis:
         """Return the role of a claim of a source."""
-        kinds = [{source_of(one) for one in value.informed} for value in self.decisive.values()]
+        kinds = [value.sources for value in self.decisive.values()]
         if any(source in own for own in kinds):
             return "informed"
         if not all(kinds):
@@ -89,7 +90,13 @@ _FILE: TypeAdapter[dict[str, Studied]] = TypeAdapter(dict[str, Studied])
 @cache
 def read_evidence() -> Mapping[str, Studied]:
     """Return what is known, by scenario; nothing before the first `make evidence`."""
-    return _FILE.validate_json(FILE.read_bytes()) if FILE.exists() else {}
+    if not FILE.exists():
+        return {}
+    try:
+        return _FILE.validate_json(FILE.read_bytes())
+    except ValueError as error:
+        what = str(error).splitlines()[0]
+        raise CatalogError([f"{FILE}: {what}; `make evidence` writes it anew"]) from None
 
 
 def rests_of(scenario: Scenario, lines: Mapping[str, Line]) -> Mapping[str, Rests]:
@@ -139,4 +146,4 @@ def digest_of(scenario: Scenario, lines: Mapping[str, Line]) -> str:
 def _told(one: Parameter[Value]) -> tuple[str, ...]:
     likely = plausible(one)
     ends = () if likely is None else (str(likely.low), str(likely.high))
-    return one.path, one.text, one.evidence, *sorted(one.informed), *ends
+    return one.path, one.text, one.evidence, str(one.interval), *sorted(one.informed), *ends

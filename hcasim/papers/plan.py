@@ -230,7 +230,8 @@ def _points(
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    overrides = {**series.overrides, **overrides}
+    # A cause that a series is without stays away whatever is set.
+    overrides = {**series.overrides, **overrides, **(series.without or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}

@@ -84,8 +84,11 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
     for scenario in (one.scenario for one in plans):
         for name, one in rests_of(scenario, lines).items():
             names = tuple(value.name for value in one.decisive.values())
-            own: Any = {"basis": one.basis(scenario.publication), "decisive": names}
-            found[name] = replace(found[name], **own)
+            basis = one.basis(scenario.publication)
+            # The interval of a fit is where the claim holds to which it was fitted.
+            if found[name].role != "predicted" and basis != "not computed":
+                basis = "informed"
+            found[name] = replace(found[name], basis=basis, decisive=names)
     return found
 
 

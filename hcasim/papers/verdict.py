@@ -23,8 +23,6 @@ Number = float | tuple[float, float]
 NUMBERS = ("value", "ratio", "percent", "difference")
 """The kinds of claims that state a number; the others state an order or a limit."""
 
-ROOM = 0.05
-"""Part by which what was measured has to change before a cause does: half an effect of a tenth."""
 STALE = "meets the claim although a deviation is documented"
 
 
@@ -176,20 +174,18 @@ def judge(
 
 
 def moved(claim: Claim, simulated: float, other: float) -> float:
-    """Return which part of itself what was measured changes by, about, if the number that a claim
-    reads becomes another one."""
+    """Return about how much a measured value changes, relative to itself, if the number that a
+    claim reads becomes another one."""
     if claim.kind == "percent" or claim.unit == "%":
         return abs(other - simulated) / (100 + abs(simulated))
     return abs(other / simulated - 1) if simulated else inf
 
 
 def room(claim: Claim, simulated: float) -> float:
-    """Return which part of itself what was measured has to change by, about, before the verdict on
-    a claim may; 0 where that cannot be told."""
-    if not isfinite(simulated) or claim.kind == "difference":
+    """Return about how much a measured value has to change, relative to itself, to change the
+    verdict on a claim; 0 where that cannot be told."""
+    if not isfinite(simulated) or not simulated or claim.kind in ("difference", "cause"):
         return 0.0
-    if claim.kind == "cause":
-        return ROOM
     low, high = (1.0, 1.0) if claim.kind == "ordering" else claim.ends
     exact = claim.kind == "threshold" or (claim.kind == "ordering" and claim.relation != "~")
     off = 0.0 if exact else claim.allowed_error

@@ -25,6 +25,7 @@ from hcasim.papers.evidence import (
     digest_of,
     lines_of,
     read_evidence,
+    source_of,
 )
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.scenario import Scenario
@@ -45,8 +46,8 @@ CLASS: Final = "W"
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
-"""How many times as much as results at the ends and the middle of curves a claim may change; what
-turns nothing even so is not studied further."""
+"""A change of results at the ends and the middle of curves is taken to be this many times as much
+elsewhere; what turns nothing even then is not studied further."""
 TOGETHER = 8
 """Counts and words that are tried in one run, as most do nothing."""
 End = tuple[str, int]
@@ -72,6 +73,7 @@ class _Shortened(ScenarioSubject):
     """The claims of a scenario, whose points change as shorter runs of them do.
 
     Attributes:
+        scenario: as it was given.
         shortened: points that shorter runs stand for.
     """
 
@@ -82,6 +84,7 @@ class _Shortened(ScenarioSubject):
         only: Iterable[str] | None = None,
     ) -> None:
         super().__init__(scenario, only=None if only is None else {*only})
+        self.scenario = scenario
         whole = super().case(lambda _: {}).points
         found = run([*whole, *map(_shorter, whole)])
         self._ratios = [_ratios(point, found) for point in whole]
@@ -102,6 +105,14 @@ class _Shortened(ScenarioSubject):
             )
 
         return Case(points, read, whole.probes)
+
+    def turns(self, usual: Reading, other: Reading) -> bool:
+        """Whether its one claim is overturned between two readings, or at the other."""
+        (claim,) = self._claims
+        low, high = claim.ends
+        below, above = sorted((usual.value, other.value))
+        # A number that is missed on both sides is met between them.
+        return other.holds != usual.holds or (not usual.holds and below < low and above > high)
 
     def near(
         self,
@@ -136,7 +147,9 @@ def _ratios(point: Point, found: Results) -> dict[str, float] | None:
     """Return what a whole run measures over what a shorter one does, if that may stand for it."""
     shorter = _shorter(point)
     long, short = found[point].row, found[shorter].row
-    names = [name for name in WORKLOADS[point.workload].fields if short.get(name)]
+    names = [name for name in WORKLOADS[point.workload].fields if long.get(name)]
+    if not all(short.get(name) for name in names):
+        return None
     ratios = {name: long[name] / short[name] for name in names}
     like = point.options.nas_class == shorter.options.nas_class
     far = like and any(abs(one - 1) > NEAR for one in ratios.values())
@@ -164,44 +177,68 @@ def study(scenario: Scenario, jobs: int | None = None) -> Studied:
     factors = possible.factors
     evaluate = Evaluator(subject, factors, run)
     ends, refused = _possible(factors, evaluate)
-    refused |= {path: why for path, why in possible.fixed.items() if why != UNSAID}
     (base,) = evaluate([{}])
-    least = min(one.room for one in base)
     changes = _moving(ends, factors, evaluate)
-    moving = [one for one in ends if AT_MOST * changes.get(one[0], -1.0) >= least]
-    at = dict(zip(moving, evaluate([*map(_value, moving)]), strict=True))
+    found: dict[str, Rests] = {}
+    # Those that tell how far they are from turning are spared what changes results by much less.
+    for told in (True, False):
+        own = {
+            output.name: reading
+            for output, reading in zip(subject.outputs, base, strict=True)
+            if (reading.room > 0) == told
+        }
+        if own:
+            least = min(one.room for one in own.values())
+            moving = [one for one in ends if AT_MOST * changes.get(one[0], -1.0) >= least]
+            found |= _study(_Shortened(scenario, run, own), moving, factors, run)
+    return Studied(
+        digest=digest_of(scenario, lines_of(scenario)),
+        varied=len({path for path, _ in ends}),
+        refused=refused | {path: why for path, why in possible.fixed.items() if why != UNSAID},
+        shortened=subject.shortened,
+        claims=found,
+    )
+
+
+def _study(
+    subject: _Shortened,
+    moving: Sequence[End],
+    factors: Mapping[str, Factor],
+    run: _Runner,
+) -> dict[str, Rests]:
+    """Return what the claims of a subject rest on, of values that move anything."""
+    evaluate = Evaluator(subject, factors, run)
+    base, *readings = evaluate([{}, *map(_value, moving)])
+    at = dict(zip(moving, readings, strict=True))
     wider = {path: _doubled(factors[path]) for path in subject.near(base, at, factors)}
     evaluate_wider = Evaluator(subject, wider, run)
     further, _ = _possible(wider, evaluate_wider)
     at_further = dict(zip(further, evaluate_wider([*map(_value, further)]), strict=True))
     found = {}
     for number, (output, reading) in enumerate(zip(subject.outputs, base, strict=True)):
-        turning: dict[str, int] = {}
-        for (path, end), own in at.items():
-            if own[number].holds != reading.holds:
-                turning.setdefault(path, end)
+        alone = _Shortened(subject.scenario, run, {output.name})
+        only = Evaluator(alone, factors, run)
+        turning = [end for end, own in at.items() if alone.turns(reading, own[number])]
         doubled = {
-            path for (path, _), own in at_further.items() if own[number].holds != reading.holds
+            path for (path, _), own in at_further.items() if alone.turns(reading, own[number])
         }
-        only = Evaluator(_Shortened(scenario, run, {output.name}), factors, run)
+        decisive: dict[str, Decisive] = {}
+        nearest: dict[str, float] = {}
+        for path, end in turning:
+            turn = _turn(factors[path], end, only, bool(reading.holds))
+            far = abs(turn - factors[path].base)
+            if far <= nearest.get(path, far):
+                nearest[path] = far
+                decisive[path] = _decisive(factors[path], turn, end)
         swings = {end: abs(own[number].value - reading.value) for end, own in at.items()}
         found[output.name] = Rests(
             holds=bool(reading.holds),
             value=reading.value,
-            decisive={
-                path: _decisive(factors[path], end, only, bool(reading.holds))
-                for path, end in turning.items()
-            },
-            doubled=tuple(sorted(doubled - {*turning})),
-            together=() if turning else _corner(swings, only, bool(reading.holds)),
+            decisive=decisive,
+            doubled=tuple(sorted(doubled - {*decisive})),
+            together=() if decisive else _corner(swings, only, bool(reading.holds)),
         )
-    return Studied(
-        digest=digest_of(scenario, lines_of(scenario)),
-        varied=len({path for path, _ in ends}),
-        refused=refused,
-        shortened=subject.shortened,
-        claims=found,
-    )
+    return found
 
 
 def _value(end: End) -> dict[str, int]:
@@ -228,9 +265,11 @@ def _possible(
 def _moving(
     ends: Sequence[End], factors: Mapping[str, Factor], evaluate: Evaluator
 ) -> dict[str, float]:
-    """Return the parameters of which an end changes anything, with the part by which it changes a
-    result: of a size at any point, of others at the first, the middle or the last point of a curve,
-    and of a continuous value at its farther end."""
+    """Return the parameters that change anything, with the largest relative change of a result.
+
+    Sizes are tried at every point, all others at the first, the middle and the last of each curve.
+    Of a time or a rate only the farther end is tried.
+    """
     found: dict[str, float] = {}
     far = {path: end for path, end in ends if end == _farther(factors[path])}
     for everywhere in (True, False):
@@ -253,9 +292,8 @@ def _moving(
 
 
 def _farther(factor: Factor) -> int:
-    """Return the end that is more times its value away."""
-    base = max(factor.base, 1)
-    return factor.high if factor.high * max(factor.low, 1) >= base * base else factor.low
+    """Return the end that is farther from the value."""
+    return max(factor.low, factor.high, key=lambda end: abs(end - factor.base))
 
 
 def _groups(ends: Sequence[End]) -> list[list[End]]:
@@ -285,8 +323,8 @@ def _middle(base: int, end: int) -> int:
     return base if middle == end else middle
 
 
-def _decisive(factor: Factor, end: int, evaluate: Evaluator, holds: bool) -> Decisive:
-    """Return how far a factor may move towards an end at which a claim turns."""
+def _turn(factor: Factor, end: int, evaluate: Evaluator, holds: bool) -> int:
+    """Return the value towards an end that is nearest of those found at which a claim turns."""
     kept, turned = factor.base, end
     for _ in range(STEPS if factor.continuous else 0):
         middle = _middle(kept, turned)
@@ -294,13 +332,18 @@ def _decisive(factor: Factor, end: int, evaluate: Evaluator, holds: bool) -> Dec
             break
         ((reading,),) = evaluate([{factor.path: middle}])
         kept, turned = (middle, turned) if reading.holds == holds else (kept, middle)
+    return turned
+
+
+def _decisive(factor: Factor, turn: int, end: int) -> Decisive:
     return Decisive(
         name=factor.name,
         evidence=factor.evidence,
         value=factor.text(factor.base),
-        turns=factor.text(turned),
+        turns=factor.text(turn),
         end=factor.text(end),
         informed=factor.informed,
+        sources=tuple(sorted({*map(source_of, factor.informed)})),
     )
 
 

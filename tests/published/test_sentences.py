@@ -21,7 +21,6 @@ NARROWER = {
     "RAS-014": "short messages: the shortest",
     "RAS-023": "what medium messages reach of large ones: 64 KB of 256",
     "RAS-031": "costs more for larger buffers: the largest against the smallest",
-    "RAS-032": "the largest messages, of which the paper states what two nodes carry",
     "SUR-006": "said of 128 queue pairs",
     "SUR-020": "the abstract and sections 1 and 7 say 4 KB, this sentence 8",
     "SUR-036": "said of 128 queue pairs",
@@ -43,8 +42,7 @@ LIU-115; largest; PCIe both ports; PCIe one port; can deliver significant perfor
 RAS-029; 1; RDMA write; from the latency of MPI and its overhead
 RAS-030; 65537..; overlap, send; overlap, receive; drops sharply afterwards
 RAS-031; all; registration; deregistration cost is almost independent of the buffer size
-RAS-032; largest; four nodes; MPI both-way; the aggregate bandwidth of four nodes is 1.9 GB/s
-RAS-033; 65537..; both-way; ping-pong; unidirectional; to saturate the network
+RAS-032; 65537..; both-way; ping-pong; unidirectional; to saturate the network
 SUR-039; all; MemFree; Mem; the rows of Table 1
 SUR-040; all; MemFree; Mem; misses do not cause any degradation in bandwidth
 SUR-041; all; MemFree; Mem; as the QPs are allocated more Host memory is being utilized

@@ -23,7 +23,7 @@ from hcasim.papers.scenario import Scenario
 STATEMENTS = {
     "benjegerdes2004": ("BEN", 23),
     "liu2004": ("LIU", 115),
-    "rashti2007": ("RAS", 33),
+    "rashti2007": ("RAS", 32),
     "sur2005": ("SUR", 41),
 }
 """The ids of a paper's statements begin so, and are numbered from 1 to that."""

@@ -14,11 +14,12 @@ from pydantic import Field
 from hcasim.calibrate.entries import leaf_at, prefixes, renamed
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import Machine, Parameter, Value, list_ids
+from hcasim.catalog.algorithms import NAMES
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
 from hcasim.catalog.plausible import plausible
-from hcasim.catalog.section import UNPUBLISHED, UNSAID, Evidence
+from hcasim.catalog.section import CHOSEN, SET, UNPUBLISHED, UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form
@@ -175,6 +176,7 @@ def find_factors(
     found = Found()
     for path, parameter in known.items():
         varied = parameter.evidence in VARIED and path not in ties
+        varied &= parameter.source not in (SET, CHOSEN)
         if path not in chosen or not (path in given or varied):
             continue
         kind, low, high = _how_far(parameter, spread)
@@ -209,7 +211,9 @@ def _known(machines: Iterable[Machine], calibration: Calibration | None) -> Know
         for parameter in machine.parameters:
             path = next(iter(renamed(parameter.path, back)), _own(machine) + parameter.path)
             marked = calibration.mark(parameter, path) if calibration else parameter
-            known.setdefault(path, marked)
+            # What one machine has set is varied in another, where it is described.
+            if path not in known or known[path].source in (SET, CHOSEN):
+                known[path] = marked
     return known
 
 
@@ -254,6 +258,10 @@ def _choices(path: str, parameter: Parameter[Value]) -> tuple[Value, ...]:
     if isinstance(leaf, str) or leaf.base is int or parameter.source == UNSAID:
         return ()
     choices = (False, True) if leaf.base is bool else leaf.choices
+    head, _, collective = path.rpartition(".")
+    if head.endswith(".mpi.collectives"):
+        # A value is a rule that chooses among these.
+        choices = tuple(dict.fromkeys((parameter.value, *NAMES[collective])))
     return choices if parameter.value in choices and len(choices) > 1 else ()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.loader import each_file_once
+from hcasim.catalog.section import CHOSEN, SET
 from hcasim.ground.errors import Fault, is_one, one_of, refuse
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim, references
@@ -46,8 +47,11 @@ class Asked(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The number that one machine gives, whether it meets the claim, if there is one, and which
-    part of itself what was measured has to change by before that may change."""
+    """The number that one machine gives, and whether it meets the claim, if there is one.
+
+    Parameters:
+        room: relative change of what was measured from which on the verdict may change.
+    """
 
     value: float
     holds: bool | None = None
@@ -119,6 +123,15 @@ class ScenarioSubject:
                     for line in side[0]:
                         self._read_at[line.scenario.qualified(line.name)].update(side[1])
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
+        # What a series itself sets, or has not, is not varied in it.
+        self._varied = {
+            name: {
+                known.path
+                for known in one.jobs[0].machine.parameters
+                if known.source not in (SET, CHOSEN) or known.path in self._overrides
+            }
+            for name, one in self._lines.items()
+        }
         self.title = f"{scenario.id}: {scenario.title}"
         # Orders and ratios have no unit.
         self.outputs = tuple(
@@ -148,12 +161,12 @@ class ScenarioSubject:
             CatalogError: a machine cannot be so.
         """
         with each_machine_once():
-            lines = {
-                name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)}).at(
-                    self._read_at[name]
-                )
-                for name, one in self._lines.items()
-            }
+            lines = {}
+            for name, one in self._lines.items():
+                found = settings(one.jobs[0].machine).items()
+                own = {path: text for path, text in found if path in self._varied[name]}
+                line = self._line(name, {**self._overrides, **own})
+                lines[name] = line.at(self._read_at[name])
         points: list[Point] = []
         probes = set[int]()
         for line in filter(lambda one: one.needed, lines.values()):
@@ -209,9 +222,9 @@ class Evaluator:
         return [one.read(found) for one in cases]
 
     def moving(self, every: Sequence[Mapping[str, int]], everywhere: bool = True) -> list[float]:
-        """Return which part of itself each of some values changes any result by, at any point or
-        only at the probes of curves: 0 if nothing changes at all, not even a counter; infinity
-        where no machine can have the values together."""
+        """Return the largest relative change of a result for each of some values, at all points or
+        only at the probes of curves: 0 if not even a counter changes, infinity if no machine can
+        have the values together."""
         with each_file_once():
             base, *cases = (self._possible(values) for values in ({}, *every))
         assert base is not None

@@ -9,7 +9,7 @@ from statistics import median
 from typing import get_args
 
 from hcasim.papers.claim import Claim
-from hcasim.papers.evidence import Basis, Decisive, Rests, read_evidence
+from hcasim.papers.evidence import Basis, Decisive, Rests, lines_of, read_evidence, rests_of
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.roles import Standing, standings
@@ -28,34 +28,39 @@ def pages() -> Iterator[tuple[str, str]]:
     told = (
         "Each unpublished value of the machines was varied over its plausible range, one at a "
         "time. Below are those that overturn a claim, with the value at which it turns. A claim "
-        "that is not here is forced by what is published, or was not computed."
+        "that is not here is forced by what is published, informed by a fit to itself, or was not "
+        "computed."
     )
     parts = []
     for paper in list_papers():
         rows = []
-        for name, studied in read_evidence().items():
-            if name.startswith(f"{paper}/"):
-                rows += [
-                    (claim, one, rests.basis(load_scenario(name).publication))
-                    for claim, rests in studied.claims.items()
-                    for one in rests.decisive.values()
-                ]
+        for name in list_scenarios(paper):
+            scenario = load_scenario(name)
+            rows += [
+                (claim, one, rests.basis(scenario.publication))
+                for claim, rests in rests_of(scenario, lines_of(scenario)).items()
+                for one in rests.decisive.values()
+            ]
         cells = [
-            (code(claim), basis, code(one.name), one.value, f"{one.turns} ({_move(one)})")
+            (code(claim), basis, code(one.name), one.value, one.turns, _origin(one))
             for claim, one, basis in rows
         ]
-        columns = ("claim", "rests on", "value of", "is", "turns at")
+        columns = ("claim", "rests on", "value of", "is", "turns at", "evidence")
         parts += [page(f"## {paper}", table(columns, cells))] if cells else []
     yield "reference/turning", page("What would change a verdict", told, *parts)
 
 
-def _move(one: Decisive) -> str:
+def _origin(one: Decisive) -> str:
     return plain(one.evidence + (f", informed by {' '.join(one.informed)}" if one.informed else ""))
 
 
 def counts(scenarios: Sequence[Scenario], standing: Standings) -> str:
-    """Return the table of what claims of measurements rest on, by source: claims, and in brackets
-    those that are missed; the median error is of numbers that are forced or carried over."""
+    """Return the table of what claims of measurements rest on, by source.
+
+    Cells count claims, in brackets those that are missed; of forced ones also those that two values
+    together, or one with twice its range, could overturn. The median error is of the numbers that
+    are forced or carried over.
+    """
     rests = {name: one for own in read_evidence().values() for name, one in own.claims.items()}
     rows = []
     for paper in list_papers():
@@ -63,9 +68,10 @@ def counts(scenarios: Sequence[Scenario], standing: Standings) -> str:
             continue
         claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
         numbers = {standing[one.id].first for one in claims if one.kind in NUMBERS}
-        cells = [
-            _cell([c for c in claims if standing[c.id].basis == one]) for one in get_args(Basis)
-        ]
+        own = {one: [c for c in claims if standing[c.id].basis == one] for one in get_args(Basis)}
+        weak = sum(bool(rests[c.id].doubled or rests[c.id].together) for c in own["forced"])
+        cells = [*map(_cell, own.values())]
+        cells[0] += f", {weak} barely" * bool(weak)
         errors = [*_errors(claims, standing, rests).values()]
         middle = f"{100 * median(errors):.1f} % of {len(errors)}" if errors else ""
         rows.append((code(paper), str(len(load_context(paper))), str(len(numbers)), *cells, middle))

@@ -105,7 +105,7 @@ def a_verdict(**fields: Any) -> Verdict:
 
 
 def test_what_claims_rest_on_stands_in_place_of_roles_where_it_was_computed() -> None:
-    known = a_verdict(id="X-1", basis="forced", role="fitted")
+    known = a_verdict(id="X-1", basis="forced")
     verdicts = (known, a_verdict(id="X-2", first="X-2", error=0.5))
     report = Report(verdicts, (), None)
     assert [row[-2] for row in report.lines()[1:]] == ["forced", "predicted"]

@@ -51,7 +51,7 @@ def test_what_could_overturn_a_claim_is_kept(
     assert value.name.endswith("memory.read_latency")
     assert (value.evidence, value.informed) == ("chosen", ("LIU-042",))
     # 5 % of a latency is allowed; a few halvings of the way find where that is.
-    assert 0.85 * READ_PS < float(value.turns.split()[0]) * 1000 < 0.97 * READ_PS
+    assert 1.05 * READ_PS <= float(value.turns.split()[0]) * 1000 < 1.07 * READ_PS
     assert found["LIU-041"].basis("liu2004") == "informed"
     assert found["LIU-041"].basis("sur2005") == "carried over"
     # Of both machines in the same measure: an order holds whatever the reads take.
