@@ -41,7 +41,9 @@ def pages() -> Iterator[tuple[str, str]]:
     missed = _missed(scenarios)
     yield (
         "included/validity",
-        page("## In numbers", counts(scenarios, standing), "## What is missed", missed),
+        page(
+            "## In numbers", counts(scenarios, standing, on_site=True), "## What is missed", missed
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from tests.docs.site.markdown import code, page, plain, table
 
 SIMULATED = "peers"
 """What was simulated by others: verification, and no measurement."""
-COLUMNS = ("source", "not replayed", "numbers", *get_args(Basis), "median error")
+COLUMNS = ("source", "claims", "not replayed", "numbers", *get_args(Basis), "median error")
 Standings = Mapping[str, Standing]
 
 
@@ -54,18 +54,19 @@ def _origin(one: Decisive) -> str:
     return plain(one.evidence + (f", informed by {' '.join(one.informed)}" if one.informed else ""))
 
 
-def counts(scenarios: Sequence[Scenario], standing: Standings) -> str:
+def counts(scenarios: Sequence[Scenario], standing: Standings, on_site: bool = False) -> str:
     """Return the table of what claims of measurements rest on, by source.
 
     Cells count claims, in brackets those that are missed; of forced ones also those that two values
     together, or one with twice its range, could overturn. The median error is of the numbers that
-    are forced or carried over.
+    are forced or carried over. On the site the table has links, and what others simulated as well.
     """
     rests = {name: one for own in read_evidence().values() for name, one in own.claims.items()}
     rows = []
     for paper in list_papers():
-        if paper == SIMULATED:
+        if paper == SIMULATED and not on_site:
             continue
+        name = f"[{paper}](/reference/scenarios/{paper}.md)" if on_site else code(paper)
         claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
         numbers = {standing[one.id].first for one in claims if one.kind in NUMBERS}
         own = {one: [c for c in claims if standing[c.id].basis == one] for one in get_args(Basis)}
@@ -74,7 +75,8 @@ def counts(scenarios: Sequence[Scenario], standing: Standings) -> str:
         cells[0] += f", {weak} barely" * bool(weak)
         errors = [*_errors(claims, standing, rests).values()]
         middle = f"{100 * median(errors):.1f} % of {len(errors)}" if errors else ""
-        rows.append((code(paper), str(len(load_context(paper))), str(len(numbers)), *cells, middle))
+        sizes = map(len, (claims, load_context(paper), numbers))
+        rows.append((name, *map(str, sizes), *cells, middle))
     return table(COLUMNS, rows)
 
 
