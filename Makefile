@@ -26,7 +26,7 @@ EVERYTHING := $(shell find * .ci -type f -not -path '*/__pycache__/*' -not -path
   -not -path 'dist/*' -not -path 'out/*' -not -name '*.so' -not -name '* *')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz pairs docs notebooks clean
+.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz pairs evidence docs notebooks clean
 
 help:
 	@echo 'make reproduce  replay the four papers; a page, figures and the table of claims in $(OUT)/;'
@@ -41,6 +41,8 @@ help:
 	@echo 'make speed      measure it in both builds, beside a bare event loop, for the table of the site'
 	@echo 'make fuzz       damage files and options, and see whether anything but a refusal comes of it'
 	@echo 'make pairs      run 1,500 drawn benchmarks by default and whole, and compare; goes on where it ended'
+	@echo 'make evidence   vary what nobody has published and keep what could overturn each claim: hours;'
+	@echo '                what has not changed since is not made again; others: make evidence PAPERS=lossy'
 	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'
 	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
@@ -119,6 +121,10 @@ pairs: $(COMPILED)/.ready
 	mkdir $(COMPILED)/checkout
 	cp -R $(CHECKOUT) $(COMPILED)/checkout
 	cd $(COMPILED)/checkout && ../bin/python -m tests.fuzz.pairs ../pairs.jsonl $(SEEDS) $(PROCESSES)
+
+# In place, from the sources: scenarios/evidence.json is written beside the scenarios.
+evidence: $(TEST_VENV)/.ready
+	$(TEST_VENV)/bin/python -m hcasim.study.evidence $(PAPERS)
 
 docs: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.docs.site $(OUT)/docs

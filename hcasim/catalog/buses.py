@@ -63,7 +63,7 @@ class PcixDevice(Section):
 
     kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
     width_bits: Literal[32, 64] = key("data width")
-    clock: Hertz = key("bus clock", 10**6, 133_333_334)
+    clock: Hertz = key("bus clock; of PCI-X 266 that of its data", 10**6, 266_666_667)
     mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key("longest memory read request")
     outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key(
         "outstanding split transactions; as many as the bus allows if nothing is said", default=32

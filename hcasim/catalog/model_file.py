@@ -28,7 +28,12 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Given(_Table):
+class _Leaf(_Table):
+    informed: Annotated[list[str], Field(min_length=1)] | None = None
+    """Ids of statements that were in view when the value was set, whatever source it has now."""
+
+
+class Given(_Leaf):
     """A value that somebody states."""
 
     value: Any
@@ -43,7 +48,7 @@ class Chosen(Given):
     claims: Annotated[list[str], Field(min_length=1)]
 
 
-class Fitted(_Table):
+class Fitted(_Leaf):
     """A value that stands in a fit."""
 
     fit: str
@@ -241,7 +246,13 @@ class ModelFile:
             return Wrong(*faults)
         assert evidence is not None
         known = key.parameter(own, value, evidence, str(source))
-        self.parameters[own] = replace(known, interval=interval, claims=tuple(said.claims))
+        seen = (*said.claims, *raw.get("informed", ()))
+        self.parameters[own] = replace(
+            known,
+            interval=interval,
+            claims=tuple(said.claims),
+            informed=tuple(dict.fromkeys(seen)),
+        )
         return value
 
     def fit(self, name: str, where: str) -> Fit:
@@ -277,5 +288,6 @@ def _wanted(model: type[BaseModel], name: str) -> str:
 
 def _wanted_of_leaf(key: Leaf, _: type[BaseModel], name: str) -> str:
     fits = one_of(list_ids("calibrations"))
-    allowed = {"value": key.allowed, "fit": fits, "claims": "a list of ids of claims"}
+    ids = "a list of ids of claims"
+    allowed = {"value": key.allowed, "fit": fits, "claims": ids, "informed": ids}
     return allowed.get(name, "where the value comes from")

@@ -45,6 +45,9 @@ _TABLE = (
         "hosts of pcie-bench differ by 1.3, the near and the far socket by as much",
     ),
     Plausible("*host.memory.write_latency", 0.5, 2.5, "into a cache, or to memory"),
+    Plausible(
+        "*host.root_port.completion", 0.5, 2.0, "chipsets send one or several lines of the cache"
+    ),
     Plausible("*host.chipset.mmio_latency", 0.6, 1.7, "root ports and switches differ in depth"),
     Plausible("*host.computing.*", 0.75, 1.3, "compilers differ"),
     Plausible("*.bandwidth", 0.8, 1.15, "memory reaches 70 to 90 % of what modules say"),
@@ -61,10 +64,13 @@ _WHOLE = tuple(
     for name in (
         *("generation", "lanes", "width", "gigabits", "ports", "count", "cpus", "sockets"),
         "adapter_socket",
-        *("max_payload", "max_read_request", "completion", "address_bits", "page"),
+        *("max_payload", "max_read_request", "address_bits", "page"),
     )
 )
 """Names of what a machine has or has not, which anybody can look up on it."""
+_COMPLETION = ".root_port.completion"
+LEAST_COMPLETION = 64
+"""Bytes: completions end at multiples of that (PCI Express Base 1.0a, 2.3.1.1), or of 128."""
 
 
 class Doubts:
@@ -111,4 +117,7 @@ def plausible(parameter: Parameter[Value]) -> Plausible | None:
     if parameter.interval is not None:
         low, high = (end / value for end in parameter.interval)
         return Plausible(parameter.path, max(0.5, low), min(2.0, high), "the interval of the fit")
-    return _usual(parameter.path)
+    usual = _usual(parameter.path)
+    if parameter.path.endswith(_COMPLETION):
+        return usual._replace(low=max(usual.low, LEAST_COMPLETION / value))
+    return usual

@@ -118,6 +118,7 @@ class Parameter(Generic[T_co]):
         unit: the base unit of `value`, or nothing for a plain number or a word.
         interval: lowest and highest plausible value of a fitted parameter, in base units.
         claims: what determined a fitted parameter, or the statements that one was chosen from.
+        informed: these, and all statements that were in view when a value was set.
         inherited_from: id of the description whose file says it, if it is not the own one.
         meaning: what it is.
     """
@@ -130,6 +131,7 @@ class Parameter(Generic[T_co]):
     source: str
     interval: tuple[int, int] | None = None
     claims: tuple[str, ...] = ()
+    informed: tuple[str, ...] = ()
     inherited_from: str = ""
     meaning: str = ""
 

@@ -216,18 +216,30 @@ def _parameter(path: str, parameter: Parameter[Value]) -> dict[str, Any]:
 
 
 def _show_scenario(identifier: str, wanted: Wanted) -> None:
+    from hcasim.papers.evidence import lines_of, rests_of
     from hcasim.papers.loader import load_scenario
     from hcasim.papers.plan import plan_papers
     from hcasim.papers.roles import standings
 
     scenario = load_scenario(identifier)
     found = standings(plan_papers([scenario]))
+    rests = rests_of(scenario, lines_of(scenario))
     shown = scenario.model_dump(mode="json", exclude_none=True)
     for claim in shown["claims"]:
-        claim["role"] = found[claim["id"]].role
+        own = found[claim["id"]]
+        claim |= {"role": own.role, "basis": own.basis}
+        if claim["id"] in rests:
+            claim["rests"] = rests[claim["id"]].to_dict()
     names = ("claim", "role", "system", "statement", "published", "unit")
     claims = [
-        (one.id, found[one.id].role, one.system, one.statement, _published(one.published), one.unit)
+        (
+            one.id,
+            found[one.id].label,
+            one.system,
+            one.statement,
+            _published(one.published),
+            one.unit,
+        )
         for one in scenario.claims
     ]
     title = f"{scenario.id}: {scenario.title} ({scenario.place})"
@@ -235,6 +247,17 @@ def _show_scenario(identifier: str, wanted: Wanted) -> None:
     def show() -> None:
         _print_scenario(scenario, title)
         print_table("Claims", names, claims, below=True)
+        columns = ("claim", "parameter", "value", "turns at", "evidence", "informed by")
+        rows: list[tuple[str, ...]] = [
+            (name, one.name, one.value, one.turns, one.evidence, " ".join(one.informed))
+            for name, own in rests.items()
+            for one in own.decisive.values()
+        ]
+        for name, own in rests.items():
+            rows += [(name, path, "", "with twice its range", "", "") for path in own.doubled]
+            rows += [(name, path, "", "with the other", "", "") for path in own.together]
+        if rows:
+            print_table("What could overturn a claim", columns, rows, below=True)
 
     wanted.deliver(_listing(title, names, claims, kind="scenarios", **shown), show)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from math import nan
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ from hcasim.ground.text import brief
 from hcasim.workloads.options import OPTIONS
 
 Relation = Literal["=", "~", "<", "<=", ">", ">="]
-Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold"]
+Kind = Literal["value", "ratio", "percent", "difference", "ordering", "threshold", "cause"]
 Quantity = Literal[
     "latency",
     "bandwidth",
@@ -43,7 +44,11 @@ TOLERANCES = {
     "counter": 1 / 3,
 }
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
-RELATIONS = {"ordering": ("<", ">", "~"), "threshold": ("<", "<=", ">=", "=")}
+RELATIONS = {
+    "ordering": ("<", ">", "~"),
+    "cause": ("<", ">"),
+    "threshold": ("<", "<=", ">=", "="),
+}
 """The relations that some kinds of claims may have."""
 Faults = Iterable[tuple[bool, str]]
 """What may be wrong, each with whether it is."""
@@ -94,7 +99,7 @@ class Measure(Entry):
         series: a series of the same scenario, or of another as "liu2004/fig06:pcie"; of several
             the best one counts.
         against: the series to compare with.
-        factor: what `against` is multiplied with before an ordering is judged.
+        factor: what `against` is multiplied with before an order, or its cause, is judged.
         select: the smallest or largest x of what the scenario varies, the peak over all (the
             lowest latency, the highest bandwidth, the most memory), or each x by itself.
         at: the one x that counts, instead of `select`.
@@ -208,14 +213,17 @@ class Claim(Statement):
     Parameters:
         quantity: what was measured.
         kind: a number, a ratio of two numbers, a change in percent, a difference of two numbers,
-            an order of two series, or a limit that holds exactly: of a number or, with
-            `against`, of the difference in percent, whichever is larger.
+            an order of two series, a limit that holds exactly (of a number or, with `against`,
+            of the difference in percent, whichever is larger), or the cause of an order.
         change: whether a percentage says less or more.
         contradiction: where the paper contradicts itself, or says what several runs gave, if that
             is why there is a range.
         measure: what is read off the curves; all of it must meet the statement.
+        without: of a cause, the same measure where the cause is taken away.
+        goes: part of the difference that must go with the cause.
         half_width: how far a number that is derived from others may be off, in its unit, if that is
-            not half a unit of its last digit; calibration takes its interval from it.
+            not half a unit of its last digit, nor more than the usual tolerance; calibration takes
+            its interval from it.
         tolerance: relative, if the statement is to be met more closely than others of its kind.
         deviation: set if the claim is missed.
     """
@@ -229,9 +237,16 @@ class Claim(Statement):
         BeforeValidator(one_or_several, json_schema_input_type=Measure | tuple[Measure, ...]),
         Field(min_length=1),
     ]
+    without: Measure | None = None
+    goes: Annotated[float, Field(gt=0, le=1)] = 0.5
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
     deviation: Deviation | None = None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """All that it reads."""
+        return self.measure if self.without is None else (*self.measure, self.without)
 
     @property
     def extreme(self) -> Callable[..., Any] | None:
@@ -246,8 +261,20 @@ class Claim(Statement):
 
     @property
     def allowed_error(self) -> float:
-        """The largest absolute relative error that passes."""
-        return self.usual_tolerance if self.tolerance is None else self.tolerance
+        """The largest absolute relative error that passes.
+
+        Of a percentage it is a part of that, and no less than half a unit of its last digit.
+        """
+        if self.tolerance is not None:
+            return self.tolerance
+        if self.kind != "percent":
+            return self.usual_tolerance
+        return max(self.usual_tolerance, self._rounding / self.ends[1])
+
+    @property
+    def _rounding(self) -> float:
+        """Half a unit of the last digit that is printed."""
+        return max(map(_half_a_digit, self.ends))
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Claim:
@@ -256,7 +283,13 @@ class Claim(Statement):
 
     def _faults(self) -> Faults:
         low, high = self.ends
-        usual, ordered = self.usual_tolerance, self.kind == "ordering"
+        usual, ordered = self.usual_tolerance, self.kind in ("ordering", "cause")
+        cause = self.kind == "cause"
+        yield (
+            (self.without is not None) != cause,
+            "without belongs to kind cause, and is needed there",
+        )
+        yield cause and len(self.measure) > 1, "a cause has one measure"
         if isinstance(self.published, str) != ordered:
             found = f"a number, found {self.published!r}"
             yield True, f"published must be {'words' if ordered else found}"
@@ -269,17 +302,22 @@ class Claim(Statement):
         yield self.relation not in allowed, found
         alone = (self.kind == "percent") != (self.change is not None)
         yield alone, "change belongs to kind percent, and is needed there"
+        if self.half_width is not None:
+            most = 0.0 if isinstance(self.published, str) else max(self._rounding, usual * high)
+            found = f"half_width must be at most {most:g}, found {self.half_width:g}"
+            yield self.half_width > most, found
         if self.tolerance is not None:
             found = f"tolerance must be at most {usual:g}, as usual, found {self.tolerance:g}"
             yield self.tolerance > usual, found
             yield self.kind == "threshold", "a threshold holds exactly and has no tolerance"
-        for measure in self.measure:
+        for measure in self.measures:
             yield from self._measure_faults(measure)
 
     def _measure_faults(self, measure: Measure) -> Faults:
-        pair = self.kind in ("ratio", "percent", "difference", "ordering")
+        pair = self.kind in ("ratio", "percent", "difference", "ordering", "cause")
         limit = self.kind == "threshold"
-        yield measure.factor != 1 and self.kind != "ordering", "factor is for kind ordering"
+        compared = self.kind in ("ordering", "cause")
+        yield measure.factor != 1 and not compared, "factor is for kinds ordering and cause"
         if measure.against is None:
             yield pair, "against is needed here"
         else:
@@ -290,6 +328,12 @@ class Claim(Statement):
             yield limit and not upper, "a limit of a difference is an upper one"
 
 
+def _half_a_digit(published: float) -> float:
+    exponent = Decimal(f"{published:.15g}").as_tuple().exponent
+    assert isinstance(exponent, int)
+    return float(Decimal(5).scaleb(exponent - 1))
+
+
 class Context(Statement):
     """A published statement that nothing here replays, and why: an input, a unit, or for later."""
 
@@ -298,7 +342,7 @@ class Context(Statement):
 
 def references(claim: Claim) -> Iterator[tuple[str, Measure, int | None]]:
     """Yield each series that a claim reads, as it names it, the measure, and its x if it is one."""
-    for measure in claim.measure:
+    for measure in claim.measures:
         other = measure.at if measure.against_at is None else measure.against_at
         yield from ((name, measure, measure.at) for name in measure.series)
         yield from ((name, measure, other) for name in measure.against or ())

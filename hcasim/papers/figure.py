@@ -37,6 +37,7 @@ def draw(
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
+    curves = {name: one for name, one in curves.items() if not scenario.series[name].without}
     figure = new_figure()
     axes = figure.add_subplot()
     bars = scenario.axes.kind == "bars"

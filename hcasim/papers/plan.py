@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from types import MappingProxyType
 from typing import Any
 
@@ -61,6 +62,14 @@ class Line:
     def x(self) -> tuple[int, ...]:
         """The values of what varies along it."""
         return tuple(getattr(job.options, self.axis) for job in self.jobs)
+
+    def at(self, x: Container[int]) -> Line:
+        """Return it at some values of what varies along it."""
+        kept = [one in x for one in self.x]
+        jobs, over, *again = (
+            tuple(compress(points, kept)) for points in (self.jobs, self.over, *self.again)
+        )
+        return replace(self, jobs=jobs, over=over, again=tuple(again))
 
 
 @dataclass(frozen=True)
@@ -221,7 +230,8 @@ def _points(
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    overrides = {**series.overrides, **overrides}
+    # A cause that a series is without stays away whatever is set.
+    overrides = {**series.overrides, **overrides, **(series.without or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}

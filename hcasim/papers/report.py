@@ -16,6 +16,7 @@ from hcasim.catalog import CatalogError
 from hcasim.ground.errors import flag_fault, name_fault, refuse
 from hcasim.ground.text import brief, html_table, items_of
 from hcasim.papers.claim import references
+from hcasim.papers.evidence import Basis
 from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.replay import Replay, Simulated, replay_all, spent
@@ -51,6 +52,7 @@ class Summary(Form):
     deviation: int
     context: int
     roles: dict[str, RoleCount]
+    bases: dict[str, RoleCount]
 
 
 class Replayed(Form):
@@ -113,25 +115,35 @@ class Report(Table):
         """Whether no claim is missed without a documented reason."""
         return self.summary["fail"] == 0
 
-    def median_error(self, role: str) -> float | None:
-        """Return the median absolute relative error of the numbers with a role, if there are some.
+    def median_error(self, *kinds: str) -> float | None:
+        """Return the median absolute relative error of the numbers with a role, or that rest on
+        something, of several kinds together, if there are some.
 
         A number that several claims state counts once, with the worst of its errors.
         """
-        errors = errors_of(one for one in self.verdicts if one.role == role)
+        errors = errors_of(one for one in self.verdicts if {one.role, one.basis} & {*kinds})
         return median(errors) if errors else None
 
     @property
     def roles(self) -> dict[str, dict[str, int]]:
         """The counts of each role, as `RoleCount` has them."""
+        return self._counts("role", get_args(Role))
+
+    @property
+    def bases(self) -> dict[str, dict[str, int]]:
+        """Likewise of what claims rest on."""
+        return self._counts("basis", get_args(Basis))
+
+    def _counts(self, field: str, kinds: Iterable[str]) -> dict[str, dict[str, int]]:
         found = {}
-        for role in get_args(Role):
-            own = [one for one in self.verdicts if one.role == role]
+        claims = [one for one in self.verdicts if one.status != "context"]
+        for kind in kinds:
+            own = [one for one in claims if getattr(one, field) == kind]
             readings = {one.first for one in own}
             numbers = {one.first for one in own if one.kind in NUMBERS}
             orders = {one.first for one in own if one.kind == "ordering"} - numbers
             counts = (own, readings, numbers, orders, readings - orders - numbers)
-            found[role] = dict(zip(RoleCount.model_fields, map(len, counts), strict=True))
+            found[kind] = dict(zip(RoleCount.model_fields, map(len, counts), strict=True))
         return found
 
     @property
@@ -156,7 +168,7 @@ class Report(Table):
             **ReproduceDocument.head(),
             **({"instead": self.instead} if self.instead else {}),
             **spent(self.wall_seconds, self.costs),
-            summary={**self.summary, "roles": self.roles},
+            summary={**self.summary, "roles": self.roles, "bases": self.bases},
             claims=[verdict.model_dump() for verdict in self.verdicts],
             scenarios=[
                 {
@@ -180,7 +192,7 @@ class Report(Table):
     def lines(self) -> list[tuple[str, ...]]:
         """Return COLUMNS, and the claims as text, without statements of context."""
         rows = [
-            (one.id, one.scenario, one.system, one.statement, *one.texts, one.role, one.status)
+            (one.id, one.scenario, one.system, one.statement, *one.texts, one.label, one.status)
             for one in self.verdicts
             if one.status != "context"
         ]
@@ -194,14 +206,20 @@ class Report(Table):
             lines.append(f"{what}, not with what the authors had")
         told = {"deviation": " (documented)", "context": " (not replayed)"}
         lines.append(", ".join(f"{n} {one}{told.get(one, '')}" for one, n in self.summary.items()))
-        for role, count in self.roles.items():
-            error = self.median_error(role)
+        for kind, count in {**self._computed, **self.roles}.items():
+            error = self.median_error(kind)
             claims, readings, *parts = (f"{one} {name}" for name, one in count.items())
             if error is not None:
                 parts[0] += f" (median error {100 * error:.1f} %)"
             if count["claims"]:
-                lines.append(f"{role}: {claims} about {readings}: {', '.join(parts)}")
+                lines.append(f"{kind}: {claims} about {readings}: {', '.join(parts)}")
         return lines
+
+    @property
+    def _computed(self) -> dict[str, dict[str, int]]:
+        """What claims rest on, if that is known of any."""
+        *known, unknown = self.bases.items()
+        return dict((*known, unknown)) if any(one["claims"] for _, one in known) else {}
 
     def overview(self) -> Iterator[str]:
         """Yield a line for all, one for each paper or collection if there are several, and one for

@@ -10,6 +10,7 @@ from hcasim.catalog import nearest, resolve
 from hcasim.ground.errors import refuse
 from hcasim.ground.quantities import QUANTITIES
 from hcasim.papers.claim import Claim, Measure, Points
+from hcasim.papers.evidence import Basis, rests_of
 from hcasim.papers.loader import load_context
 from hcasim.papers.plan import Line, Plan
 from hcasim.papers.scenario import Scenario
@@ -31,10 +32,19 @@ class Standing:
             the same numbers; "derived", if it follows by arithmetic from such claims alone;
             "predicted" otherwise.
         first: the first claim about the same numbers, which may be itself.
+        basis: what could overturn it, if that was computed.
+        decisive: the parameters that could by themselves.
     """
 
     role: Role
     first: str
+    basis: Basis = "not computed"
+    decisive: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What could overturn it, or its role where that was not computed."""
+        return self.role if self.basis == "not computed" else self.basis
 
 
 def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
@@ -70,7 +80,16 @@ def standings(plans: Iterable[Plan]) -> dict[str, Standing]:
     numbers = {name: frozenset(map(frozenset, own)) for name, own in pairs.items()}
     fitted = {numbers[name] for name in used & numbers.keys()}
     first: dict[object, str] = {}
-    return {n: Standing(role(n), first.setdefault(numbers[n], n)) for n in pairs}
+    found = {n: Standing(role(n), first.setdefault(numbers[n], n)) for n in pairs}
+    for scenario in (one.scenario for one in plans):
+        for name, one in rests_of(scenario, lines).items():
+            names = tuple(value.name for value in one.decisive.values())
+            basis = one.basis(scenario.publication)
+            # The interval of a fit is where the claim holds to which it was fitted.
+            if found[name].role != "predicted" and basis != "not computed":
+                basis = "informed"
+            found[name] = replace(found[name], basis=basis, decisive=names)
+    return found
 
 
 def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
@@ -92,8 +111,8 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
     faults = sorted(
         f"{one.path}: claims: found no {name!r} in the scenarios{nearest(name, known)}"
         for one in parameters
-        for name in one.claims
-        if one.evidence == "chosen" and name not in known
+        for name in one.informed
+        if name not in known and (one.evidence == "chosen" or name not in one.claims)
     )
     options = {name for plan in plans for name in plan.scenario.chosen_from}
     faults += [
@@ -101,7 +120,7 @@ def _used(plans: Iterable[Plan], claims: Iterable[str]) -> set[str]:
         for name in sorted(options - known)
     ]
     refuse(*faults)
-    return options | {name for one in parameters for name in one.claims}
+    return options | {name for one in parameters for name in one.informed}
 
 
 def _pairs(

@@ -158,7 +158,7 @@ def _comment(text: str) -> list[str]:
 
 
 def _used(table: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{key} = {_word(value)}" for key, value in table.items())
+    return (f"{_dotted((key,))} = {_word(value)}" for key, value in table.items())
 
 
 def _dotted(path: tuple[str, ...]) -> str:
@@ -168,6 +168,8 @@ def _dotted(path: tuple[str, ...]) -> str:
 
 def _word(value: object) -> str:
     """Write a value as TOML, whose words, numbers and lists are those of JSON."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(_used(value))} }}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

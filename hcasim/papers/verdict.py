@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, isnan, nan
+from math import inf, isfinite, isnan, nan
 from operator import itemgetter
 from typing import Any, Literal
 
 from hcasim.ground.quantities import QUANTITIES, RESTS_ON, ends
 from hcasim.papers.claim import Claim, Context, Measure, Points, Statement
+from hcasim.papers.evidence import Basis
 from hcasim.papers.roles import Role, Standing
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve
@@ -40,6 +41,7 @@ class Verdict(Statement):
         bound_by, evidence: what binds there, and what is known of that.
         role: "fitted", "derived", "predicted" or "context".
         first: the first claim about the same numbers, which may be itself.
+        basis, decisive: what could overturn it, and which parameters could by themselves.
         status: "pass", "fail", "deviation" (a documented miss) or "context".
         note: all numbers, the mechanism of a deviation, or the reason of a context.
     """
@@ -56,8 +58,15 @@ class Verdict(Statement):
     evidence: str = ""
     role: Role | Literal["context"] = "context"
     first: str
+    basis: Basis = "not computed"
+    decisive: tuple[str, ...] = ()
     status: Status = "context"
     note: str
+
+    @property
+    def label(self) -> str:
+        """What could overturn it, or its role where that was not computed."""
+        return self.role if self.basis == "not computed" else self.basis
 
     @property
     def texts(self) -> tuple[str, str, str]:
@@ -67,7 +76,7 @@ class Verdict(Statement):
         published = f"{low:g} to {high:g}" if low < high else f"{sign}{low:g}"
         simulated = ""
         if self.simulated is not None:
-            unit = "x" if self.kind == "ordering" else self.unit
+            unit = {"ordering": "x", "cause": "%"}.get(self.kind, self.unit)
             digits = {"x": 3, "%": 1}.get(unit)
             if digits is None:
                 digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
@@ -128,7 +137,10 @@ def judge(
     Raises:
         ValueError: two series of which each point is wanted share none.
     """
-    findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
+    if claim.kind == "cause":
+        findings = [_judge_cause(claim, scenario, curves)]
+    else:
+        findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
     worst = max(findings, key=lambda one: one.rank)
     passed = all(one.passed for one in findings)
     notes = [one.text for one in findings if one.text]
@@ -154,9 +166,30 @@ def judge(
         tolerance=None if worst.error is None else claim.allowed_error,
         role=standing.role,
         first=standing.first,
+        basis=standing.basis,
+        decisive=standing.decisive,
         status=status,
         note="; ".join(notes),
     )
+
+
+def moved(claim: Claim, simulated: float, other: float) -> float:
+    """Return about how much a measured value changes, relative to itself, if the number that a
+    claim reads becomes another one."""
+    if claim.kind == "percent" or claim.unit == "%":
+        return abs(other - simulated) / (100 + abs(simulated))
+    return abs(other / simulated - 1) if simulated else inf
+
+
+def room(claim: Claim, simulated: float) -> float:
+    """Return about how much a measured value has to change, relative to itself, to change the
+    verdict on a claim; 0 where that cannot be told."""
+    if not isfinite(simulated) or not simulated or claim.kind in ("difference", "cause"):
+        return 0.0
+    low, high = (1.0, 1.0) if claim.kind == "ordering" else claim.ends
+    exact = claim.kind == "threshold" or (claim.kind == "ordering" and claim.relation != "~")
+    off = 0.0 if exact else claim.allowed_error
+    return min(moved(claim, simulated, one) for one in (low * (1 - off), high * (1 + off)))
 
 
 def errors_of(verdicts: Iterable[Verdict]) -> list[float]:
@@ -226,22 +259,32 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
         return _judge_order(claim, left, measure.factor * right)
     if claim.kind == "threshold":
         return _judge_limit(claim, left if measure.against is None else 100 * abs(left / right - 1))
-    published, text = claim.ends, ""
-    compared = simulated = left
+    simulated = left
     if claim.kind == "difference":
-        compared = simulated = left - right
+        simulated = left - right
     elif claim.kind == "ratio":
-        compared = simulated = left / right
+        simulated = left / right
     elif claim.kind == "percent":
-        # A change of 24 % is a ratio of 1.24: that is what was measured twice and divided.
         sign = 1 if claim.change == "gain" else -1
-        low, high = sorted(1 + sign * one / 100 for one in claim.ends)
-        published, compared = (low, high), left / right
-        simulated = sign * 100 * (compared - 1)
-        text = f"compared as the ratio {compared:.3f}"
-    error = relative_error(compared, published)
+        simulated = sign * 100 * (left / right - 1)
+    error = relative_error(simulated, claim.ends)
     severity = inf if isnan(error) else abs(error)
-    return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error, text)
+    return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error)
+
+
+def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> _Finding:
+    """Judge how much of a difference goes with its cause, in percent of it."""
+    effects = []
+    for measure in claim.measures:
+        ((here, there),) = scenario.readings(measure, curves)
+        left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
+        ratio = left / (measure.factor * right)
+        effects.append(ratio - 1 if claim.relation == ">" else 1 - ratio)
+    effect, rest = effects
+    gone = 1 - rest / effect if effect > 0 else nan
+    text = f"{_name(claim.measure[0])}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
+    severity = inf if isnan(gone) else claim.goes - gone
+    return _Finding(100 * gone, gone >= claim.goes, severity, None, text)
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:

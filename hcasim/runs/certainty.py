@@ -54,6 +54,8 @@ MOST: Final = Off(1.6, 0.4)
 """More is not worth telling."""
 COMPUTING: Final = 0.6
 """Share of a processor's time in which it computes; in the rest it waits for memory."""
+AROUND: Final = 20
+"""Bytes around the data of a completion of PCI Express."""
 _ENGINE: Final = "send engine"
 _STREAM: Final = (_ENGINE, "gather data")
 _WORK: Final = "stack.cycles.* stack.post_* stack.poll_* host.core.*"
@@ -216,11 +218,11 @@ class _Time:
 
     def add(self, section: str, us: float, off: Off, name: str, evidence: str) -> None:
         """Add so much of the time of a part by its name that is off, for a reason of a section."""
-        missing = us * off.missing
-        self._missing[section] = self._missing.get(section, 0.0) + missing
+        self._missing[section] = self._missing.get(section, 0.0) + us * off.missing
         self._excess[section] = self._excess.get(section, 0.0) + us * off.excess
-        if missing > self._worst.get(name, 0.0):
-            self._worst[name], self.evidence[name] = missing, evidence
+        worst = us * max(off)
+        if worst > self._worst.get(name, 0.0):
+            self._worst[name], self.evidence[name] = worst, evidence
 
     def off(self, us: float) -> Off:
         """Return what is off of the whole time."""
@@ -334,6 +336,8 @@ def _of_resource(
             part = (COMPUTING if one.unit == "Hz" else 0.0) if processor else 1.0
             if one.path.endswith("flow_control"):
                 part = int(one.value) / (machine.mtu + int(one.value))
+            elif one.path.endswith("root_port.completion"):
+                part = AROUND / (int(one.value) + AROUND)
             found.add(_section(one.path), part * each_us, off, name, one.evidence)
         else:
             found.add(_section(one.path), own, off, name, one.evidence)

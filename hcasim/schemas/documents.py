@@ -9,6 +9,7 @@ from pydantic import Field
 from hcasim.catalog import Value
 from hcasim.catalog.section import Evidence
 from hcasim.papers.claim import Claim
+from hcasim.papers.evidence import Basis, Rests
 from hcasim.papers.roles import Role
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.document import Chosen, Form, Head
@@ -116,6 +117,8 @@ class ShownClaim(Claim):
     """A claim with its role."""
 
     role: Role
+    basis: Basis = Field(description="what could overturn it")
+    rests: Rests | None = Field(default=None, description="if that was computed")
 
 
 class ShownScenario(ShowHead, Scenario):

@@ -47,7 +47,7 @@ dma.writes: adapter.dma.write_interval
 *.memory*: host.memory.bandwidth
 *.interconnect*: host.interconnect.bandwidth
 *.upstream: adapter.bus.generation,lanes,packet_gap
-*.downstream: adapter.bus.generation,lanes
+*.downstream: adapter.bus.generation,lanes host.root_port.completion
 *.bus.bus: adapter.bus.clock,width_bits
 *.read_tags: adapter.bus.read_tags
 *.outstanding_splits: adapter.bus.outstanding_splits

@@ -10,20 +10,20 @@ from tests.docs.site import accuracy
 from tests.docs.site.bands import Coverage
 
 CLAIM = {
-    "id": "N144",
+    "id": "N260",
     "section": "1",
     "system": "one",
     "statement": "latency of writes of 2 B",
     "published": 1.87,
     "unit": "us",
     "relation": "=",
-    "scenario": "modern/connectx6-write-lat",
+    "scenario": "modern/connectx3-write-lat",
     "quantity": "latency",
     "kind": "value",
     "simulated": 1.9635,
     "error": 0.05,
     "role": "fitted",
-    "first": "N144",
+    "first": "N260",
     "status": "pass",
     "note": "",
     "low": 1.7,
@@ -36,7 +36,7 @@ LEFT_OUT = {
     "numbers": 8,
     "medians": [0.01, 0.03],
     "values": [{"place": [], "value": "1 ns", "base": "2 ns", "of": "three"}],
-    "claims": [{"id": "N144", "own": 0.05, "without": -0.2}],
+    "claims": [{"id": "N260", "own": 0.05, "without": -0.2}],
 }
 
 
@@ -74,11 +74,11 @@ def test_it_counts_what_lies_between_the_ends_each_number_once() -> None:
     found = Coverage.of(
         [
             verdict(),
-            verdict(id="N145"),
-            verdict(id="N146", first="N146", published=2.3),
-            verdict(id="N147", first="N147", published=[2.2, 2.4], low=1.0, high=4.0),
-            verdict(id="N148", first="N148", low=None, high=None),
-            verdict(id="N149", first="N149", kind="ordering"),
+            verdict(id="N261"),
+            verdict(id="N262", first="N262", published=2.3),
+            verdict(id="N263", first="N263", published=[2.2, 2.4], low=1.0, high=4.0),
+            verdict(id="N264", first="N264", low=None, high=None),
+            verdict(id="N265", first="N265", kind="ordering"),
         ]
     )
     assert (len(found.verdicts), len(found.known)) == (4, 3)

@@ -8,9 +8,9 @@ from tests.docs.site.kinds import Kind, kinds_of
 
 KINDS: dict[str, Kind] = {
     "H285": "bus",
-    "N119": "rate of one thread",
-    "N140": "bandwidth",
-    "N144": "latency",
+    "N004": "rate of one thread",
+    "N021": "bandwidth",
+    "N260": "latency",
     "N163": "many queue pairs",
     "N675": "many queue pairs",
     "LIU-006": "bandwidth",

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-import hcasim as hc
 from hcasim.cli import main
-from hcasim.papers.loader import list_papers, list_scenarios, load_scenario
+from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.plan import plan_papers
 from hcasim.papers.roles import Standing, standings
 from hcasim.papers.scenario import Scenario
 from tests.docs.examples import ROOT
+from tests.docs.site.evidence import SIMULATED, counts
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 (FIGURE,) = re.findall(r"!\[[^\]]*\]\((\S+\.svg)\)", TEXT)
 ((COMMAND, SCENARIO),) = re.findall(r"`(hcasim run (\S+) --plot \S+\.svg)` draws this figure", TEXT)
-ROLES = ("fitted", "derived", "predicted")
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +28,6 @@ def standing(scenarios: list[Scenario]) -> dict[str, Standing]:
     return dict(standings(plan_papers(scenarios)))
 
 
-def rows() -> dict[str, list[int]]:
-    """The table of claims: its counts by their paper."""
-    table = TEXT.partition("| paper |")[2].partition("\n\n")[0].splitlines()[2:]
-    cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
-    return {name.partition(":")[0].strip("`"): list(map(int, counts)) for name, *counts in cells}
-
-
 def test_it_is_short() -> None:
     assert len(TEXT.splitlines()) <= 220
 
@@ -43,22 +35,10 @@ def test_it_is_short() -> None:
 def test_the_counts_of_claims_are_those_of_the_scenarios(
     scenarios: list[Scenario], standing: dict[str, Standing]
 ) -> None:
-    expected: dict[str, list[int]] = {}
-    for paper in list_papers():
-        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
-        roles = [standing[one.id].role for one in claims]
-        missed = sum(one.deviation is not None for one in claims)
-        expected[paper] = [len(claims), *map(roles.count, ROLES), missed]
-    expected["all"] = [sum(column) for column in zip(*expected.values(), strict=True)]
-    assert rows() == expected
-
-
-@pytest.mark.check
-def test_the_median_error_of_predictions_is_that_of_a_replay() -> None:
-    (stated,) = re.findall(r"predicted is (\S+) % for the four papers", TEXT)
-    gathered = ("lossy", "modern", "peers")
-    found = hc.reproduce([paper for paper in list_papers() if paper not in gathered])
-    assert f"{100 * (found.median_error('predicted') or 1):.1f}" == stated
+    assert counts(scenarios, standing) in TEXT
+    peers = [one for own in scenarios if own.paper == SIMULATED for one in own.claims]
+    missed = sum(one.deviation is not None for one in peers)
+    assert f"`{SIMULATED}` ({len(peers)} claims, {missed} missed)" in TEXT
 
 
 def drawn(svg: str) -> list[float]:

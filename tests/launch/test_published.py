@@ -19,12 +19,10 @@ SHORT = [
     ("connectx3-write-bw", "N002", "ib_write_bw -s 2 -n 2000"),
     ("connectx3-read-bw", "N281", "ib_read_bw -s 2048 -n 1000"),
     ("connectx3-atomics", "N298", "ib_atomic_bw -n 1000"),
-    ("connectx6-write-lat", "N146", "ib_write_lat -s 64 -n 100"),
 ]
 LONG = [
     ("connectx3-write-bw", "N015", "ib_write_bw -s 4096 -n 1000"),
     ("connectx3-write-lat", "N265", "ib_write_lat -s 1024 -n 100"),
-    ("connectx6-write-bw", "N139", "ib_write_bw -s 262144 -n 100"),
     ("mlx5-uc-write-bw", "N480", "ib_write_bw -c UC -q 2 -s 2048 -n 2000"),
     ("mtu-1024-datagram-lat", "N256", "ib_send_lat -c UD -s 1024 -n 200 -I 188 -m 1024"),
     ("mtu-1024-send-lat", "N250", "ib_send_lat -R -s 4096 -n 600 -I 188 -m 1024"),

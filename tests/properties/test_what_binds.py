@@ -135,6 +135,9 @@ def changed(machine: Machine, names: Iterable[str], slower: bool = False) -> dic
             continue
         leaf, value = leaf_of(machine, path), values[path]
         more = twice(leaf, value)
+        if path.endswith("root_port.completion"):
+            # A completion is no longer than a payload may be.
+            more = min(more, values["adapter.bus.max_payload"])
         if slower and isinstance(value, int) and leaf.unit not in (None, TIME):
             more = value // 2
         # A clock is no quicker for a hertz.

@@ -52,6 +52,10 @@ def test_the_replay_agrees_with_what_was_published(replayed: Report, scenario: s
     assert [one for one in found if one] == []
 
 
+LIMITS = {"cause": 100.0}
+"""What is exceeded where a claim states no number, in its unit: of an order it is equality."""
+
+
 def fault(claim: Claim, verdict: Verdict) -> str | None:
     """What is wrong with what came of a claim."""
     said = f"{claim.id} {claim.statement}: published {verdict.published}"
@@ -60,8 +64,9 @@ def fault(claim: Claim, verdict: Verdict) -> str | None:
         return None if verdict.status == "pass" else f"{said} ({verdict.note})"
     if verdict.status != "deviation":
         return f"{said}: the documented deviation is none; remove it"
-    # Of a limit that is missed, how far it is exceeded; of an order, how far from equality.
-    limit = float(claim.published) if claim.kind == "threshold" else 1.0
+    # Of a limit that is missed, how far it is exceeded; of an order, how far from equality; of a
+    # cause, which part of the effect does not go as it should.
+    limit = float(claim.published) if claim.kind == "threshold" else LIMITS.get(claim.kind, 1.0)
     simulated = float(verdict.simulated or 0)
     error = verdict.error if verdict.error is not None else simulated / limit - 1
     return None if abs(error - claim.deviation.error) <= 0.02 else f"{said}: another deviation"

@@ -14,11 +14,12 @@ from pydantic import Field
 from hcasim.calibrate.entries import leaf_at, prefixes, renamed
 from hcasim.calibrate.file.calibration import Calibration
 from hcasim.catalog import Machine, Parameter, Value, list_ids
+from hcasim.catalog.algorithms import NAMES
 from hcasim.catalog.fields import Leaf
 from hcasim.catalog.fits import load_fit
 from hcasim.catalog.link import MTUS
 from hcasim.catalog.plausible import plausible
-from hcasim.catalog.section import UNPUBLISHED, UNSAID, Evidence
+from hcasim.catalog.section import CHOSEN, SET, UNPUBLISHED, UNSAID, Evidence
 from hcasim.ground.errors import nearest, refuse
 from hcasim.ground.units import SIZE, UnitError
 from hcasim.runs.document import Form
@@ -49,15 +50,38 @@ class Factor(Form):
     origin: Origin = Field(description="of the ends")
     meaning: str = Field(description="as its description has it; empty if that says nothing")
     _leaf: Leaf
+    _informed: tuple[str, ...] = ()
+    _words: tuple[Value, ...] = ()
+
+    @property
+    def informed(self) -> tuple[str, ...]:
+        """The statements that were in view when it was set."""
+        return self._informed
 
     @property
     def continuous(self) -> bool:
         """Whether any value between the ends makes sense, as of times and rates."""
         return self._leaf.unit not in (None, SIZE)
 
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a word, or on or off: its values then are places among its choices."""
+        return bool(self._words)
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a number of bytes, which may be a limit that messages reach."""
+        return self._leaf.unit is SIZE
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The values to try beside its own: both ends, or every other choice."""
+        choices = range(len(self._words)) if self._words else (self.low, self.high)
+        return tuple(sorted({*choices} - {self.base}))
+
     def text(self, value: int) -> str:
         """Write a value with its unit."""
-        return self._leaf.format(value)
+        return self._leaf.format(self._words[value] if self._words else value)
 
     def at(self, share: float) -> int:
         """Return the value at a share of the way from the lower to the upper end; half of a
@@ -111,6 +135,7 @@ def find_factors(
     only: Sequence[str] = (),
     spread: float | None = None,
     calibration: Calibration | None = None,
+    words: bool = False,
 ) -> Found:
     """Return the parameters of machines that a study varies.
 
@@ -121,6 +146,7 @@ def find_factors(
         spread: by what values without an interval are divided and multiplied, in place of their
             plausible ranges.
         calibration: whose intervals come before those of the catalogue.
+        words: whether words with a choice, and what is on or off, are varied as well.
 
     Raises:
         CatalogError: ranges and patterns that fit nothing, and ranges that are none.
@@ -150,10 +176,14 @@ def find_factors(
     found = Found()
     for path, parameter in known.items():
         varied = parameter.evidence in VARIED and path not in ties
+        varied &= parameter.source not in (SET, CHOSEN)
         if path not in chosen or not (path in given or varied):
             continue
         kind, low, high = _how_far(parameter, spread)
         leaf, ends = leaves[path], given.get(path) or _usual(parameter, leaves[path], low, high)
+        choices = _choices(path, parameter) if words else ()
+        if choices:
+            leaf, ends = leaf_at(path), (0, len(choices) - 1)
         if isinstance(leaf, str) or isinstance(ends, str):
             found.fixed[path] = str(ends)
             continue
@@ -164,13 +194,13 @@ def find_factors(
             name=name,
             also=tuple(n for n, leader in ties.items() if leader == path and n not in given),
             low=ends[0],
-            base=parameter.value,
+            base=choices.index(parameter.value) if choices else parameter.value,
             high=ends[1],
             evidence=parameter.evidence,
             origin="range" if path in given else kind,
             meaning=meaning_of(machines, parameter.path),
         )
-        factor._leaf = leaf
+        factor._leaf, factor._informed, factor._words = leaf, parameter.informed, choices
     return found
 
 
@@ -181,7 +211,9 @@ def _known(machines: Iterable[Machine], calibration: Calibration | None) -> Know
         for parameter in machine.parameters:
             path = next(iter(renamed(parameter.path, back)), _own(machine) + parameter.path)
             marked = calibration.mark(parameter, path) if calibration else parameter
-            known.setdefault(path, marked)
+            # What one machine has set is varied in another, where it is described.
+            if path not in known or known[path].source in (SET, CHOSEN):
+                known[path] = marked
     return known
 
 
@@ -220,6 +252,19 @@ def _leaf(path: str, machines: Iterable[Machine]) -> Leaf | str:
     return leaf if isinstance(leaf, str) or leaf.base is int else "is no number"
 
 
+def _choices(path: str, parameter: Parameter[Value]) -> tuple[Value, ...]:
+    """Return what a word that a description says may be, or what is on or off; else nothing."""
+    leaf = leaf_at(path)
+    if isinstance(leaf, str) or leaf.base is int or parameter.source == UNSAID:
+        return ()
+    choices = (False, True) if leaf.base is bool else leaf.choices
+    head, _, collective = path.rpartition(".")
+    if head.endswith(".mpi.collectives"):
+        # A value is a rule that chooses among these.
+        choices = tuple(dict.fromkeys((parameter.value, *NAMES[collective])))
+    return choices if parameter.value in choices and len(choices) > 1 else ()
+
+
 def _how_far(parameter: Parameter[Value], spread: float | None) -> tuple[Origin, float, float]:
     """Return what the ends of a parameter follow from, and by what multiples of its value."""
     known = plausible(parameter) if spread is None else None
@@ -244,8 +289,11 @@ def _usual(parameter: Parameter[Value], leaf: Leaf | str, low: float, high: floa
 
 def _spread(base: int, low_by: float, high_by: float, leaf: Leaf) -> Ends:
     if leaf.choices:
+        # As mostly each is twice the one before, the next ones are in reach of a narrow range.
         others = sorted(one for one in leaf.choices if isinstance(one, int))
-        near = [one for one in others if base * low_by**2 <= one <= base * high_by**2]
+        least, most = max(low_by, 1 / SPREAD), min(high_by, SPREAD)
+        low, high = min(low_by, least**2), max(high_by, most**2)
+        near = [one for one in others if base * low <= one <= base * high]
         return min(near, default=base), max(near, default=base)
     step = leaf.step or 1
     if leaf.unit not in (None, SIZE):

@@ -146,7 +146,7 @@ def sensitivity(
     samplings: list[list[Reading]] = [[] for _ in asked.outputs]
     indices: Mapping[tuple[str, str], dict[str, float]] = {}
     with on_scheduler(scheduler):
-        base, effects = _tornado(asked, factors, evaluate)
+        base, effects = tornado(asked, factors, evaluate)
         entering = factors if patterns else _mattering(factors, asked, base, effects)
         if method == "sobol" and entering:
             draws, each = samples or USUAL, len(entering) + 2
@@ -234,10 +234,14 @@ def _mattering(
     return {path: factors[path] for path in order}
 
 
-def _tornado(
+def tornado(
     subject: Subject, factors: Mapping[str, Factor], evaluate: Evaluator
 ) -> tuple[list[Reading], list[Effect]]:
-    """Return the outputs as they are, and what each factor does to each, the largest first."""
+    """Return the outputs as they are, and what each factor does to each, the largest first.
+
+    Raises:
+        CatalogError: a machine cannot have a value.
+    """
     ends = [
         (path, end)
         for path, one in factors.items()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hcasim.catalog import CatalogError, Machine
 from hcasim.catalog.loader import each_file_once
+from hcasim.catalog.section import CHOSEN, SET
 from hcasim.ground.errors import Fault, is_one, one_of, refuse
 from hcasim.ground.quantities import QUANTITIES, title
 from hcasim.papers.claim import Claim, references
@@ -15,7 +19,7 @@ from hcasim.papers.plan import Line, plan
 from hcasim.papers.replay import measured
 from hcasim.papers.roles import Standing
 from hcasim.papers.scenario import Scenario
-from hcasim.papers.verdict import judge
+from hcasim.papers.verdict import judge, room
 from hcasim.runs.experiment import Experiment
 from hcasim.runs.machine import each_machine_once
 from hcasim.runs.point import Point
@@ -26,6 +30,8 @@ from hcasim.workloads.options import AXES, varying
 if TYPE_CHECKING:
     from hcasim.workloads import Result
 
+TINY = 1e-12
+"""The change of a result of which only counters change."""
 Settings = Callable[[Machine], Mapping[str, str]]
 """What-if settings of a machine."""
 Run = Callable[[Iterable[Point]], "dict[Point, Result]"]
@@ -41,17 +47,27 @@ class Asked(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The number that one machine gives, and whether it meets the claim, if there is one."""
+    """The number that one machine gives, and whether it meets the claim, if there is one.
+
+    Parameters:
+        room: relative change of what was measured from which on the verdict may change.
+    """
 
     value: float
     holds: bool | None = None
+    room: float = 0.0
 
 
 class Case(NamedTuple):
-    """The points to simulate on one machine, and what reads the outputs from their results."""
+    """The points to simulate on one machine, and what reads the outputs from their results.
+
+    Parameters:
+        probes: places of the first, the middle and the last point of each curve.
+    """
 
     points: Sequence[Point]
     read: Callable[[Mapping[Point, Result]], list[Reading]]
+    probes: Collection[int] = ()
 
 
 class BenchmarkSubject:
@@ -82,11 +98,16 @@ class ScenarioSubject:
     """The claims of a scenario, at some values of its x axis or all, with what-if settings."""
 
     def __init__(
-        self, scenario: Scenario, x: Any = None, overrides: Mapping[str, Any] | None = None
+        self,
+        scenario: Scenario,
+        x: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        only: Container[str] | None = None,
     ) -> None:
         self._own, self._x, self._overrides = scenario, x, dict(overrides or {})
         self._scenarios = {scenario.id: scenario}
-        self._claims = [one for one in scenario.claims if self._is_read(one)]
+        asked = (one for one in scenario.claims if only is None or one.id in only)
+        self._claims = [one for one in asked if self._is_read(one)]
         wanted = [name for claim in self._claims for name, *_ in references(claim)]
         refuse("" if wanted else f"{scenario.id}: found no claim that these sizes tell of")
         with each_machine_once():
@@ -94,7 +115,23 @@ class ScenarioSubject:
                 name: self._line(name, self._overrides)
                 for name in dict.fromkeys(map(scenario.qualified, wanted))
             }
+        # Points that no claim reads say nothing.
+        self._read_at = defaultdict[str, set[int]](set)
+        for claim in self._claims:
+            for measure in claim.measures:
+                for side in chain.from_iterable(scenario.readings(measure, self._lines)):
+                    for line in side[0]:
+                        self._read_at[line.scenario.qualified(line.name)].update(side[1])
         self.machines = tuple(one.jobs[0].machine for one in self._lines.values())
+        # What a series itself sets, or has not, is not varied in it.
+        self._varied = {
+            name: {
+                known.path
+                for known in one.jobs[0].machine.parameters
+                if known.source not in (SET, CHOSEN) or known.path in self._overrides
+            }
+            for name, one in self._lines.items()
+        }
         self.title = f"{scenario.id}: {scenario.title}"
         # Orders and ratios have no unit.
         self.outputs = tuple(
@@ -124,12 +161,19 @@ class ScenarioSubject:
             CatalogError: a machine cannot be so.
         """
         with each_machine_once():
-            lines = {
-                name: self._line(name, {**self._overrides, **settings(one.jobs[0].machine)})
-                for name, one in self._lines.items()
-            }
-        points = [job for line in lines.values() for job in line.needed]
-        return Case(points, lambda found: self._read(lines, found))
+            lines = {}
+            for name, one in self._lines.items():
+                found = settings(one.jobs[0].machine).items()
+                own = {path: text for path, text in found if path in self._varied[name]}
+                line = self._line(name, {**self._overrides, **own})
+                lines[name] = line.at(self._read_at[name])
+        points: list[Point] = []
+        probes = set[int]()
+        for line in filter(lambda one: one.needed, lines.values()):
+            first, last = len(points), len(points) + len(line.needed) - 1
+            probes |= {first, (first + last) // 2, last}
+            points += line.needed
+        return Case(points, lambda found: self._read(lines, found), probes)
 
     def _read(self, lines: Mapping[str, Line], found: Mapping[Point, Result]) -> list[Reading]:
         curves = {name: measured(line, found) for name, line in lines.items()}
@@ -141,7 +185,8 @@ class ScenarioSubject:
                 hint = "allowed: values of the figure that both have, or none"
                 raise CatalogError([f"size: {error} of those given; {hint}"]) from None
             assert verdict.simulated is not None
-            readings.append(Reading(verdict.simulated, verdict.status == "pass"))
+            held, left = verdict.status == "pass", room(claim, verdict.simulated)
+            readings.append(Reading(verdict.simulated, held, left))
         return readings
 
 
@@ -176,8 +221,43 @@ class Evaluator:
         self.simulated += len(found)
         return [one.read(found) for one in cases]
 
+    def moving(self, every: Sequence[Mapping[str, int]], everywhere: bool = True) -> list[float]:
+        """Return the largest relative change of a result for each of some values, at all points or
+        only at the probes of curves: 0 if not even a counter changes, infinity if no machine can
+        have the values together."""
+        with each_file_once():
+            base, *cases = (self._possible(values) for values in ({}, *every))
+        assert base is not None
+        chosen = range(len(base.points)) if everywhere else sorted(base.probes)
+        asked = [[one.points[place] for place in chosen] for one in (base, *filter(None, cases))]
+        found = self._run(dict.fromkeys(point for points in asked for point in points))
+        usual = [found[point] for point in asked[0]]
+        return [
+            inf
+            if one is None
+            else max(
+                _change(base.points[place].workload, before, found[one.points[place]])
+                for place, before in zip(chosen, usual, strict=True)
+            )
+            for one in cases
+        ]
+
+    def _possible(self, values: Mapping[str, int]) -> Case | None:
+        try:
+            return self._case(values)
+        except CatalogError:
+            return None
+
     def _case(self, values: Mapping[str, int]) -> Case:
         return self._subject.case(lambda machine: settings_of(machine, values, self._factors))
+
+
+def _change(workload: str, before: Result, after: Result) -> float:
+    known = find_workload(workload)
+    assert known is not None
+    pairs = [(before.row[name], after.row[name]) for name in known.fields if name in after.row]
+    least = TINY * ((before.row, before.counters) != (after.row, after.counters))
+    return max([least, *(abs(new / old - 1) if old else inf for old, new in pairs if new != old)])
 
 
 def field_of(workload: str, quantity: str | None) -> str:

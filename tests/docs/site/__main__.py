@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sphinx.cmd.build import main
 
-from tests.docs.site import accuracy, catalogue, documents, parameters, program
+from tests.docs.site import accuracy, catalogue, documents, evidence, parameters, program
 
 HERE = Path(__file__).parent
 
@@ -21,7 +21,7 @@ def build(out: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="hcasim-site-") as folder:
         source = Path(folder) / "source"
         shutil.copytree(HERE / "pages", source)
-        for room in (documents, program, parameters, catalogue, accuracy):
+        for room in (documents, program, parameters, catalogue, accuracy, evidence):
             for name, text in room.pages():
                 file = source / f"{name}.md"
                 file.parent.mkdir(parents=True, exist_ok=True)

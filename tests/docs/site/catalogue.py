@@ -2,34 +2,49 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
 from hcasim.catalog import MODELS, list_ids, load
 from hcasim.papers.claim import Claim
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
-from hcasim.papers.plan import plan_papers
-from hcasim.papers.roles import Role, Standing, standings
+from hcasim.papers.plan import Line, plan_papers
+from hcasim.papers.roles import Standing, standings
 from hcasim.papers.scenario import Scenario
+from hcasim.workloads.options import AXES
+from tests.docs.site.covered import Read, Sentence, lines_of, read_by, read_sentences
+from tests.docs.site.evidence import counts
 from tests.docs.site.markdown import beside, code, contents, page, plain, prose, table
+
+_COLUMNS = ("claim", "what is stated", "published", "role", "the sentence covers", "tested")
+_SHOWN = 3
+"""Values of x that are listed where all are read."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page by its name."""
     yield from _models()
     scenarios = [load_scenario(name) for name in list_scenarios()]
-    standing = standings(plan_papers(scenarios))
+    plans = list(plan_papers(scenarios))
+    standing = standings(plans)
+    curves, sentences = lines_of(plans), read_sentences()
     for paper in list_papers():
-        parts = [_scenario(one, standing) for one in scenarios if one.paper == paper]
+        parts = [
+            _scenario(one, standing, curves, sentences) for one in scenarios if one.paper == paper
+        ]
         if context := load_context(paper):
-            rows = [(one.id, plain(one.statement), plain(one.reason)) for one in context]
+            rows = [(code(one.id), plain(one.statement), plain(one.reason)) for one in context]
             lines = table(("statement", "what is stated", "why it is not replayed"), rows)
             parts.append(page("## Not replayed", lines))
         yield f"reference/scenarios/{paper}", page(paper, *parts)
     told = "The published experiments that are replayed, each with what its authors state."
     index = page("Scenarios and claims", told, contents(list_papers()))
     yield "reference/scenarios/index", index
-    counts, missed = _counts(scenarios, standing), _missed(scenarios)
-    yield "included/validity", page("## In numbers", counts, "## What is missed", missed)
+    missed = _missed(scenarios)
+    yield (
+        "included/validity",
+        page(
+            "## In numbers", counts(scenarios, standing, on_site=True), "## What is missed", missed
+        ),
+    )
 
 
 def _models() -> Iterator[tuple[str, str]]:
@@ -64,7 +79,12 @@ def _models() -> Iterator[tuple[str, str]]:
     yield "reference/models/index", page("Models", told, contents(names))
 
 
-def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
+def _scenario(
+    scenario: Scenario,
+    standing: Mapping[str, Standing],
+    lines: Mapping[str, Line],
+    sentences: Mapping[str, Sentence],
+) -> str:
     axis = scenario.options.axis
     points = ", ".join(map(axis.label, scenario.options.points or ()))
     machines = dict.fromkeys(
@@ -72,7 +92,11 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
         for key, one in scenario.series.items()
     )
     place = filter(None, (scenario.place, scenario.source))
-    rows = [_claim(one, standing[one.id]) for one in scenario.claims]
+    rows = [
+        (*_claim(one, standing[one.id]), _covered(sentences.get(one.id)), _tested(scenario, read))
+        for one in scenario.claims
+        for read in [read_by(scenario, one, lines)]
+    ]
     missed = [
         f"- {code(one.id)}: {plain(one.deviation.reason)}; {plain(one.deviation.mechanism)}"
         for one in scenario.claims
@@ -85,9 +109,25 @@ def _scenario(scenario: Scenario, standing: Mapping[str, Standing]) -> str:
         f"{plain(scenario.axes.y)} over {code(axis.name)}"
         + (f": {plain(points)}." if points else "."),
         f"Series: {', '.join(plain(one.label) for one in scenario.series.values())}.",
-        table(("claim", "what is stated", "published", "role"), rows) if rows else "",
+        table(_COLUMNS, rows) if rows else "",
         "\n".join(missed),
     )
+
+
+def _covered(sentence: Sentence | None) -> str:
+    """What a sentence is about; nothing of what is no sentence of the four papers."""
+    if sentence is None:
+        return ""
+    sizes = " to ".join(
+        AXES["size"].label(int(one)) if one.isdigit() else one for one in sentence.sizes.split("..")
+    )
+    return plain("; ".join(filter(None, (sentence.series, f"sizes: {sizes.strip()}"))))
+
+
+def _tested(scenario: Scenario, read: Read) -> str:
+    label = scenario.options.axis.label
+    every = "all" if len(read.x) > _SHOWN and {*read.every} <= {*read.x} else ""
+    return plain(f"{', '.join(read.series)}; {every or ', '.join(map(label, read.x))}")
 
 
 def _linked(kind: str, name: str) -> str:
@@ -101,26 +141,11 @@ def _claim(claim: Claim, standing: Standing) -> tuple[str, ...]:
     elif isinstance(published, float):
         sign = {"=": "", "~": "~ "}.get(claim.relation, f"{claim.relation} ")
         published = f"{sign}{published:g}"
-    role: str = standing.role
+    role = standing.label
     if claim.deviation is not None:
         role += f", missed by {100 * claim.deviation.error:+.0f} %"
     stated = f"{plain(claim.statement)} ({plain(claim.system)})"
     return code(claim.id), stated, plain(f"{published} {claim.unit}"), role
-
-
-def _counts(scenarios: list[Scenario], standing: Mapping[str, Standing]) -> str:
-    """Claims of each paper: all, without those about one number, by role, missed, and context."""
-    found: dict[str, list[int]] = {}
-    for paper in list_papers():
-        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
-        roles = [standing[one.id].role for one in claims]
-        readings = len({standing[one.id].first for one in claims})
-        missed = sum(one.deviation is not None for one in claims)
-        counts = [len(claims), readings, *map(roles.count, get_args(Role)), missed]
-        found[f"[{paper}](/reference/scenarios/{paper}.md)"] = [*counts, len(load_context(paper))]
-    found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
-    columns = ("paper or collection", "claims", "readings", *get_args(Role), "missed", "context")
-    return table(columns, ((name, *map(str, counts)) for name, counts in found.items()))
 
 
 def _missed(scenarios: list[Scenario]) -> str:

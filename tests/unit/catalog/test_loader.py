@@ -15,6 +15,7 @@ PCIX = "models/adapters/mt23108.toml"
 BED = "models/testbeds/liu2004.toml"
 FIT = "calibration/fits/liu2004.toml"
 
+INFORMED = "allowed: informed, fit, evidence or source"
 LANES = 'lanes = { value = 8, evidence = "datasheet",'
 SEND = 'send.latency" = { value = "600 ns" }'
 
@@ -48,7 +49,7 @@ def test_a_fitted_leaf_has_a_fit_and_no_value(data: Path, edit: Edit, faults_of:
     ]
     path.write_text(head + "".join(new + text for new, text in zip(wrong, rest, strict=True)))
     assert faults_of("mt25208") == [
-        f"{PCIE}: send.latency.value: unknown key; allowed: fit, evidence or source",
+        f"{PCIE}: send.latency.value: unknown key; allowed: informed, fit, evidence or source",
         f"{PCIE}: receive.latency.fit: missing; allowed: liu2004",
         (
             f"{PCIE}: receive_queue.latency.fit: calibration/fits: found no calibration 'lui2004'"
@@ -76,8 +77,8 @@ def test_only_what_was_chosen_has_claims_of_its_own(edit: Edit, faults_of: Fault
     edit(PCIE, LANES, f'{LANES} claims = ["LIU-065"],')
     edit(PCIE, 'source = "time to start', 'claims = ["LIU-041"], source = "time to start')
     assert faults_of("mt25208") == [
-        f"{PCIE}: bus.lanes.claims: unknown key; allowed: value, evidence or source",
-        f"{PCIE}: responder.latency.claims: unknown key; allowed: fit, evidence or source",
+        f"{PCIE}: bus.lanes.claims: unknown key; allowed: informed, value, evidence or source",
+        f"{PCIE}: responder.latency.claims: unknown key; {INFORMED}",
     ]
 
 

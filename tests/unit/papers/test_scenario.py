@@ -72,6 +72,11 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
             f"over: missing; axes.field is {OVERHEAD}",
         ),
         (SERIES, f'over = "write_lat"\n{SERIES}', f"found; allowed if axes.field is {OVERHEAD}"),
+        (
+            SERIES,
+            f'without = {{ "adapter.bus.lanes" = "16" }}\n{SERIES}',
+            "claims[1].measure: series 'pcie' is without a cause; no number is measured there",
+        ),
         ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
         ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),
         ("liu2004/fig02:pcie", "liu2004/fig02:pice", "found no series 'liu2004/fig02:pice'"),
@@ -101,7 +106,7 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         ("warmup = 1000", "warmup = = 1000", "not valid TOML"),
         (SIZES, "qps = [1, 2, 1]", "qps: found a value twice"),
         (
-            f'against = "liu2004/fig02:pcix", {SMALLEST}',
+            'against = "liu2004/fig02:pcix", select = "all", below = 128',
             'against = "liu2004/fig02:pcix", at = 5',
             "found at 5; size of liu2004/fig02 has 4, 8",
         ),
@@ -126,11 +131,12 @@ def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
 
 
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
+    """But for what takes a cause away, of which no number is stated."""
     measured = {*OPTIONS} - {"exact", "explain", "size"}
     assert {*Options.model_fields} == measured | {"sizes", "mtu"}
     said = {"label", "group", "workload", "result", "over", "seeds", "counters", "per"}
     parts = {"testbed", "adapter", "firmware_mode", "stack", "chipset_flag"}
-    assert {*Series.model_fields} == measured | said | parts | {"size"}
+    assert {*Series.model_fields} == measured | said | parts | {"size", "without"}
 
 
 def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:
