@@ -42,7 +42,7 @@ def pages() -> Iterator[tuple[str, str]]:
                 for one in rests.decisive.values()
             ]
         cells = [
-            (code(claim), basis, code(one.name), one.value, one.turns, _origin(one))
+            (code(claim), basis, code(one.name), code(one.value), code(one.turns), _origin(one))
             for claim, one, basis in rows
         ]
         columns = ("claim", "rests on", "value of", "is", "turns at", "evidence")
