@@ -46,7 +46,7 @@ TOLERANCES = {
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 RELATIONS = {
     "ordering": ("<", ">", "~"),
-    "cause": ("<", ">"),
+    "cause": ("<", ">", "~"),
     "threshold": ("<", "<=", ">=", "="),
 }
 """The relations that some kinds of claims may have."""
@@ -220,7 +220,8 @@ class Claim(Statement):
             is why there is a range.
         measure: what is read off the curves; all of it must meet the statement.
         without: of a cause, the same measure where the cause is taken away.
-        goes: part of the difference that must go with the cause.
+        goes: part of the difference that must go with the cause; of what is alike because of it (~)
+            all that matters is that it differs without it.
         half_width: how far a number that is derived from others may be off, in its unit, if that is
             not half a unit of its last digit, nor more than the usual tolerance; calibration takes
             its interval from it.

@@ -273,18 +273,23 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
 
 
 def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> _Finding:
-    """Judge how much of a difference goes with its cause, in percent of it."""
+    """Judge how much of a difference goes with its cause, in percent of it; of what is alike
+    because of it, whether it differs without it, and by how many percent."""
     effects = []
     for measure in claim.measures:
         ((here, there),) = scenario.readings(measure, curves)
         left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
         ratio = left / (measure.factor * right)
-        effects.append(ratio - 1 if claim.relation == ">" else 1 - ratio)
+        effects.append(1 - ratio if claim.relation == "<" else ratio - 1)
     effect, rest = effects
-    gone = 1 - rest / effect if effect > 0 else nan
+    if claim.relation == "~":
+        off = claim.allowed_error
+        gone, passed, severity = abs(rest), abs(effect) <= off < abs(rest), abs(effect) - abs(rest)
+    else:
+        gone = 1 - rest / effect if effect > 0 else nan
+        passed, severity = gone >= claim.goes, claim.goes - gone
     text = f"{_name(claim.measure[0])}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
-    severity = inf if isnan(gone) else claim.goes - gone
-    return _Finding(100 * gone, gone >= claim.goes, severity, None, text)
+    return _Finding(100 * gone, passed, inf if isnan(gone) else severity, None, text)
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:

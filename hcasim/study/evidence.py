@@ -41,8 +41,9 @@ from hcasim.workloads.result import Result
 STEPS = 4
 """Halvings of the way to the end at which a claim turns."""
 ITERS: Final = 3
+WINDOW: Final = 8
 CLASS: Final = "W"
-"""Of a shorter run: its iterations, and its class of NAS IS and FT."""
+"""Of a shorter run: its iterations, the messages of a window, and its class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
@@ -86,21 +87,24 @@ class _Shortened(ScenarioSubject):
         super().__init__(scenario, only=None if only is None else {*only})
         self.scenario = scenario
         whole = super().case(lambda _: {}).points
-        found = run([*whole, *map(_shorter, whole)])
-        self._ratios = [_ratios(point, found) for point in whole]
-        self.shortened = sum(one is not None for one in self._ratios)
+        found = run([*whole, *(short for one in whole for short in _shorter(one))])
+        self._stands = [_stand_in(point, found) for point in whole]
+        self.shortened = sum(one is not None for one in self._stands)
 
     def case(self, settings: Settings) -> Case:
         """Return what to simulate with settings, shorter where that stands for the whole."""
         whole = super().case(settings)
-        pairs = [*zip(whole.points, self._ratios, strict=True)]
-        points = [point if ratio is None else _shorter(point) for point, ratio in pairs]
+        pairs = [
+            (point, point if one is None else _shorter(point)[one[0]], one)
+            for point, one in zip(whole.points, self._stands, strict=True)
+        ]
+        points = [own for _, own, _ in pairs]
 
         def read(found: Results) -> list[Reading]:
             return whole.read(
                 {
-                    point: found[own] if ratio is None else _scaled(found[own], ratio)
-                    for (point, ratio), own in zip(pairs, points, strict=True)
+                    point: found[own] if one is None else _scaled(found[own], one[1])
+                    for point, own, one in pairs
                 }
             )
 
@@ -135,25 +139,31 @@ class _Shortened(ScenarioSubject):
         return [*found]
 
 
-def _shorter(point: Point) -> Point:
-    """Return a point with few iterations, of kernels with less work."""
+def _shorter(point: Point) -> list[Point]:
+    """Return a point with few iterations, first of shorter windows, and of kernels with less
+    work."""
+    options = point.options
     if point.workload in ("nas_is", "nas_ft"):
-        return replace(point, options=replace(point.options, nas_class=CLASS))
-    fewer = min(point.options.iters, ITERS), min(point.options.warmup, 1)
-    return replace(point, options=replace(point.options, iters=fewer[0], warmup=fewer[1]))
+        return [replace(point, options=replace(options, nas_class=CLASS))]
+    options = replace(options, iters=min(options.iters, ITERS), warmup=min(options.warmup, 1))
+    windows = dict.fromkeys((min(options.window, WINDOW), options.window))
+    return [replace(point, options=replace(options, window=one)) for one in windows]
 
 
-def _ratios(point: Point, found: Results) -> dict[str, float] | None:
-    """Return what a whole run measures over what a shorter one does, if that may stand for it."""
-    shorter = _shorter(point)
-    long, short = found[point].row, found[shorter].row
+def _stand_in(point: Point, found: Results) -> tuple[int, dict[str, float]] | None:
+    """Return which shorter run may stand for a whole one, the shortest of them, and what the
+    whole one measures over what that does."""
+    long = found[point].row
     names = [name for name in WORKLOADS[point.workload].fields if long.get(name)]
-    if not all(short.get(name) for name in names):
-        return None
-    ratios = {name: long[name] / short[name] for name in names}
-    like = point.options.nas_class == shorter.options.nas_class
-    far = like and any(abs(one - 1) > NEAR for one in ratios.values())
-    return None if far or shorter == point or not ratios else ratios
+    for place, shorter in enumerate(_shorter(point)):
+        short = found[shorter].row
+        if shorter == point or not names or not all(short.get(name) for name in names):
+            continue
+        ratios = {name: long[name] / short[name] for name in names}
+        like = point.options.nas_class == shorter.options.nas_class
+        if not like or all(abs(one - 1) <= NEAR for one in ratios.values()):
+            return place, ratios
+    return None
 
 
 def _scaled(result: Result, ratios: Mapping[str, float]) -> Result:

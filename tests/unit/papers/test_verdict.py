@@ -136,6 +136,10 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     (CAUSE | {"goes": 1.0}, (1.5, 1.0, 1.0), (1.5, 1.0, 1.0001)),
     (CAUSE | {"relation": "<"}, (0.5, 1.0, 0.75), (0.5, 1.0, 0.7499)),
     (CAUSE | {"measure": PAIR | {"factor": 0.5}}, (0.75, 1.0, 1.25), (0.75, 1.0, 1.2501)),
+    # What is alike because of it differs without it.
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, 1.0)),
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 0.5), (1.5, 1.0, 2.0)),
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, nan)),
     # With the cause there is no effect, or the opposite one.
     (CAUSE, (1.5, 1.0, 1.0), (1.0, 1.0, 1.0)),
     (CAUSE, (1.5, 1.0, 1.0), (0.9, 1.0, 1.0)),
