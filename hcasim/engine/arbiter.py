@@ -50,6 +50,11 @@ class Arbiter(Action):
         self._busy = False
         self._watchers = sim.watchers
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody has it."""
+        return not self._busy
+
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")

@@ -37,7 +37,7 @@ def draw(
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    curves = {name: one for name, one in curves.items() if not scenario.series[name].without}
+    curves = {name: one for name, one in curves.items() if not scenario.series[name].settings}
     figure = new_figure()
     axes = figure.add_subplot()
     bars = scenario.axes.kind == "bars"

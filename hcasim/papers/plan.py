@@ -230,8 +230,8 @@ def _points(
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    # A cause that a series is without stays away whatever is set.
-    overrides = {**series.overrides, **overrides, **(series.without or {})}
+    # What takes a cause away holds whatever else is set.
+    overrides = {**series.overrides, **overrides, **(series.settings or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}

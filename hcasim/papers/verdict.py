@@ -176,16 +176,26 @@ def judge(
 def moved(claim: Claim, simulated: float, other: float) -> float:
     """Return about how much a measured value changes, relative to itself, if the number that a
     claim reads becomes another one."""
+    if claim.kind == "cause":
+        return abs(other - simulated) / 100
     if claim.kind == "percent" or claim.unit == "%":
         return abs(other - simulated) / (100 + abs(simulated))
     return abs(other / simulated - 1) if simulated else inf
 
 
-def room(claim: Claim, simulated: float) -> float:
+def room(claim: Claim, simulated: float, scenario: Scenario, curves: Mapping[str, Curve]) -> float:
     """Return about how much a measured value has to change, relative to itself, to change the
     verdict on a claim; 0 where that cannot be told."""
-    if not isfinite(simulated) or not simulated or claim.kind in ("difference", "cause"):
+    if not isfinite(simulated) or not simulated or claim.kind == "difference":
         return 0.0
+    if claim.kind == "cause":
+        effect, rest = _effects(claim, scenario, curves)
+        if claim.relation == "~":
+            off = claim.allowed_error
+            return min(abs(abs(one) - off) / (1 + abs(one)) for one in (effect, rest))
+        kept = 1 - claim.goes
+        more = 1 + abs(rest) + kept * (1 + abs(effect))
+        return min(abs(rest - kept * effect) / more, abs(effect) / (1 + abs(effect)))
     low, high = (1.0, 1.0) if claim.kind == "ordering" else claim.ends
     exact = claim.kind == "threshold" or (claim.kind == "ordering" and claim.relation != "~")
     off = 0.0 if exact else claim.allowed_error
@@ -275,13 +285,7 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
 def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> _Finding:
     """Judge how much of a difference goes with its cause, in percent of it; of what is alike
     because of it, whether it differs without it, and by how many percent."""
-    effects = []
-    for measure in claim.measures:
-        ((here, there),) = scenario.readings(measure, curves)
-        left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
-        ratio = left / (measure.factor * right)
-        effects.append(1 - ratio if claim.relation == "<" else ratio - 1)
-    effect, rest = effects
+    effect, rest = _effects(claim, scenario, curves)
     if claim.relation == "~":
         off = claim.allowed_error
         gone, passed, severity = abs(rest), abs(effect) <= off < abs(rest), abs(effect) - abs(rest)
@@ -290,6 +294,18 @@ def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) 
         passed, severity = gone >= claim.goes, claim.goes - gone
     text = f"{_name(claim.measure[0])}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
     return _Finding(100 * gone, passed, inf if isnan(gone) else severity, None, text)
+
+
+def _effects(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> tuple[float, float]:
+    """Return how far apart both sides are with a cause and without it, as the claim has them."""
+    effects = []
+    for measure in claim.measures:
+        ((here, there),) = scenario.readings(measure, curves)
+        left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
+        ratio = left / (measure.factor * right)
+        effects.append(1 - ratio if claim.relation == "<" else ratio - 1)
+    effect, rest = effects
+    return effect, rest
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:

@@ -42,9 +42,23 @@ def pages() -> Iterator[tuple[str, str]]:
     yield (
         "included/validity",
         page(
-            "## In numbers", counts(scenarios, standing, on_site=True), "## What is missed", missed
+            *("## In numbers", counts(scenarios, standing, on_site=True)),
+            *("## What is missed", missed, "## Causes that sentences name", _causes(scenarios)),
         ),
     )
+
+
+def _causes(scenarios: list[Scenario]) -> str:
+    """The sentences of the four papers that name a cause, and what becomes of it."""
+    claims = {one.id: one for own in scenarios for one in own.claims}
+    rows = []
+    for one in read_sentences().values():
+        name, _, why = one.cause.partition(": ")
+        if claim := claims.get(name):
+            held = "refutes the model" if claim.deviation else "holds"
+            why = f"{held}: {claim.statement}"
+        rows.append((code(one.id), code(name) if claim else name, plain(why)))
+    return table(("sentence", "tested by", "what comes out"), [row for row in rows if row[1]])
 
 
 def _models() -> Iterator[tuple[str, str]]:

@@ -5,9 +5,11 @@ Run as a program it prints the table of the README.
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from statistics import median
 from typing import get_args
 
+from hcasim.ground.units import FREQUENCY, RATE, SIZE, TIME
 from hcasim.papers.claim import Claim
 from hcasim.papers.evidence import Basis, Decisive, Rests, lines_of, read_evidence, rests_of
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
@@ -42,12 +44,28 @@ def pages() -> Iterator[tuple[str, str]]:
                 for one in rests.decisive.values()
             ]
         cells = [
-            (code(claim), basis, code(one.name), code(one.value), code(one.turns), _origin(one))
+            (
+                code(claim),
+                basis,
+                *map(code, (one.name, one.value, one.turns)),
+                _by(one),
+                _origin(one),
+            )
             for claim, one, basis in rows
         ]
-        columns = ("claim", "rests on", "value of", "is", "turns at", "evidence")
+        columns = ("claim", "rests on", "value of", "is", "turns at", "by", "evidence")
         parts += [page(f"## {paper}", table(columns, cells))] if cells else []
     yield "reference/turning", page("What would change a verdict", told, *parts)
+
+
+def _by(one: Decisive) -> str:
+    """Return by how much a value may move before the claim turns; nothing of words."""
+    for unit in (TIME, SIZE, RATE, FREQUENCY, None):
+        with suppress(ValueError):
+            read = int if unit is None else unit.parse
+            base, turns = map(read, (one.value, one.turns))
+            return f"{100 * (turns / base - 1):+.0f} %" if base else ""
+    return ""
 
 
 def _origin(one: Decisive) -> str:
