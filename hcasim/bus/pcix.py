@@ -130,7 +130,7 @@ class _Write(Transfer):
 class _Other(Action):
     """Bursts of another device, one in each interval; it rests while nobody else uses the bus.
 
-    One burst waits at a time: what the bus has no room for is not made up for.
+    One burst waits at a time, behind one on the bus: what has no room there is not made up for.
     """
 
     changes: ClassVar[Changes] = Changes(times="_last")
@@ -158,8 +158,8 @@ class _Other(Action):
             self._sim.schedule(self._last + self._interval, self)
 
     def _drive(self, duration_ps: int) -> None:
-        if not self._over.waits:
-            self._over.waits = True
+        if self._over.missing < 2:
+            self._over.missing += 1
             self._arbiter.request(OTHER, duration_ps, self._over)
 
     def act(self) -> None:
@@ -174,13 +174,13 @@ class _Other(Action):
 class _Over(Action):
     """The end of a burst of the other device."""
 
-    __slots__ = ("waits",)
+    __slots__ = ("missing",)
 
     def __init__(self) -> None:
-        self.waits = False
+        self.missing = 0
 
     def act(self) -> None:
-        self.waits = False
+        self.missing -= 1
 
 
 class PcixBus(Bus):

@@ -14,8 +14,10 @@ from math import sqrt
 from typing import Final
 
 from hcasim.catalog import CatalogError
+from hcasim.catalog.folders import find_file, shipped
 from hcasim.catalog.loader import each_file_once
 from hcasim.catalog.section import UNSAID
+from hcasim.ground.errors import Fault, refuse
 from hcasim.ground.writing import written_atomically
 from hcasim.papers.evidence import (
     FILE,
@@ -378,9 +380,15 @@ def _corner(swings: Mapping[End, float], evaluate: Evaluator, holds: bool) -> tu
 
 
 def make(names: Iterable[str] = (), jobs: int | None = None) -> None:
-    """Study the scenarios of papers, or single ones, that have changed since they were."""
+    """Study the scenarios of papers, or single ones, that have changed since they were.
+
+    Raises:
+        CatalogError: what is no scenario, or none that comes with hcasim.
+    """
     kept = dict(read_evidence())
     wanted = [one for name in names for one in ([name] if "/" in name else list_scenarios(name))]
+    own = [one for one in wanted if shipped() not in find_file(one, "scenarios").parents]
+    refuse(*(Fault("evidence", one, "scenarios that come with hcasim") for one in own))
     for name in wanted:
         scenario = load_scenario(name)
         if not scenario.claims:

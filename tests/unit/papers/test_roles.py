@@ -104,6 +104,7 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "L350": "L345",
         "L351": "L347",
         "L352": "L348",
+        "BEN-008-cause": "BEN-008",
         "BEN-014-cause": "BEN-014",
         "LIU-060-cause": "LIU-060",
         "LIU-068-cause": "LIU-068",
