@@ -43,9 +43,9 @@ from hcasim.workloads.result import Result
 STEPS = 4
 """Halvings of the way to the end at which a claim turns."""
 ITERS: Final = 3
-WINDOW: Final = 8
+WINDOWS: Final = (2, 8)
 CLASS: Final = "W"
-"""Of a shorter run: its iterations, the messages of a window, and its class of NAS IS and FT."""
+"""Of a shorter run: its iterations, the messages of a window, shortest first, and its class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
@@ -148,7 +148,8 @@ def _shorter(point: Point) -> list[Point]:
     if point.workload in ("nas_is", "nas_ft"):
         return [replace(point, options=replace(options, nas_class=CLASS))]
     options = replace(options, iters=min(options.iters, ITERS), warmup=min(options.warmup, 1))
-    windows = dict.fromkeys((min(options.window, WINDOW), options.window))
+    own = WINDOWS if "window" in WORKLOADS[point.workload].options else ()
+    windows = dict.fromkeys((*(one for one in own if one < options.window), options.window))
     return [replace(point, options=replace(options, window=one)) for one in windows]
 
 
