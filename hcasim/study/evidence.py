@@ -45,7 +45,7 @@ STEPS = 4
 ITERS: Final = 3
 WINDOWS: Final = (2, 8)
 CLASS: Final = "W"
-"""Of a shorter run: its iterations, the messages of a window, shortest first, and its class of NAS IS and FT."""
+"""Of a shorter run: its iterations, messages of a window, and class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
