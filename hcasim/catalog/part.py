@@ -21,8 +21,8 @@ from hcasim.ground.units import UnitError
 
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
-NONE = "none"
-"""The value of a section that is left out."""
+ABSENT = "false"
+"""The value of a section that is left out, as in a file."""
 
 
 def kind_of(name: str) -> str:
@@ -93,7 +93,7 @@ class Part:
 
     def assign(self, path: str, text: str, setting: str) -> bool:
         """Change what is at a path inside of it, if it can be, for a setting; or UnitError."""
-        if text == NONE and self.may_lack(path):
+        if text == ABSENT and self.may_lack(path):
             self.set_paths.append(setting)
             self._leave_out(path)
             return True
@@ -313,5 +313,5 @@ def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
     below = (inner.partition(".") for start, dot, inner in inside if dot and not start)
     names = dict.fromkeys(f"{section}.{name}{dot and '.*'}" for name, dot, _ in below)
     if any(one.may_lack(one.inner(path)) for one in parts.values()):
-        names[f"{path}={NONE}"] = None
+        names[f"{path}={ABSENT}"] = None
     return Fault(f"--set {path}", text, one_of([*names]), hint, said=what)

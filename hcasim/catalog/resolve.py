@@ -24,7 +24,7 @@ from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
-from hcasim.catalog.part import PREFIXES, Part, as_texts, kind_of, override
+from hcasim.catalog.part import ABSENT, PREFIXES, Part, as_texts, kind_of, override
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.section import CHOSEN, SET, Parameter, Value
 from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
@@ -247,8 +247,12 @@ class _Assembly:
         done = {"mtu", *(f"{start}adapter.{key}" for start in starts for key in _CHOSEN)}
         done.update(one.path for one in self.bed.parameters if _COUNT.fullmatch(one.path))
         found = {path: "" for path in self.settings if path not in done}
-        # What is said of all comes before what is said of one group.
-        for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
+
+        def turn(path: str) -> tuple[bool, bool]:
+            """What is said of all comes before what is said of a group, what is left out first."""
+            return path.partition(".")[0] not in PREFIXES, self.settings[path] != ABSENT
+
+        for path in sorted(found, key=turn):
             switched = not isinstance(self.network, BackToBack)
             found[path] = override(self.parts, path, self.settings[path], switched)
         self._note(*found.values())
