@@ -8,12 +8,11 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import loky  # noqa: F401
 import pytest
 
-# Runs in this process forget what they imported, which NumPy and loky do
-# not take twice.
+# Runs in this process forget what they imported, which NumPy and loky do not take twice.
 import hcasim.pytest.scenarios  # noqa: F401
-import loky  # noqa: F401
 from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.starting import starting_file
 from hcasim.runs.point import Point
