@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite, isnan, nan
+from math import inf, isclose, isfinite, isnan, nan
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -80,6 +80,10 @@ class Verdict(Statement):
             digits = {"x": 3, "%": 1}.get(unit)
             if digits is None:
                 digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
+            # What is not the limit does not read like it.
+            if self.kind == "threshold" and not isclose(self.simulated, low):
+                while round(self.simulated, digits) == low:
+                    digits += 1
             simulated = f"{self.simulated:.{digits}f} {unit}"
         return (
             self.published if isinstance(self.published, str) else f"{published} {self.unit}",

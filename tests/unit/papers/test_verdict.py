@@ -307,3 +307,10 @@ def test_nothing_is_relative_to_a_number_that_is_not_positive(
 ) -> None:
     with pytest.raises(ValueError, match="cannot compare"):
         relative_error(1.0, published)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "text"), [(14.0, "14.00 us"), (14.0004, "14.0004 us"), (13.9, "13.90 us")]
+)
+def test_what_misses_a_limit_does_not_read_like_it(simulated: float, text: str) -> None:
+    assert verdict(LIMIT, simulated).texts[1] == text
