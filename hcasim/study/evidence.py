@@ -42,10 +42,10 @@ from hcasim.workloads.result import Result
 
 STEPS = 4
 """Halvings of the way to the end at which a claim turns."""
-ITERS: Final = 3
+ITERS: Final = (1, 3)
 WINDOWS: Final = (2, 8)
 CLASS: Final = "W"
-"""Of a shorter run: its iterations, messages of a window, and class of NAS IS and FT."""
+"""Of shorter runs: iterations, messages of a window, and the class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
@@ -142,15 +142,21 @@ class _Shortened(ScenarioSubject):
 
 
 def _shorter(point: Point) -> list[Point]:
-    """Return a point with few iterations, first of shorter windows, and of kernels with less
-    work."""
+    """Return a point with shorter windows and few iterations, and of kernels with less work, the
+    shortest first."""
     options = point.options
     if point.workload in ("nas_is", "nas_ft"):
         return [replace(point, options=replace(options, nas_class=CLASS))]
-    options = replace(options, iters=min(options.iters, ITERS), warmup=min(options.warmup, 1))
-    own = WINDOWS if "window" in WORKLOADS[point.workload].options else ()
-    windows = dict.fromkeys((*(one for one in own if one < options.window), options.window))
-    return [replace(point, options=replace(options, window=one)) for one in windows]
+    options = replace(options, warmup=min(options.warmup, 1))
+    windows = [options.window]
+    if "window" in WORKLOADS[point.workload].options:
+        windows = [*(one for one in WINDOWS if one < options.window), options.window]
+    fewer = [
+        replace(options, window=window, iters=min(options.iters, iters))
+        for window in windows
+        for iters in ITERS
+    ]
+    return [replace(point, options=one) for one in dict.fromkeys(fewer)]
 
 
 def _stand_in(point: Point, found: Results) -> tuple[int, dict[str, float]] | None:
