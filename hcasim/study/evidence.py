@@ -42,10 +42,9 @@ from hcasim.workloads.result import Result
 
 STEPS = 4
 """Halvings of the way to the end at which a claim turns."""
-ITERS: Final = (1, 3)
-WINDOWS: Final = (2, 8)
+ITERS: Final = 3
 CLASS: Final = "W"
-"""Of shorter runs: iterations, messages of a window, and the class of NAS IS and FT."""
+"""Of a shorter run: its iterations, and its class of NAS IS and FT."""
 NEAR = 0.02
 """How far a shorter run may be from the whole one; else that point is run whole."""
 AT_MOST = 4
@@ -89,24 +88,21 @@ class _Shortened(ScenarioSubject):
         super().__init__(scenario, only=None if only is None else {*only})
         self.scenario = scenario
         whole = super().case(lambda _: {}).points
-        found = run([*whole, *(short for one in whole for short in _shorter(one))])
-        self._stands = [_stand_in(point, found) for point in whole]
-        self.shortened = sum(one is not None for one in self._stands)
+        found = run([*whole, *map(_shorter, whole)])
+        self._ratios = [_ratios(point, found) for point in whole]
+        self.shortened = sum(one is not None for one in self._ratios)
 
     def case(self, settings: Settings) -> Case:
         """Return what to simulate with settings, shorter where that stands for the whole."""
         whole = super().case(settings)
-        pairs = [
-            (point, point if one is None else _shorter(point)[one[0]], one)
-            for point, one in zip(whole.points, self._stands, strict=True)
-        ]
-        points = [own for _, own, _ in pairs]
+        pairs = [*zip(whole.points, self._ratios, strict=True)]
+        points = [point if ratio is None else _shorter(point) for point, ratio in pairs]
 
         def read(found: Results) -> list[Reading]:
             return whole.read(
                 {
-                    point: found[own] if one is None else _scaled(found[own], one[1])
-                    for point, own, one in pairs
+                    point: found[own] if ratio is None else _scaled(found[own], ratio)
+                    for (point, ratio), own in zip(pairs, points, strict=True)
                 }
             )
 
@@ -141,38 +137,25 @@ class _Shortened(ScenarioSubject):
         return [*found]
 
 
-def _shorter(point: Point) -> list[Point]:
-    """Return a point with shorter windows and few iterations, and of kernels with less work, the
-    shortest first."""
-    options = point.options
+def _shorter(point: Point) -> Point:
+    """Return a point with few iterations, of kernels with less work."""
     if point.workload in ("nas_is", "nas_ft"):
-        return [replace(point, options=replace(options, nas_class=CLASS))]
-    options = replace(options, warmup=min(options.warmup, 1))
-    windows = [options.window]
-    if "window" in WORKLOADS[point.workload].options:
-        windows = [*(one for one in WINDOWS if one < options.window), options.window]
-    fewer = [
-        replace(options, window=window, iters=min(options.iters, iters))
-        for window in windows
-        for iters in ITERS
-    ]
-    return [replace(point, options=one) for one in dict.fromkeys(fewer)]
+        return replace(point, options=replace(point.options, nas_class=CLASS))
+    fewer = min(point.options.iters, ITERS), min(point.options.warmup, 1)
+    return replace(point, options=replace(point.options, iters=fewer[0], warmup=fewer[1]))
 
 
-def _stand_in(point: Point, found: Results) -> tuple[int, dict[str, float]] | None:
-    """Return which shorter run may stand for a whole one, the shortest of them, and what the
-    whole one measures over what that does."""
-    long = found[point].row
+def _ratios(point: Point, found: Results) -> dict[str, float] | None:
+    """Return what a whole run measures over what a shorter one does, if that may stand for it."""
+    shorter = _shorter(point)
+    long, short = found[point].row, found[shorter].row
     names = [name for name in WORKLOADS[point.workload].fields if long.get(name)]
-    for place, shorter in enumerate(_shorter(point)):
-        short = found[shorter].row
-        if shorter == point or not names or not all(short.get(name) for name in names):
-            continue
-        ratios = {name: long[name] / short[name] for name in names}
-        like = point.options.nas_class == shorter.options.nas_class
-        if not like or all(abs(one - 1) <= NEAR for one in ratios.values()):
-            return place, ratios
-    return None
+    if not all(short.get(name) for name in names):
+        return None
+    ratios = {name: long[name] / short[name] for name in names}
+    like = point.options.nas_class == shorter.options.nas_class
+    far = like and any(abs(one - 1) > NEAR for one in ratios.values())
+    return None if far or shorter == point or not ratios else ratios
 
 
 def _scaled(result: Result, ratios: Mapping[str, float]) -> Result:
@@ -237,10 +220,12 @@ def _study(
     for number, (output, reading) in enumerate(zip(subject.outputs, base, strict=True)):
         alone = _Shortened(subject.scenario, run, {output.name})
         only = Evaluator(alone, factors, run)
-        turning = [end for end, own in at.items() if alone.turns(reading, own[number])]
-        doubled = {
-            path for (path, _), own in at_further.items() if alone.turns(reading, own[number])
-        }
+        whole = ScenarioSubject(subject.scenario, only={output.name})
+        surely, wider_surely = (Evaluator(whole, one, run) for one in (factors, wider))
+        own_at = {end: own[number] for end, own in at.items()}
+        turning = _turning(alone, reading, own_at, surely)
+        own_further = {end: own[number] for end, own in at_further.items()}
+        doubled = {path for path, _ in _turning(alone, reading, own_further, wider_surely)}
         decisive: dict[str, Decisive] = {}
         nearest: dict[str, float] = {}
         for path, end in turning:
@@ -249,15 +234,24 @@ def _study(
             if far <= nearest.get(path, far):
                 nearest[path] = far
                 decisive[path] = _decisive(factors[path], turn, end)
-        swings = {end: abs(own[number].value - reading.value) for end, own in at.items()}
+        swings = {end: abs(own.value - reading.value) for end, own in own_at.items()}
         found[output.name] = Rests(
             holds=bool(reading.holds),
             value=reading.value,
             decisive=decisive,
             doubled=tuple(sorted(doubled - {*decisive})),
-            together=() if decisive else _corner(swings, only, bool(reading.holds)),
+            together=() if decisive else _corner(swings, surely, bool(reading.holds)),
         )
     return found
+
+
+def _turning(
+    subject: _Shortened, usual: Reading, at: Mapping[End, Reading], sure: Evaluator
+) -> list[End]:
+    """Return the ends that turn the claim of a subject; whole runs have the last word."""
+    found = [end for end, own in at.items() if subject.turns(usual, own)]
+    readings = sure([*map(_value, found)])
+    return [end for end, (own,) in zip(found, readings, strict=True) if subject.turns(usual, own)]
 
 
 def _value(end: End) -> dict[str, int]:
