@@ -164,7 +164,7 @@ class _Other(Action):
 
     def act(self) -> None:
         self._last = self._sim.now
-        self._asleep = self._arbiter.idle and not self._used
+        self._asleep = not self._used and not self._arbiter.waits(OTHER)
         self._used = False
         if not self._asleep:
             self._drive(self._burst)

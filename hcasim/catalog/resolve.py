@@ -250,7 +250,10 @@ class _Assembly:
 
         def turn(path: str) -> tuple[bool, bool]:
             """What is said of all comes before what is said of a group, what is left out first."""
-            return path.partition(".")[0] not in PREFIXES, self.settings[path] != ABSENT
+            every = self.parts.values()
+            left_out = any(one.may_lack(one.inner(path)) for one in every)
+            group = path.partition(".")[0] not in PREFIXES
+            return group, self.settings[path] != ABSENT or not left_out
 
         for path in sorted(found, key=turn):
             switched = not isinstance(self.network, BackToBack)
@@ -261,6 +264,9 @@ class _Assembly:
         for start in self.starts.values():
             card, box = self.parts.get(f"{start}adapter"), self.parts.get(f"{start}host")
             if card is not None and box is not None:
+                # Settings may have left out what it needs.
+                names = box.values["id"], card.values["id"]
+                self.faults += plug(card, box, names)
                 self.unused += train(card, box, self.settings)
             if card is not None and (link := self.parts.get(f"{start}link")) is not None:
                 self.unused += negotiate(card, link, self.settings)

@@ -50,10 +50,9 @@ class Arbiter(Action):
         self._busy = False
         self._watchers = sim.watchers
 
-    @property
-    def idle(self) -> bool:
-        """Whether nobody has it."""
-        return not self._busy
+    def waits(self, but: int) -> bool:
+        """Whether any other requester than one waits."""
+        return any(queue for number, queue in enumerate(self._queues) if number != but)
 
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         if duration_ps < 0:

@@ -230,7 +230,7 @@ def _points(
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    # What takes a cause away holds whatever else is set.
+    # What a series is about holds whatever else is set.
     overrides = {**series.overrides, **overrides, **(series.settings or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:

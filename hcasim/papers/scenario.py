@@ -149,8 +149,8 @@ class Series(Settings):
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         stack: id of the software, if it is not the testbed's.
-        settings: what is changed of the machine, by path, such as {"adapter.bus.lanes": "16"}, to
-            take a cause away; no such series was published, and none is drawn.
+        settings: what is changed of the machine that the authors did not change, by path, such as
+            {"adapter.bus.lanes": "16"}; no such series was published, and none is drawn.
         seeds: how many runs it is the mean of, each with other random numbers of marks.
         others: as the options of benchmarks that are named so.
     """

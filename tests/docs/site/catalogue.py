@@ -58,7 +58,15 @@ def _causes(scenarios: list[Scenario]) -> str:
             held = "refutes the model" if claim.deviation else "holds"
             why = f"{held}: {claim.statement}"
         rows.append((code(one.id), code(name) if claim else name, plain(why)))
-    return table(("sentence", "tested by", "what comes out"), [row for row in rows if row[1]])
+    rows = [row for row in rows if row[1]]
+    kinds = Counter("refuted" if "refutes" in why else name for _, name, why in rows)
+    rest = {name: kinds.pop(name, 0) for name in ("refuted", "itself", "untested")}
+    told = (
+        f"{len(rows)} sentences name a cause. Taken away by a claim it holds in {kinds.total()}, "
+        f"in {rest['itself']} the claim of the sentence itself compares with and without, "
+        f"{rest['refuted']} refute the model, {rest['untested']} are not tested."
+    )
+    return f"{told}\n\n" + table(("sentence", "tested by", "what comes out"), rows)
 
 
 def _models() -> Iterator[tuple[str, str]]:

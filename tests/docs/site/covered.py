@@ -53,7 +53,7 @@ class Sentence(NamedTuple):
             names none: it is about all that its figure has.
         series: of the figure.
         cause: what tests the cause that it names, if it does: a claim, "itself" where its own claim
-            compares with and without, or "untested" and why.
+            compares with and without, "refuted" where there is no such effect, or "untested"; why.
     """
 
     id: str

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+import hcasim
 from hcasim.bus import PcixBus
 from hcasim.engine import Call
 
@@ -60,6 +61,29 @@ def test_an_idle_bus_has_the_bursts_of_another_device_without_events(
         bus.sim.run()
     # A rate in whole bytes: the interval is 1 ps too long.
     assert ends[0] - ends[1] == pytest.approx(rest * 7500, abs=100)
+
+
+@pytest.mark.parametrize(
+    ("workload", "size", "rate"),
+    [("read_lat", 4, "250 MB/s"), ("send_lat", 4, "150 MB/s"), ("write_lat", 256, "40 MB/s")],
+)
+def test_a_run_that_repeats_itself_has_met_all_bursts_of_another_device(
+    workload: str, size: int, rate: str
+) -> None:
+    machine = {"adapter": "mt23108", "overrides": {"host.pcix_bridge.other.rate": rate}}
+    usual, exact = (
+        hcasim.bench(workload, "liu2004", size=size, iters=400, exact=one, cache=False, **machine)
+        for one in (False, True)
+    )
+    found, whole = (one.rows[0]["latency_us"] for one in (usual, exact))
+    assert found == pytest.approx(whole, rel=0.002)
+
+
+def test_a_device_that_takes_all_of_a_bus_lets_it_rest(pcix: Make) -> None:
+    bus = pcix(other={"rate": 10**12})
+    bus.write(0, 2048)
+    bus.sim.run()
+    assert bus.counters()["pcix_other_grants"] < 20
 
 
 def test_adapter_and_bridge_take_turns(pcix: Make) -> None:

@@ -116,6 +116,7 @@ def test_a_section_that_is_optional_may_be_left_out() -> None:
         # Needed, of several kinds, not there, and what is inside of what is left out.
         ({"host.memory": "false"}, "--set host.memory: a group of parameters; allowed: host."),
         ({"adapter.bus": "false"}, "--set adapter.bus: found 'false'; allowed: "),
+        ({"host.root_port": "false"}, "host: found xeon-e7520, which has no root_port, "),
         ({"host.gpu": "false"}, "--set host.gpu: a group of parameters; allowed: host.gpu."),
         (
             {"stack.mpi.shared.eager": "1 KiB", "stack.mpi.shared": "false"},
