@@ -152,7 +152,9 @@ def test_a_shorter_run_stands_for_the_whole_one_where_it_is_near(
     subject = evidence._Shortened(scenario, run)
     case = subject.case(lambda machine: {"host.memory.bandwidth": "1 GB/s"})
     assert (subject.shortened > 0) == shortened
-    assert all((one.options.iters == evidence.ITERS) == shortened for one in case.points)
+    # One series has fewer than that anyhow.
+    iters = {one.options.iters for one in case.points} - {2}
+    assert iters == {evidence.ITERS if shortened else 100}
     # As a whole run of the changed machine would say.
     readings = case.read(run(case.points))
     names = [one.name for one in subject.outputs]
