@@ -150,7 +150,8 @@ class Series(Settings):
         firmware_mode: which of its interfaces the adapter's firmware offered.
         stack: id of the software, if it is not the testbed's.
         settings: what is changed of the machine that the authors did not change, by path, such as
-            {"adapter.bus.lanes": "16"}; no such series was published, and none is drawn.
+            {"adapter.bus.lanes": "16"}; no such series was published, and none is drawn or run
+            unless it is named.
         seeds: how many runs it is the mean of, each with other random numbers of marks.
         others: as the options of benchmarks that are named so.
     """
@@ -274,6 +275,12 @@ class Scenario(Entry):
     def publication(self) -> str:
         """Who measured it: the paper, or the source of a collection's numbers."""
         return self.source or self.paper
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The names of what was published: of series without settings; of all if all have some."""
+        names = tuple(name for name, one in self.series.items() if not one.settings)
+        return names or tuple(self.series)
 
     def moved(
         self,

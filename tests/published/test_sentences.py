@@ -104,6 +104,9 @@ def test_each_cause_is_taken_away_or_it_is_said_why_not(
     tested = [one for one in named if one.endswith(CAUSE)]
     causes = {claim.id for _, claim in claims if claim.kind == "cause"} - sentences.keys()
     assert {*tested} == causes
+    assert {one: sentences[one.removesuffix(CAUSE)].cause for one in causes} == {
+        one: one for one in causes
+    }
     rest = [one.partition(": ") for one in named if one not in causes]
     assert {name for name, _, _ in rest} == {"itself", "untested", "refuted"}
     assert all(why for _, _, why in rest)

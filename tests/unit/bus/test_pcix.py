@@ -49,6 +49,17 @@ def test_another_device_takes_its_part_of_a_bus_in_use(pcix: Make) -> None:
     assert bus.counters()["pcix_other_grants"] == pytest.approx(clocks / 256, rel=0.03)
 
 
+def test_another_device_takes_its_part_of_reads(pcix: Make) -> None:
+    ends = []
+    for other in (None, OTHER):
+        bus = pcix(outstanding_splits=8, other=other)
+        for number in range(100):
+            bus.read(512 * number, 512, lambda: None)
+        bus.sim.run()
+        ends.append(bus.sim.now)
+    assert ends[1] / ends[0] == pytest.approx(256 / (256 - 70), rel=0.03)
+
+
 @pytest.mark.parametrize(("at", "rest"), [(0, 70), (30, 40), (69, 1), (70, 0), (255, 0), (266, 60)])
 def test_an_idle_bus_has_the_bursts_of_another_device_without_events(
     pcix: Make, at: int, rest: int

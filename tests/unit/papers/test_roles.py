@@ -114,6 +114,7 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "LIU-022": "LIU-007",
         "SUR-037": "SUR-003",
         "LIU-023": "LIU-009",
+        "LIU-023-cause": "LIU-009",
         "LIU-025": "LIU-010",
         "LIU-026": "LIU-014",
         "LIU-041": "LIU-004",

@@ -15,7 +15,7 @@ from hcasim.runs import executor
 from hcasim.runs.point import Point
 from hcasim.study import evidence
 from hcasim.study.sensitivity.factor import find_factors
-from hcasim.study.sensitivity.subject import Evaluator
+from hcasim.study.sensitivity.subject import Evaluator, Reading, ScenarioSubject
 from hcasim.workloads.options import Options
 from hcasim.workloads.result import Result
 
@@ -159,3 +159,20 @@ def test_a_shorter_run_stands_for_the_whole_one_where_it_is_near(
     readings = case.read(run(case.points))
     names = [one.name for one in subject.outputs]
     assert readings[names.index("LIU-056")].value == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_whole_runs_have_the_last_word(monkeypatch: pytest.MonkeyPatch, holds: bool) -> None:
+    monkeypatch.setattr(evidence._Shortened, "__init__", ScenarioSubject.__init__)
+    alone = evidence._Shortened(load_scenario("liu2004/fig06"), only={"LIU-056"})
+    end = ("hosts.xeon-e7520.memory.bandwidth", 10**9)
+    asked = []
+
+    def sure(every: Sequence[Mapping[str, int]]) -> list[list[Reading]]:
+        asked.append(every)
+        return [[Reading(972.0 if holds else 500.0, holds)] for _ in every]
+
+    near = {end: Reading(500.0, False), ("other", 1): Reading(971.0, True)}
+    found = evidence._turning(alone, Reading(971.0, True), near, cast("Evaluator", sure))
+    assert asked == [[dict([end])]]
+    assert found == ([] if holds else [end])
