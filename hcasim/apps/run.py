@@ -127,7 +127,7 @@ def run(
     refuse(*placement_faults(machine, ranks, ppn))
     sim = Simulator()
     # What is lost does not repeat itself.
-    sim.exact = exact or machine.loses
+    sim.exact = exact or machine.never_repeats
     if listen is not None:
         listen(sim)
     with seldom_collected():

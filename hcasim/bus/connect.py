@@ -42,4 +42,4 @@ def connect(host: Host, device: Device, name: str, socket: int = 0) -> Bus:
     slot = offers.pcix_bridge
     assert slot is not None, f"{offers.id} has no bridge to PCI-X"
     upstream = Bridge(sim, f"{name}.pcix_bridge", slot, upstream)
-    return PcixBus(sim, device, slot.burst, upstream, name)
+    return PcixBus(sim, device, slot.burst, upstream, name, slot.other)

@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 
 from hcasim.bus.base import Bus, Gather, pieces, split
 from hcasim.catalog import PcixDevice
+from hcasim.catalog.buses import OtherDevice
 from hcasim.engine import Action, Arbiter, Args, Call, CreditPool, Rate, Simulator
 from hcasim.engine.changes import Changes
 from hcasim.host.upstream import Transfer, Upstream
@@ -25,9 +26,9 @@ RESPONSE_CLOCKS: Final = 2
 SPLIT_RESPONSE_CLOCKS: Final = 1
 TURNAROUND_CLOCKS: Final = 2
 
-DEVICE_READ, DEVICE_WRITE, BRIDGE = range(3)
-AGENTS: Final = (2, 1)
-TURNS: Final = ("read request", "write", "bridge")
+DEVICE_READ, DEVICE_WRITE, BRIDGE, OTHER = range(4)
+AGENTS: Final = (2, 1, 1)
+TURNS: Final = ("read request", "write", "bridge", "other device")
 """What the agents use the bus for; the bridge drives completions and register accesses."""
 
 
@@ -126,16 +127,79 @@ class _Write(Transfer):
             self._sent.act()
 
 
+class _Other(Action):
+    """Bursts of another device, one in each interval; it rests while nobody else uses the bus.
+
+    One burst waits at a time, behind one on the bus: what has no room there is not made up for.
+    """
+
+    changes: ClassVar[Changes] = Changes(times="_last")
+
+    __slots__ = ("_arbiter", "_asleep", "_burst", "_interval", "_last", "_over", "_sim", "_used")
+
+    block: ClassVar[str] = "PcixBus"
+
+    def __init__(self, sim: Simulator, arbiter: Arbiter, burst_ps: int, interval_ps: int) -> None:
+        self._sim, self._arbiter = sim, arbiter
+        self._burst, self._interval = burst_ps, interval_ps
+        self._last = 0
+        self._over = _Over()
+        self._asleep, self._used = True, False
+
+    def wake(self) -> None:
+        """Somebody uses the bus, on which a burst may be going on."""
+        self._used = True
+        if self._asleep:
+            self._asleep = False
+            now = self._sim.now
+            self._last += (now - self._last) // self._interval * self._interval
+            if (rest := self._last + self._burst - now) > 0:
+                self._drive(rest)
+            self._sim.schedule(self._last + self._interval, self)
+
+    def _drive(self, duration_ps: int) -> None:
+        if self._over.missing < 2:
+            self._over.missing += 1
+            self._arbiter.request(OTHER, duration_ps, self._over)
+
+    def act(self) -> None:
+        self._last = self._sim.now
+        self._asleep = not self._used and not self._arbiter.waits(OTHER)
+        self._used = False
+        if not self._asleep:
+            self._drive(self._burst)
+            self._sim.schedule(self._last + self._interval, self)
+
+
+class _Over(Action):
+    """The end of a burst of the other device."""
+
+    __slots__ = ("missing",)
+
+    def __init__(self) -> None:
+        self.missing = 0
+
+    def act(self) -> None:
+        self.missing -= 1
+
+
 class PcixBus(Bus):
     """A device on a PCI-X bus behind a bridge, which drives bursts of completions.
 
-    The device and the bridge take turns; within the device the short read requests go first, but
-    no more of them pass a write that waits than may be outstanding: if one always waits, a write
-    still gets its turn.
+    The device and the bridge take turns, and another device if there is one: its writes take time
+    of the bus, none of the bridge and memory. Within the device the short read requests go first,
+    but no more of them pass a write that waits than may be outstanding: if one always waits, a
+    write still gets its turn.
     """
 
     def __init__(
-        self, sim: Simulator, device: PcixDevice, burst: int, behind: Upstream, name: str
+        self,
+        sim: Simulator,
+        device: PcixDevice,
+        burst: int,
+        behind: Upstream,
+        name: str,
+        other: OtherDevice | None = None,
     ) -> None:
         super().__init__()
         self.sim = sim
@@ -156,6 +220,15 @@ class PcixBus(Bus):
             + SPLIT_RESPONSE_CLOCKS
             + TURNAROUND_CLOCKS
         )
+        self._other: _Other | None = None
+        if other is not None:
+            interval = Rate.from_bandwidth(other.rate).time(other.burst)
+            self._other = _Other(sim, self.arbiter, self.burst_time(0, other.burst), interval)
+
+    def _drive(self, agent: int, duration_ps: int, done: Action) -> None:
+        if self._other is not None:
+            self._other.wake()
+        self.arbiter.request(agent, duration_ps, done)
 
     def burst_time(self, address: int, size: int) -> int:
         overhead = ADDRESS_CLOCKS + ATTRIBUTE_CLOCKS + RESPONSE_CLOCKS + TURNAROUND_CLOCKS
@@ -179,14 +252,14 @@ class PcixBus(Bus):
                 self.splits.wait(1, read)
 
     def request(self, read: _Read) -> None:
-        self.arbiter.request(DEVICE_READ, self._request_time, read)
+        self._drive(DEVICE_READ, self._request_time, read)
 
     def complete(self, read: _Read, fetched: int, address: int, size: int) -> None:
         last = address + size
         for start, piece in split(address, size, self._completion_burst):
             final = start + piece == last and not read.missing
             done = _Completion(self, fetched, read.whole) if final else _NOTHING
-            self.arbiter.request(BRIDGE, self.burst_time(start, piece), done)
+            self._drive(BRIDGE, self.burst_time(start, piece), done)
 
     # DMA writes: posted into the bridge.
 
@@ -201,7 +274,7 @@ class PcixBus(Bus):
                 write = _Write(self, start, piece, sent, visible)
             else:
                 write = _Write(self, start, piece, None, None)
-            self.arbiter.request(DEVICE_WRITE, self.burst_time(start, piece), write)
+            self._drive(DEVICE_WRITE, self.burst_time(start, piece), write)
 
     def hold(self, duration_ps: int) -> int:
         """No adapter of that bus changes its tables while it moves data."""
@@ -216,7 +289,7 @@ class PcixBus(Bus):
     def _mmio_drive(
         self, size: int, on_arrival: Callable[[*Args], None], args: tuple[*Args]
     ) -> None:
-        self.arbiter.request(BRIDGE, self.burst_time(0, size), Call(on_arrival, args))
+        self._drive(BRIDGE, self.burst_time(0, size), Call(on_arrival, args))
 
     def counters(self) -> dict[str, int]:
         own = {
@@ -224,4 +297,6 @@ class PcixBus(Bus):
             "pcix_write_grants": self.arbiter.grants[DEVICE_WRITE],
             "pcix_bridge_grants": self.arbiter.grants[BRIDGE],
         }
+        if self._other is not None:
+            own["pcix_other_grants"] = self.arbiter.grants[OTHER]
         return super().counters() | own | self.behind.counters()

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hcasim.catalog.section import PLAIN, Latency, Section, Size, key, optional
+from hcasim.catalog.section import PLAIN, Bandwidth, Latency, Section, Size, key, optional
 from hcasim.ground.units import SIZE, Bytes, Hertz
 
 Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
@@ -19,11 +19,19 @@ class Bridge(Section):
     buffer: Size = key("writes that it holds on their way to memory")
 
 
+class OtherDevice(Section):
+    """Another device on a bus, which writes all the while."""
+
+    rate: Bandwidth = key("of its writes")
+    burst: Burst = key("of one of its writes", default=512)
+
+
 class PcixBridge(Bridge):
     """The bridge that carries a PCI-X bus behind the chipset."""
 
     completion_burst: Burst = key("longest split completion that the bridge returns in one burst")
     streaming: bool = key("bursts run on over boundaries of 128 B; false: each ends at the next")
+    other: OtherDevice | None = optional("another device on the bus")
 
     @property
     def burst(self) -> int:

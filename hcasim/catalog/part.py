@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from hcasim.catalog.fields import Leaf, leaf_paths
+from hcasim.catalog.fields import Leaf, Table, keys_of, leaf_paths
 from hcasim.catalog.link import LINK_OF, Port, spoken
 from hcasim.catalog.loader import CLASSES, load
 from hcasim.catalog.model_file import Loaded, inside
@@ -21,6 +21,8 @@ from hcasim.ground.units import UnitError
 
 BUS = "adapter.bus"
 BUS_KIND = f"{BUS}.kind"
+ABSENT = "false"
+"""The value of a section that is left out, as in a file."""
 
 
 def kind_of(name: str) -> str:
@@ -91,6 +93,10 @@ class Part:
 
     def assign(self, path: str, text: str, setting: str) -> bool:
         """Change what is at a path inside of it, if it can be, for a setting; or UnitError."""
+        if text == ABSENT and self.may_lack(path):
+            self.set_paths.append(setting)
+            self._leave_out(path)
+            return True
         if (leaf := self.settable.get(path)) is None:
             return False
         value = leaf.read_argument(text)
@@ -98,6 +104,22 @@ class Part:
             self.set_paths.append(setting)
         self._change(path, value, leaf, SET)
         return True
+
+    def may_lack(self, path: str) -> bool:
+        """Whether there is a section at a path that it need not have."""
+        models, values, key = {"": self.model}, self.values, None
+        for name in path.split("."):
+            key = keys_of(models[values.get("kind", "") if "" not in models else ""]).get(name)
+            if not isinstance(key, Table) or name not in values:
+                return False
+            models, values = dict(key.models), values[name]
+        return isinstance(key, Table) and not key.required
+
+    def _leave_out(self, path: str) -> None:
+        outer, _, last = path.rpartition(".")
+        del self._section(outer)[last]
+        for one in [one for one in self.parameters if one.startswith(f"{path}.")]:
+            del self.parameters[one]
 
     def lower(self, path: str, value: Value, why: str) -> None:
         """Change the value at a path inside of it, and say why beside what its own source says."""
@@ -290,4 +312,6 @@ def _unknown(path: str, text: str, parts: Mapping[str, Part]) -> Fault:
     inside = (leaf.partition(f"{section}.") for leaf in leaves)
     below = (inner.partition(".") for start, dot, inner in inside if dot and not start)
     names = dict.fromkeys(f"{section}.{name}{dot and '.*'}" for name, dot, _ in below)
+    if any(one.may_lack(one.inner(path)) for one in parts.values()):
+        names[f"{path}={ABSENT}"] = None
     return Fault(f"--set {path}", text, one_of([*names]), hint, said=what)

@@ -24,7 +24,7 @@ from hcasim.catalog.folders import find_file, list_ids
 from hcasim.catalog.link import LINK_OF, MTUS, PortLink, mtu_fault, roce_mtu
 from hcasim.catalog.loader import load
 from hcasim.catalog.model_file import Loaded, inside
-from hcasim.catalog.part import PREFIXES, Part, as_texts, kind_of, override
+from hcasim.catalog.part import ABSENT, PREFIXES, Part, as_texts, kind_of, override
 from hcasim.catalog.resolved import Machine, NodeGroup
 from hcasim.catalog.section import CHOSEN, SET, Parameter, Value
 from hcasim.catalog.testbed import BackToBack, Explicit, Network, Nodes, OneSwitch, Testbed
@@ -247,8 +247,15 @@ class _Assembly:
         done = {"mtu", *(f"{start}adapter.{key}" for start in starts for key in _CHOSEN)}
         done.update(one.path for one in self.bed.parameters if _COUNT.fullmatch(one.path))
         found = {path: "" for path in self.settings if path not in done}
-        # What is said of all comes before what is said of one group.
-        for path in sorted(found, key=lambda path: path.partition(".")[0] not in PREFIXES):
+
+        def turn(path: str) -> tuple[bool, bool]:
+            """What is said of all comes before what is said of a group, what is left out first."""
+            every = self.parts.values()
+            left_out = any(one.may_lack(one.inner(path)) for one in every)
+            group = path.partition(".")[0] not in PREFIXES
+            return group, self.settings[path] != ABSENT or not left_out
+
+        for path in sorted(found, key=turn):
             switched = not isinstance(self.network, BackToBack)
             found[path] = override(self.parts, path, self.settings[path], switched)
         self._note(*found.values())
@@ -257,6 +264,9 @@ class _Assembly:
         for start in self.starts.values():
             card, box = self.parts.get(f"{start}adapter"), self.parts.get(f"{start}host")
             if card is not None and box is not None:
+                # Settings may have left out what it needs.
+                names = box.values["id"], card.values["id"]
+                self.faults += plug(card, box, names)
                 self.unused += train(card, box, self.settings)
             if card is not None and (link := self.parts.get(f"{start}link")) is not None:
                 self.unused += negotiate(card, link, self.settings)

@@ -138,6 +138,13 @@ class Machine(Section):
         return marks or any(link.loss or link.corruption for link in links)
 
     @property
+    def never_repeats(self) -> bool:
+        """Whether no iteration is like another, for losses or a device with its own rhythm."""
+        hosts = (group.host for group in self.groups)
+        bridges = [one.pcix_bridge for one in hosts if one.pcix_bridge is not None]
+        return self.loses or any(one.other is not None for one in bridges)
+
+    @property
     def reorders(self) -> bool:
         """Whether packets of a flow may take different ways."""
         return self.switch is not None and self.switch.routing in ("adaptive", "spray")

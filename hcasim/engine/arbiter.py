@@ -50,6 +50,10 @@ class Arbiter(Action):
         self._busy = False
         self._watchers = sim.watchers
 
+    def waits(self, but: int) -> bool:
+        """Whether any other requester than one waits."""
+        return any(queue for number, queue in enumerate(self._queues) if number != but)
+
     def request(self, requester: int, duration_ps: int, done: Action) -> None:
         if duration_ps < 0:
             raise ValueError(f"{self.name}: a turn cannot last {duration_ps} ps")

@@ -46,7 +46,7 @@ TOLERANCES = {
 """Relative tolerance by the kind of quantity; a claim may have a tighter one, never a wider."""
 RELATIONS = {
     "ordering": ("<", ">", "~"),
-    "cause": ("<", ">"),
+    "cause": ("<", ">", "~"),
     "threshold": ("<", "<=", ">=", "="),
 }
 """The relations that some kinds of claims may have."""
@@ -157,6 +157,12 @@ class Measure(Entry):
         return {"smallest": each[:1], "largest": each[-1:]}.get(self.select or "", each)
 
 
+Measures = Annotated[
+    tuple[Measure, ...],
+    BeforeValidator(one_or_several, json_schema_input_type=Measure | tuple[Measure, ...]),
+]
+
+
 class Deviation(Entry):
     """Why a claim is missed, by an error relative to the published value: what is missed, in one
     sentence, and the best explanation of it.
@@ -219,8 +225,9 @@ class Claim(Statement):
         contradiction: where the paper contradicts itself, or says what several runs gave, if that
             is why there is a range.
         measure: what is read off the curves; all of it must meet the statement.
-        without: of a cause, the same measure where the cause is taken away.
-        goes: part of the difference that must go with the cause.
+        without: of a cause, the same measures where the cause is taken away.
+        goes: part of the difference that must go with the cause; of what is alike because of it (~)
+            all that matters is that it differs without it.
         half_width: how far a number that is derived from others may be off, in its unit, if that is
             not half a unit of its last digit, nor more than the usual tolerance; calibration takes
             its interval from it.
@@ -232,12 +239,8 @@ class Claim(Statement):
     kind: Kind
     change: Literal["reduction", "gain"] | None = None
     contradiction: str = ""
-    measure: Annotated[
-        tuple[Measure, ...],
-        BeforeValidator(one_or_several, json_schema_input_type=Measure | tuple[Measure, ...]),
-        Field(min_length=1),
-    ]
-    without: Measure | None = None
+    measure: Annotated[Measures, Field(min_length=1)]
+    without: Measures = ()
     goes: Annotated[float, Field(gt=0, le=1)] = 0.5
     half_width: Annotated[float, Field(gt=0)] | None = None
     tolerance: Annotated[float, Field(gt=0)] | None = None
@@ -246,7 +249,7 @@ class Claim(Statement):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """All that it reads."""
-        return self.measure if self.without is None else (*self.measure, self.without)
+        return self.measure + self.without
 
     @property
     def extreme(self) -> Callable[..., Any] | None:
@@ -284,12 +287,9 @@ class Claim(Statement):
     def _faults(self) -> Faults:
         low, high = self.ends
         usual, ordered = self.usual_tolerance, self.kind in ("ordering", "cause")
-        cause = self.kind == "cause"
-        yield (
-            (self.without is not None) != cause,
-            "without belongs to kind cause, and is needed there",
-        )
-        yield cause and len(self.measure) > 1, "a cause has one measure"
+        wanted = len(self.measure) if self.kind == "cause" else 0
+        found = f"{len(self.without)} for {len(self.measure)}"
+        yield len(self.without) != wanted, f"of a cause each measure needs one without it: {found}"
         if isinstance(self.published, str) != ordered:
             found = f"a number, found {self.published!r}"
             yield True, f"published must be {'words' if ordered else found}"

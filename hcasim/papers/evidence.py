@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, TypeAdapter
 
 from hcasim.catalog import CatalogError, Parameter, Value
-from hcasim.catalog.folders import data_path
+from hcasim.catalog.folders import shipped
 from hcasim.catalog.plausible import plausible
 from hcasim.catalog.section import Evidence
 from hcasim.papers.claim import TOLERANCES, references
@@ -21,7 +21,7 @@ from hcasim.papers.scenario import Scenario
 from hcasim.runs.document import Form
 from hcasim.runs.machine import each_machine_once
 
-FILE: Final = data_path("scenarios", "evidence.json")
+FILE: Final = shipped() / "scenarios/evidence.json"
 _TEXTS: Final = {"section", "system", "statement", "deviation"}
 Basis = Literal["forced", "carried over", "informed", "open", "not computed"]
 """forced: no unpublished value within its range overturns the claim by itself. carried over: those

@@ -37,7 +37,8 @@ def draw(
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    curves = {name: one for name, one in curves.items() if not scenario.series[name].without}
+    own = {name: one for name, one in curves.items() if name in scenario.published}
+    curves = own or curves
     figure = new_figure()
     axes = figure.add_subplot()
     bars = scenario.axes.kind == "bars"

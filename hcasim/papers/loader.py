@@ -235,8 +235,8 @@ def _wrong_references(scenario: Scenario, find: Callable[[str], Scenario]) -> It
                 has = f"{other.id} has {one_of(list(other.series))}{nearest(series, other.series)}"
                 yield f"{where}: found no series {name!r}; {has}"
                 continue
-            if other.series[series].without and claim.kind not in ("ordering", "cause"):
-                yield f"{where}: series {name!r} is without a cause; no number is measured there"
+            if other.series[series].settings and claim.kind not in ("ordering", "cause"):
+                yield f"{where}: series {name!r} is of another machine; no number is measured there"
             axis, points = other.options.axis, other.options.points or ()
             has = f"{axis.name} of {other.id} has {one_of([axis.label(one) for one in points])}"
             if at is not None and at not in points:

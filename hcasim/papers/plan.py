@@ -97,6 +97,7 @@ def plan_all(
     overrides: Mapping[str, Any] | None = None,
     needed: Callable[[Scenario], bool] = lambda _: True,
     choices: Mapping[str, Any] = MappingProxyType({}),
+    whole: bool = False,
 ) -> list[Plan]:
     """Plan scenarios; machines that they share are resolved once.
 
@@ -105,6 +106,7 @@ def plan_all(
         overrides: what-if settings by path; they must suit every adapter.
         needed: which scenarios must have no fault; faulty others are left out.
         choices: of the machine by name, instead of the series' own.
+        whole: with the series that only claims read.
 
     Raises:
         CatalogError: every fault of those that are needed.
@@ -113,7 +115,8 @@ def plan_all(
     faults: list[str] = []
     for scenario in scenarios:
         try:
-            plans.append(plan(scenario, overrides=overrides, choices=choices))
+            series = scenario.series if whole else None
+            plans.append(plan(scenario, series=series, overrides=overrides, choices=choices))
         except CatalogError as error:
             faults += error.faults if needed(scenario) else ()
     refuse(*faults)
@@ -127,7 +130,11 @@ def plan_papers(first: Iterable[Scenario] = ()) -> list[Plan]:
     """
     first = list(first)
     named = {one.id for one in first}
-    return plan_all(every_scenario(first), needed=lambda one: one.id in named or is_shipped(one.id))
+    return plan_all(
+        every_scenario(first),
+        needed=lambda one: one.id in named or is_shipped(one.id),
+        whole=True,
+    )
 
 
 def plan(
@@ -146,7 +153,8 @@ def plan(
     """
     settings = as_texts(overrides)
     known = list(scenario.series)
-    asked: Any = [series] if isinstance(series, str) else known if series is None else series
+    usual = scenario.published
+    asked: Any = [series] if isinstance(series, str) else usual if series is None else series
     names = list(asked) if isinstance(asked, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names):
         refuse(f"series: found {series!r}; allowed: some of {one_of(known)}")
@@ -230,8 +238,8 @@ def _points(
     workload = find_workload(wanted)
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
-    # A cause that a series is without stays away whatever is set.
-    overrides = {**series.overrides, **overrides, **(series.without or {})}
+    # What a series is about holds whatever else is set.
+    overrides = {**series.overrides, **overrides, **(series.settings or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}

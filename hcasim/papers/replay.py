@@ -213,7 +213,7 @@ def replay(
 
     Parameters:
         scenario: an id such as "liu2004/fig03", or the path of a file.
-        series: only these series, or this one.
+        series: only these series, or this one; without it those that were published.
         sizes: other message sizes than the figure's, in bytes or as text such as "4..1M".
         x: other values of what the figure varies: message sizes, queue pairs or percentages of
             reuse, such as "1..512" for queue pairs.

@@ -19,7 +19,7 @@ from hcasim.papers.claim import references
 from hcasim.papers.evidence import Basis
 from hcasim.papers.loader import list_papers, load_context, load_scenarios
 from hcasim.papers.plan import plan_papers
-from hcasim.papers.replay import Replay, Simulated, replay_all, spent
+from hcasim.papers.replay import Replay, SimulatedRows, replay_all, spent
 from hcasim.papers.roles import Role, standings
 from hcasim.papers.verdict import NUMBERS, Status, Verdict, errors_of, from_context, judge
 from hcasim.runs.document import Form, Head, Profile, Seconds
@@ -59,7 +59,7 @@ class Replayed(Form):
     """A scenario that was replayed."""
 
     scenario: str = Field(description="its id")
-    series: tuple[Simulated, ...]
+    series: tuple[SimulatedRows, ...]
 
 
 class ReproduceDocument(Head):
@@ -173,10 +173,7 @@ class Report(Table):
             scenarios=[
                 {
                     "scenario": one.scenario.id,
-                    "series": [
-                        {**part.setup, "name": part.name, "label": part.label}
-                        for part in one.curves.values()
-                    ],
+                    "series": [part.to_dict() for part in one.curves.values()],
                 }
                 for one in self.replays
             ],

@@ -149,8 +149,9 @@ class Series(Settings):
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         stack: id of the software, if it is not the testbed's.
-        without: what is set to take a cause away, by path, such as {"adapter.bus.lanes": "16"}; no
-            such series was published, and none is drawn.
+        settings: what is changed of the machine that the authors did not change, by path, such as
+            {"adapter.bus.lanes": "16"}; no such series was published, and none is drawn or run
+            unless it is named.
         seeds: how many runs it is the mean of, each with other random numbers of marks.
         others: as the options of benchmarks that are named so.
     """
@@ -167,7 +168,7 @@ class Series(Settings):
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     stack: Text | None = None
-    without: dict[str, str] | None = None
+    settings: dict[str, str] | None = None
     seeds: Annotated[int, Field(ge=1, le=100)] = 1
 
     @property
@@ -175,7 +176,7 @@ class Series(Settings):
         """What the authors changed of the host, by path, as a what-if setting would."""
         flag = self.chipset_flag
         told = {} if flag is None else {"host.pcix_bridge.streaming": str(flag).lower()}
-        return told | (self.without or {})
+        return told | (self.settings or {})
 
     @property
     def again(self) -> Iterator[dict[str, str]]:
@@ -274,6 +275,12 @@ class Scenario(Entry):
     def publication(self) -> str:
         """Who measured it: the paper, or the source of a collection's numbers."""
         return self.source or self.paper
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The names of what was published: of series without settings; of all if all have some."""
+        names = tuple(name for name, one in self.series.items() if not one.settings)
+        return names or tuple(self.series)
 
     def moved(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite, isnan, nan
+from math import inf, isclose, isfinite, isnan, nan
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -80,6 +80,10 @@ class Verdict(Statement):
             digits = {"x": 3, "%": 1}.get(unit)
             if digits is None:
                 digits = QUANTITIES[self.quantity].units.get(unit, (1, 0))[1]
+            # What is not the limit does not read like it.
+            if self.kind == "threshold" and not isclose(self.simulated, low):
+                while round(self.simulated, digits) == low:
+                    digits += 1
             simulated = f"{self.simulated:.{digits}f} {unit}"
         return (
             self.published if isinstance(self.published, str) else f"{published} {self.unit}",
@@ -138,7 +142,8 @@ def judge(
         ValueError: two series of which each point is wanted share none.
     """
     if claim.kind == "cause":
-        findings = [_judge_cause(claim, scenario, curves)]
+        several = zip(claim.measure, _effects(claim, scenario, curves), strict=True)
+        findings = [_judge_cause(claim, measure, *effects) for measure, effects in several]
     else:
         findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
     worst = max(findings, key=lambda one: one.rank)
@@ -175,17 +180,22 @@ def judge(
 
 def moved(claim: Claim, simulated: float, other: float) -> float:
     """Return about how much a measured value changes, relative to itself, if the number that a
-    claim reads becomes another one."""
+    claim reads becomes another one; infinite where that cannot be told."""
+    if claim.kind == "cause":
+        # What is alike because of it is one number, and what differs without it another.
+        return inf if claim.relation == "~" else abs(other - simulated) / 100
     if claim.kind == "percent" or claim.unit == "%":
         return abs(other - simulated) / (100 + abs(simulated))
     return abs(other / simulated - 1) if simulated else inf
 
 
-def room(claim: Claim, simulated: float) -> float:
+def room(claim: Claim, simulated: float, scenario: Scenario, curves: Mapping[str, Curve]) -> float:
     """Return about how much a measured value has to change, relative to itself, to change the
     verdict on a claim; 0 where that cannot be told."""
-    if not isfinite(simulated) or not simulated or claim.kind in ("difference", "cause"):
+    if not isfinite(simulated) or not simulated or claim.kind == "difference":
         return 0.0
+    if claim.kind == "cause":
+        return min(_room_of_cause(claim, *one) for one in _effects(claim, scenario, curves))
     low, high = (1.0, 1.0) if claim.kind == "ordering" else claim.ends
     exact = claim.kind == "threshold" or (claim.kind == "ordering" and claim.relation != "~")
     off = 0.0 if exact else claim.allowed_error
@@ -272,19 +282,42 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error)
 
 
-def _judge_cause(claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]) -> _Finding:
-    """Judge how much of a difference goes with its cause, in percent of it."""
+def _judge_cause(claim: Claim, measure: Measure, effect: float, rest: float) -> _Finding:
+    """Judge how much of a difference goes with its cause, in percent of it; of what is alike
+    because of it, whether it differs without it, and by how many percent."""
+    error = None
+    if claim.relation == "~":
+        off, error = claim.allowed_error, effect
+        gone, passed, severity = abs(rest), abs(effect) <= off < abs(rest), abs(effect) - abs(rest)
+    else:
+        gone = 1 - rest / effect if effect > 0 else nan
+        passed, severity = gone >= claim.goes, claim.goes - gone
+    text = f"{_name(measure)}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
+    return _Finding(100 * gone, passed, inf if isnan(gone) else severity, error, text)
+
+
+def _room_of_cause(claim: Claim, effect: float, rest: float) -> float:
+    if claim.relation == "~":
+        off = claim.allowed_error
+        return min(abs(abs(one) - off) / (1 + abs(one)) for one in (effect, rest))
+    kept = 1 - claim.goes
+    more = 1 + abs(rest) + kept * (1 + abs(effect))
+    return min(abs(rest - kept * effect) / more, abs(effect) / (1 + abs(effect)))
+
+
+def _effects(
+    claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]
+) -> list[tuple[float, float]]:
+    """Return how far apart both sides of each measure are with a cause and without it, as the claim
+    has them."""
     effects = []
     for measure in claim.measures:
         ((here, there),) = scenario.readings(measure, curves)
         left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
         ratio = left / (measure.factor * right)
-        effects.append(ratio - 1 if claim.relation == ">" else 1 - ratio)
-    effect, rest = effects
-    gone = 1 - rest / effect if effect > 0 else nan
-    text = f"{_name(claim.measure[0])}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
-    severity = inf if isnan(gone) else claim.goes - gone
-    return _Finding(100 * gone, gone >= claim.goes, severity, None, text)
+        effects.append(1 - ratio if claim.relation == "<" else ratio - 1)
+    half = len(claim.measure)
+    return [*zip(effects[:half], effects[half:], strict=True)]
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:

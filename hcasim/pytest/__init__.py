@@ -3,7 +3,7 @@
 The fixture `hcasim` simulates and compares (`hcasim.pytest.model.Model`), the marker `hcasim` does
 that before a test begins, with the arguments of `Model.holds`, and each claim of a scenario becomes
 a test: of all `*.toml` in the folders that `hcasim_scenarios` in pytest's configuration, or
-`--hcasim-scenarios`, names.
+`--hcasim-scenarios`, names, or of the papers and scenarios whose ids these are.
 
 pytest loads this with every run, so it imports nothing of hcasim before that is asked for.
 """
@@ -25,10 +25,10 @@ _CONTEXT = "context.toml"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what names scenarios."""
-    text = "a folder or file of scenarios for hcasim, each claim of which becomes a test"
+    text = "scenarios for hcasim, each claim of which becomes a test: a folder, a file or an id"
     group = parser.getgroup("hcasim")
     group.addoption("--hcasim-scenarios", action="append", default=[], metavar="PATH", help=text)
-    parser.addini(_SCENARIOS, f"{text}; as seen from this file", type="paths")
+    parser.addini(_SCENARIOS, f"{text}; as seen from this file", type="args")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,14 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "hcasim(published, testbed, workload=None, within=None, ...): hold a curve against what "
         "hcasim simulates, before the test begins",
     )
-    asked = [config.invocation_params.dir / one for one in config.getoption("--hcasim-scenarios")]
     # Who names tests wants these alone.
-    if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        asked += config.getini(_SCENARIOS)
+    asked = _places(config, usual=config.args_source is not pytest.Config.ArgsSource.ARGS)
     known = [config.invocation_params.dir / one.partition("::")[0] for one in config.args]
     for path in asked:
         if not path.exists():
-            raise pytest.UsageError(f"{path}: found no such file or folder of scenarios")
+            raise pytest.UsageError(f"{path}: found no such file, folder or id of scenarios")
         if not any(path.resolve().is_relative_to(one.resolve()) for one in known):
             config.args.append(str(path))
 
@@ -54,16 +52,36 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Take a file of a folder of scenarios for one."""
     if file_path.suffix != ".toml" or file_path.name == _CONTEXT:
         return None
-    config = parent.config
-    here = config.invocation_params.dir
-    places = [*(here / one for one in config.getoption("--hcasim-scenarios"))]
-    places += config.getini(_SCENARIOS)
+    places = _places(parent.config)
     if not any(file_path.resolve().is_relative_to(one.resolve()) for one in places):
         return None
     from hcasim.pytest.scenarios import ScenarioFile
 
     file: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
     return file
+
+
+def _places(config: pytest.Config, usual: bool = True) -> list[Path]:
+    """Return the files and folders of the scenarios that are asked for, by path or id.
+
+    Parameters:
+        usual: with those of the configuration.
+    """
+    here = config.invocation_params.dir
+    named = [(here, one) for one in config.getoption("--hcasim-scenarios")]
+    if usual:
+        start = config.inipath.parent if config.inipath else config.rootpath
+        named += [(start, one) for one in config.getini(_SCENARIOS)]
+    return [_place(start, one) for start, one in named]
+
+
+def _place(start: Path, name: str) -> Path:
+    if (path := start / name).exists():
+        return path
+    from hcasim.catalog.folders import data_path
+
+    found = (data_path("scenarios", one) for one in (name, f"{name}.toml"))
+    return next((one for one in found if one.exists()), path)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -73,7 +73,7 @@ class Point:
     def packets(self) -> int:
         """About how many packets it takes, to a factor of two or three."""
         options = self.options
-        if self.machine.loses:
+        if self.machine.never_repeats:
             options = replace(options, exact=True)
         return WORKLOADS[self.workload].packets(options, self.machine.mtu)
 
@@ -194,8 +194,8 @@ def long_wait(points: Sequence[Point], jobs: int | None) -> str:
     about = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
     most = points[guesses.index(longest)]
     worst = most.options
-    repeated = most.machine.loses and "iters" in WORKLOADS[most.workload].options
+    repeated = most.machine.never_repeats and "iters" in WORKLOADS[most.workload].options
     exact = f" and all {worst.iters} iterations" if worst.exact or repeated else ""
     if exact and not worst.exact:
-        exact += ", because links or switches may lose, mark or pause"
+        exact += ", because links or switches may lose, mark or pause, or a bus is shared"
     return f"takes about {about}, most for size {AXES['size'].label(worst.size)}{exact}"

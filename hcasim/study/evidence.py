@@ -14,8 +14,10 @@ from math import sqrt
 from typing import Final
 
 from hcasim.catalog import CatalogError
+from hcasim.catalog.folders import find_file, shipped
 from hcasim.catalog.loader import each_file_once
 from hcasim.catalog.section import UNSAID
+from hcasim.ground.errors import Fault, refuse
 from hcasim.ground.writing import written_atomically
 from hcasim.papers.evidence import (
     FILE,
@@ -218,10 +220,12 @@ def _study(
     for number, (output, reading) in enumerate(zip(subject.outputs, base, strict=True)):
         alone = _Shortened(subject.scenario, run, {output.name})
         only = Evaluator(alone, factors, run)
-        turning = [end for end, own in at.items() if alone.turns(reading, own[number])]
-        doubled = {
-            path for (path, _), own in at_further.items() if alone.turns(reading, own[number])
-        }
+        whole = ScenarioSubject(subject.scenario, only={output.name})
+        surely, wider_surely = (Evaluator(whole, one, run) for one in (factors, wider))
+        own_at = {end: own[number] for end, own in at.items()}
+        turning = _turning(alone, reading, own_at, surely)
+        own_further = {end: own[number] for end, own in at_further.items()}
+        doubled = {path for path, _ in _turning(alone, reading, own_further, wider_surely)}
         decisive: dict[str, Decisive] = {}
         nearest: dict[str, float] = {}
         for path, end in turning:
@@ -230,15 +234,24 @@ def _study(
             if far <= nearest.get(path, far):
                 nearest[path] = far
                 decisive[path] = _decisive(factors[path], turn, end)
-        swings = {end: abs(own[number].value - reading.value) for end, own in at.items()}
+        swings = {end: abs(own.value - reading.value) for end, own in own_at.items()}
         found[output.name] = Rests(
             holds=bool(reading.holds),
             value=reading.value,
             decisive=decisive,
             doubled=tuple(sorted(doubled - {*decisive})),
-            together=() if decisive else _corner(swings, only, bool(reading.holds)),
+            together=() if decisive else _corner(swings, surely, bool(reading.holds)),
         )
     return found
+
+
+def _turning(
+    subject: _Shortened, usual: Reading, at: Mapping[End, Reading], sure: Evaluator
+) -> list[End]:
+    """Return the ends that turn the claim of a subject; whole runs have the last word."""
+    found = [end for end, own in at.items() if subject.turns(usual, own)]
+    readings = sure([*map(_value, found)])
+    return [end for end, (own,) in zip(found, readings, strict=True) if subject.turns(usual, own)]
 
 
 def _value(end: End) -> dict[str, int]:
@@ -368,9 +381,15 @@ def _corner(swings: Mapping[End, float], evaluate: Evaluator, holds: bool) -> tu
 
 
 def make(names: Iterable[str] = (), jobs: int | None = None) -> None:
-    """Study the scenarios of papers, or single ones, that have changed since they were."""
+    """Study the scenarios of papers, or single ones, that have changed since they were.
+
+    Raises:
+        CatalogError: what is no scenario, or none that comes with hcasim.
+    """
     kept = dict(read_evidence())
     wanted = [one for name in names for one in ([name] if "/" in name else list_scenarios(name))]
+    own = [one for one in wanted if shipped() not in find_file(one, "scenarios").parents]
+    refuse(*(Fault("evidence", one, "scenarios that come with hcasim") for one in own))
     for name in wanted:
         scenario = load_scenario(name)
         if not scenario.claims:

@@ -468,10 +468,10 @@ def run_point(
     """Run one benchmark of `WORKLOADS` once on a fresh machine.
 
     `listen` is given the simulator before anything happens, to listen to its blocks. Where links
-    lose packets, no iteration is like another, and all are run.
+    lose packets or another device uses the bus, no iteration is like another, and all are run.
     """
     workload = WORKLOADS[name]
-    if machine.loses:
+    if machine.never_repeats:
         options = replace(options, exact=True)
     sim = Simulator(options.exact)
     if listen is not None:

@@ -39,6 +39,7 @@ LIU-112; all; PCIe RDMA read; PCI-X RDMA read; can improve latency performance
 LIU-113; all; PCIe MPI; PCI-X MPI; can achieve significant performance benefits
 LIU-114; all; PCIe MPI; PCI-X MPI; can significantly improve performance even with a single port
 LIU-115; largest; PCIe both ports; PCIe one port; can deliver significant performance improvements
+LIU-116; all; PCI-X; communication performance can be adversely affected by I/O operations
 RAS-029; 1; RDMA write; from the latency of MPI and its overhead
 RAS-030; 65537..; overlap, send; overlap, receive; drops sharply afterwards
 RAS-031; all; registration; deregistration cost is almost independent of the buffer size
@@ -94,3 +95,18 @@ def test_a_claim_tests_the_series_and_all_simulated_sizes_that_its_sentence_cove
     }
     assert {name: missed for name, missed in found.items() if missed and name not in NARROWER} == {}
     assert [name for name in NARROWER if not found[name]] == []
+
+
+def test_each_cause_is_taken_away_or_it_is_said_why_not(
+    claims: list[tuple[Plan, Claim]], sentences: dict[str, Sentence]
+) -> None:
+    named = [one.cause for one in read_sentences().values() if one.cause]
+    tested = [one for one in named if one.endswith(CAUSE)]
+    causes = {claim.id for _, claim in claims if claim.kind == "cause"} - sentences.keys()
+    assert {*tested} == causes
+    assert {one: sentences[one.removesuffix(CAUSE)].cause for one in causes} == {
+        one: one for one in causes
+    }
+    rest = [one.partition(": ") for one in named if one not in causes]
+    assert {name for name, _, _ in rest} == {"itself", "untested", "refuted"}
+    assert all(why for _, _, why in rest)

@@ -22,7 +22,7 @@ from hcasim.papers.scenario import Scenario
 
 STATEMENTS = {
     "benjegerdes2004": ("BEN", 23),
-    "liu2004": ("LIU", 115),
+    "liu2004": ("LIU", 116),
     "rashti2007": ("RAS", 32),
     "sur2005": ("SUR", 41),
 }

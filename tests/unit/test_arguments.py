@@ -44,7 +44,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ),
     *(("run", (given,), {}, f"scenario: found {given!r}; {NEITHER}") for given in ([], None, 3)),
     *(
-        ("run", (FIG,), {"series": given}, f"series: found {given!r}; allowed: some of pcie or")
+        ("run", (FIG,), {"series": given}, f"series: found {given!r}; allowed: some of pcie, ")
         for given in (3, [], [3], [["pcie"]])
     ),
     ("run", (FIG,), {"sizes": []}, "sizes: found []; allowed: a size such as 8"),

@@ -130,8 +130,10 @@ class Agreement(Table):
 
     @property
     def heading(self) -> str:
-        """The title with how many points are missed."""
-        return f"{self.title}: {len(self.missed)} of {len(self.points)} points missed (!)"
+        """The title with how many points agree, or are missed."""
+        missed, every = len(self.missed), len(self.points)
+        found = f"{missed} of {every} points missed (!)" if missed else f"{every} points agree"
+        return f"{self.title}: {found}"
 
     @property
     def rows(self) -> list[dict[str, Any]]:

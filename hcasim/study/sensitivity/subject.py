@@ -185,7 +185,8 @@ class ScenarioSubject:
                 hint = "allowed: values of the figure that both have, or none"
                 raise CatalogError([f"size: {error} of those given; {hint}"]) from None
             assert verdict.simulated is not None
-            held, left = verdict.status == "pass", room(claim, verdict.simulated)
+            held = verdict.status == "pass"
+            left = room(claim, verdict.simulated, self._own, curves)
             readings.append(Reading(verdict.simulated, held, left))
         return readings
 

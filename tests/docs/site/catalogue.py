@@ -42,9 +42,31 @@ def pages() -> Iterator[tuple[str, str]]:
     yield (
         "included/validity",
         page(
-            "## In numbers", counts(scenarios, standing, on_site=True), "## What is missed", missed
+            *("## In numbers", counts(scenarios, standing, on_site=True)),
+            *("## What is missed", missed, "## Causes that sentences name", _causes(scenarios)),
         ),
     )
+
+
+def _causes(scenarios: list[Scenario]) -> str:
+    """The sentences of the four papers that name a cause, and what becomes of it."""
+    claims = {one.id: one for own in scenarios for one in own.claims}
+    rows = []
+    for one in read_sentences().values():
+        name, _, why = one.cause.partition(": ")
+        if claim := claims.get(name):
+            held = "refutes the model" if claim.deviation else "holds"
+            why = f"{held}: {claim.statement}"
+        rows.append((code(one.id), code(name) if claim else name, plain(why)))
+    rows = [row for row in rows if row[1]]
+    kinds = Counter("refuted" if "refutes" in why else name for _, name, why in rows)
+    rest = {name: kinds.pop(name, 0) for name in ("refuted", "itself", "untested")}
+    told = (
+        f"{len(rows)} sentences name a cause. Taken away by a claim it holds in {kinds.total()}, "
+        f"in {rest['itself']} the claim of the sentence itself compares with and without, "
+        f"{rest['refuted']} refute the model, {rest['untested']} are not tested."
+    )
+    return f"{told}\n\n" + table(("sentence", "tested by", "what comes out"), rows)
 
 
 def _models() -> Iterator[tuple[str, str]]:

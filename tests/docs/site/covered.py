@@ -52,12 +52,15 @@ class Sentence(NamedTuple):
         sizes: one in bytes, "4..64", "65536..", "largest" of all, "all", "some", or empty if it
             names none: it is about all that its figure has.
         series: of the figure.
+        cause: what tests the cause that it names, if it does: a claim, "itself" where its own claim
+            compares with and without, "refuted" where there is no such effect, or "untested"; why.
     """
 
     id: str
     kind: str
     sizes: str
     series: str
+    cause: str = ""
 
     def covers(self, size: int) -> bool:
         """Whether it says something of messages of a size."""

@@ -5,9 +5,11 @@ Run as a program it prints the table of the README.
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from statistics import median
 from typing import get_args
 
+from hcasim.ground.units import FREQUENCY, RATE, SIZE, TIME
 from hcasim.papers.claim import Claim
 from hcasim.papers.evidence import Basis, Decisive, Rests, lines_of, read_evidence, rests_of
 from hcasim.papers.loader import list_papers, list_scenarios, load_context, load_scenario
@@ -42,12 +44,28 @@ def pages() -> Iterator[tuple[str, str]]:
                 for one in rests.decisive.values()
             ]
         cells = [
-            (code(claim), basis, code(one.name), code(one.value), code(one.turns), _origin(one))
+            (
+                code(claim),
+                basis,
+                *map(code, (one.name, one.value, one.turns)),
+                _by(one),
+                _origin(one),
+            )
             for claim, one, basis in rows
         ]
-        columns = ("claim", "rests on", "value of", "is", "turns at", "evidence")
+        columns = ("claim", "rests on", "value of", "is", "turns at", "by", "evidence")
         parts += [page(f"## {paper}", table(columns, cells))] if cells else []
     yield "reference/turning", page("What would change a verdict", told, *parts)
+
+
+def _by(one: Decisive) -> str:
+    """Return by how much a value may move before the claim turns; nothing of words."""
+    for unit in (TIME, SIZE, RATE, FREQUENCY, None):
+        with suppress(ValueError):
+            read = int if unit is None else unit.parse
+            base, turns = map(read, (one.value, one.turns))
+            return f"{100 * (turns / base - 1):+.0f} %" if base else ""
+    return ""
 
 
 def _origin(one: Decisive) -> str:
@@ -59,25 +77,38 @@ def counts(scenarios: Sequence[Scenario], standing: Standings, on_site: bool = F
 
     Cells count claims, in brackets those that are missed; of forced ones also those that two values
     together, or one with twice its range, could overturn. The median error is of the numbers that
-    are forced or carried over. On the site the table has links, and what others simulated as well.
+    are forced or carried over. On the site the table has links, what others simulated, and each
+    publication of a collection.
     """
-    rests = {name: one for own in read_evidence().values() for name, one in own.claims.items()}
     rows = []
     for paper in list_papers():
         if paper == SIMULATED and not on_site:
             continue
+        own = [one for one in scenarios if one.paper == paper]
         name = f"[{paper}](/reference/scenarios/{paper}.md)" if on_site else code(paper)
-        claims = [claim for one in scenarios if one.paper == paper for claim in one.claims]
-        numbers = {standing[one.id].first for one in claims if one.kind in NUMBERS}
-        own = {one: [c for c in claims if standing[c.id].basis == one] for one in get_args(Basis)}
-        weak = sum(bool(rests[c.id].doubled or rests[c.id].together) for c in own["forced"])
-        cells = [*map(_cell, own.values())]
-        cells[0] += f", {weak} barely" * bool(weak)
-        errors = [*_errors(claims, standing, rests).values()]
-        middle = f"{100 * median(errors):.1f} % of {len(errors)}" if errors else ""
-        sizes = map(len, (claims, load_context(paper), numbers))
-        rows.append((name, *map(str, sizes), *cells, middle))
+        rows.append((name, *_counted(own, standing, len(load_context(paper)))))
+        several = dict.fromkeys(one.publication for one in own)
+        for publication in several if on_site and len(several) > 1 else ():
+            part = [one for one in own if one.publication == publication]
+            rows.append((plain(publication), *_counted(part, standing)))
     return table(COLUMNS, rows)
+
+
+def _counted(
+    scenarios: Sequence[Scenario], standing: Standings, context: int | None = None
+) -> Sequence[str]:
+    """Return the cells of the claims of scenarios, beside so many statements not replayed."""
+    rests = {name: one for own in read_evidence().values() for name, one in own.claims.items()}
+    claims = [claim for one in scenarios for claim in one.claims]
+    numbers = {standing[one.id].first for one in claims if one.kind in NUMBERS}
+    own = {one: [c for c in claims if standing[c.id].basis == one] for one in get_args(Basis)}
+    weak = sum(bool(rests[c.id].doubled or rests[c.id].together) for c in own["forced"])
+    cells = [*map(_cell, own.values())]
+    cells[0] += f", {weak} barely" * bool(weak)
+    errors = [*_errors(claims, standing, rests).values()]
+    middle = f"{100 * median(errors):.1f} % of {len(errors)}" if errors else ""
+    left = "" if context is None else str(context)
+    return str(len(claims)), left, str(len(numbers)), *cells, middle
 
 
 def _cell(claims: Sequence[Claim]) -> str:

@@ -47,8 +47,9 @@ def pcie() -> Callable[..., PcieBus]:
 def pcix() -> Callable[..., PcixBus]:
     """Make a PCI-X bus, 64 bits at 133 MHz, unless told otherwise."""
 
-    def make(**device: Any) -> PcixBus:
+    def make(other: dict[str, int] | None = None, **device: Any) -> PcixBus:
         given = PcixDevice(**(PCIX.model_dump() | device))
-        return connect(Host(Simulator(), round_host(), "host"), given, "bus")
+        described = round_host(pcix_bridge={"other": other})
+        return connect(Host(Simulator(), described, "host"), given, "bus")
 
     return make

@@ -95,6 +95,41 @@ def test_a_section_that_settings_make_has_the_defaults_of_one_in_a_file() -> Non
     assert own.keys() == CACHE.keys() | WQES.keys()
 
 
+def test_a_section_that_is_optional_may_be_left_out() -> None:
+    machine = resolve("rashti2007", stack="mpich2-nes", overrides={"stack.mpi.shared": "false"})
+    assert machine.stack.mpi is not None
+    assert machine.stack.mpi.shared is None
+    assert parameters(machine, "stack.mpi.shared.") == {}
+    # Whatever else is set, the order of settings does not matter.
+    again = {"stack.mpi.shared": "false", "stack.mpi.rails.ports": "1"}
+    other = resolve("rashti2007", stack="mpich2-nes", overrides=again)
+    assert other.stack.mpi == machine.stack.mpi
+    bed = "roce-40g"
+    assert [one.host.iommu is None for one in resolve(bed).groups] == [False]
+    left_out = resolve(bed, overrides={"host.iommu": "false"})
+    assert [one.host.iommu is None for one in left_out.groups] == [True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        # Needed, of several kinds, not there, and what is inside of what is left out.
+        ({"host.memory": "false"}, "--set host.memory: a group of parameters; allowed: host."),
+        ({"adapter.bus": "false"}, "--set adapter.bus: found 'false'; allowed: "),
+        ({"host.root_port": "false"}, "host: found xeon-e7520, which has no root_port, "),
+        ({"host.gpu": "false"}, "--set host.gpu: a group of parameters; allowed: host.gpu."),
+        (
+            {"stack.mpi.shared.eager": "1 KiB", "stack.mpi.shared": "false"},
+            "--set stack.mpi.shared.eager: there is no stack.mpi.shared here; allowed: together ",
+        ),
+        ({"stack.mpi.shared": "none"}, "stack.mpi.shared.packet or stack.mpi.shared=false"),
+    ],
+)
+def test_nothing_else_is_left_out(settings: dict[str, str], said: str) -> None:
+    (fault,) = refused("rashti2007", stack="mpich2-nes", overrides=settings)
+    assert said in fault
+
+
 def test_one_line_names_the_leaves_that_a_section_lacks() -> None:
     size, banks, *rest = CACHE
     section, mtu = refused("liu2004", overrides={size: "1 KiB", banks: "2", "mtu": "x"})

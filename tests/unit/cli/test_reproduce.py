@@ -39,8 +39,8 @@ def test_json_is_all_that_is_printed(hcasim_: Hcasim) -> None:
     found = hcasim_("reproduce", "liu2004", "-j", "1", "--json")
     data = json.loads(found.output)
     assert found.messages == ""
-    assert len(data["claims"]) == 120
-    assert sum(data["summary"].pop(one) for one in ("pass", "fail", "deviation", "context")) == 120
+    assert len(data["claims"]) == 125
+    assert sum(data["summary"].pop(one) for one in ("pass", "fail", "deviation", "context")) == 125
 
 
 def test_a_folder_receives_figures_data_and_the_table(hcasim_: Hcasim, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_folder_receives_figures_data_and_the_table(hcasim_: Hcasim, tmp_path:
     ]
     first, *_, last = found.output.splitlines()
     assert first.startswith("Published and simulated: 2 figures in ")
-    assert first.endswith(" s; 1 of 5 claims pass, 4 missed")
+    assert first.endswith(" s; 1 of 6 claims pass, 5 missed")
     assert last.startswith(f"Look at {out}/index.html: ")
     printed = hcasim_("reproduce", "liu2004/fig02", "liu2004/fig05", "-j", "1").output
     assert (out / "reproduce.txt").read_text() == printed

@@ -74,8 +74,8 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         (SERIES, f'over = "write_lat"\n{SERIES}', f"found; allowed if axes.field is {OVERHEAD}"),
         (
             SERIES,
-            f'without = {{ "adapter.bus.lanes" = "16" }}\n{SERIES}',
-            "claims[1].measure: series 'pcie' is without a cause; no number is measured there",
+            f'settings = {{ "adapter.bus.lanes" = "16" }}\n{SERIES}',
+            "claims[1].measure: series 'pcie' is of another machine; no number is measured there",
         ),
         ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
         ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),
@@ -136,7 +136,7 @@ def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
     assert {*Options.model_fields} == measured | {"sizes", "mtu"}
     said = {"label", "group", "workload", "result", "over", "seeds", "counters", "per"}
     parts = {"testbed", "adapter", "firmware_mode", "stack", "chipset_flag"}
-    assert {*Series.model_fields} == measured | said | parts | {"size", "without"}
+    assert {*Series.model_fields} == measured | said | parts | {"size", "settings"}
 
 
 def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:

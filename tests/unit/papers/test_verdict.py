@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hcasim.papers.claim import TOLERANCES, Claim
 from hcasim.papers.loader import load_scenario
 from hcasim.papers.roles import Standing
-from hcasim.papers.verdict import STALE, Verdict, judge, relative_error
+from hcasim.papers.verdict import STALE, Verdict, judge, moved, relative_error, room
 from hcasim.runs.curve import Curve
 
 Fields = dict[str, Any]
@@ -53,12 +53,15 @@ def curve(name: str, points: Mapping[int, float]) -> Curve:
 def verdict(fields: Fields, *values: float | Mapping[int, float]) -> Verdict:
     """Judge a claim by one series or several, with a value or several each."""
     claim = a_claim(**fields)
+    return judge(claim, SCENARIO, curves_of(*values), Standing("predicted", claim.id))
+
+
+def curves_of(*values: float | Mapping[int, float]) -> dict[str, Curve]:
     given = dict(zip(NAMES, values, strict=False))
-    curves = {
+    return {
         f"liu2004/fig03:{name}": curve(name, one if isinstance(one, Mapping) else {4: one})
         for name, one in given.items()
     }
-    return judge(claim, SCENARIO, curves, Standing("predicted", claim.id))
 
 
 ONES = {4: 1.0, 8: 1.0}
@@ -78,6 +81,10 @@ SEVERAL = {"measure": [ONE, ONE | {"series": "two"}]}
 LIMITS = {"kind": "threshold", "measure": [ONE | {"series": name} for name in NAMES]}
 DIFFERENCE = MEMORY | {"kind": "difference", "relation": "<=", "measure": PAIR}
 CAUSE = MORE | {"kind": "cause", "without": PAIR | {"series": "three"}}
+TWICE = CAUSE | {
+    "measure": [PAIR, PAIR | {"factor": 0.5}],
+    "without": [PAIR | {"series": "three"}, PAIR | {"series": "three", "factor": 0.8}],
+}
 PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     # A range, and just beside it.
     (RANGE, (4.5,), (5.3,)),
@@ -136,6 +143,12 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     (CAUSE | {"goes": 1.0}, (1.5, 1.0, 1.0), (1.5, 1.0, 1.0001)),
     (CAUSE | {"relation": "<"}, (0.5, 1.0, 0.75), (0.5, 1.0, 0.7499)),
     (CAUSE | {"measure": PAIR | {"factor": 0.5}}, (0.75, 1.0, 1.25), (0.75, 1.0, 1.2501)),
+    # What is alike because of it differs without it.
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, 1.0)),
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 0.5), (1.5, 1.0, 2.0)),
+    (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, nan)),
+    # Of several measures, each.
+    (TWICE, (1.5, 1.0, 1.0), (1.5, 1.0, 1.3)),
     # With the cause there is no effect, or the opposite one.
     (CAUSE, (1.5, 1.0, 1.0), (1.0, 1.0, 1.0)),
     (CAUSE, (1.5, 1.0, 1.0), (0.9, 1.0, 1.0)),
@@ -222,6 +235,8 @@ def test_the_error_is_relative_to_what_is_compared() -> None:
     assert verdict(RANGE, 4.5).error == 0
     alike = verdict(ALIKE, 0.94, 1.0)
     assert (alike.error, alike.tolerance) == (pytest.approx(-0.06), 0.05)
+    because = verdict(CAUSE | {"relation": "~"}, 0.94, 1.0, 1.5)
+    assert (because.error, because.tolerance) == (pytest.approx(-0.06), 0.05)
     assert verdict(LESS, 0.94, 1.0).error is None
 
 
@@ -282,6 +297,26 @@ def test_a_number_passes_within_the_tolerance_only(
     assert share < 1 or error * sign > 0
 
 
+within = st.floats(-0.999, 0.999)
+shares = st.floats(0.5, 2)
+
+
+@given(st.sampled_from("<>~"), shares, shares, within, within)
+def test_what_changes_less_than_there_is_room_for_does_not_turn_a_cause(
+    relation: str, one: float, three: float, first: float, second: float
+) -> None:
+    fields = CAUSE | {"relation": relation}
+    before = verdict(fields, one, 1.0, three)
+    least = room(a_claim(**fields), before.simulated or 0.0, SCENARIO, curves_of(one, 1.0, three))
+    after = verdict(fields, one * (1 + least * first), 1.0, three * (1 + least * second))
+    assert after.status == before.status
+
+
+def test_of_two_numbers_one_does_not_tell_how_far_they_moved() -> None:
+    assert moved(a_claim(**CAUSE), 75.0, 60.0) == pytest.approx(0.15)
+    assert moved(a_claim(**CAUSE | {"relation": "~"}), 17.0, 17.0) == inf
+
+
 @given(published_numbers, st.floats(1, 2), tolerances, signs, st.floats(0, 1))
 def test_inside_a_range_there_is_no_error_and_beside_it_the_nearer_end_counts(
     low: float, width: float, tolerance: float, sign: int, share: float
@@ -303,3 +338,10 @@ def test_nothing_is_relative_to_a_number_that_is_not_positive(
 ) -> None:
     with pytest.raises(ValueError, match="cannot compare"):
         relative_error(1.0, published)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "text"), [(14.0, "14.00 us"), (14.0004, "14.0004 us"), (13.9, "13.90 us")]
+)
+def test_what_misses_a_limit_does_not_read_like_it(simulated: float, text: str) -> None:
+    assert verdict(LIMIT, simulated).texts[1] == text

@@ -8,10 +8,12 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import loky  # noqa: F401
 import pytest
 
-# Runs in this process forget what they imported, which NumPy does not take twice.
+# Runs in this process forget what they imported, which NumPy and loky do not take twice.
 import hcasim.pytest.scenarios  # noqa: F401
+from hcasim.papers.loader import list_scenarios, load_scenario
 from hcasim.papers.starting import starting_file
 from hcasim.runs.point import Point
 
@@ -266,7 +268,16 @@ def test_a_folder_on_the_command_line_counts_as_one_of_the_configuration(
     run("def test_it(): pass").assert_outcomes(passed=1)
     found = run("", "--hcasim-scenarios", "experimens")
     assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines(["*experimens: found no such file or folder of scenarios"])
+    found.stderr.fnmatch_lines(["*experimens: found no such file, folder or id of scenarios"])
+
+
+@pytest.mark.parametrize("name", ["liu2004/fig03", "sur2005"])
+def test_scenarios_of_ours_are_found_by_their_ids(run: Run, name: str) -> None:
+    wanted = [one for one in list_scenarios() if one.startswith(name)]
+    claims = sum(len(load_scenario(one).claims) for one in wanted)
+    for ini, arguments in (("", ["--hcasim-scenarios", name]), (f"hcasim_scenarios = {name}", [])):
+        found = run("", "--collect-only", "-q", *arguments, ini=ini)
+        assert sum("::" in line for line in found.outlines) == claims
 
 
 @pytest.mark.check

@@ -38,7 +38,7 @@ def test_a_size_that_takes_minutes_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     behind = {"adapter": "connectx7", "switch": "spectrum-3", "testbed": "pair-roce"}
     assert wait("read_lat", size="2M", **behind) == (
         "takes about 38 min, most for size 2M and all 10000 iterations, "
-        "because links or switches may lose, mark or pause"
+        "because links or switches may lose, mark or pause, or a bus is shared"
     )
     assert wait("all_to_all", size="16M", testbed="fat-tree-64", nodes=16).endswith("size 16M")
 
