@@ -225,7 +225,8 @@ class Claim(Statement):
         contradiction: where the paper contradicts itself, or says what several runs gave, if that
             is why there is a range.
         measure: what is read off the curves; all of it must meet the statement.
-        without: of a cause, the same measures where the cause is taken away.
+        without: of a cause, the same measures where the cause is taken away; of several sizes the
+            worst counts.
         goes: part of the difference that must go with the cause; of what is alike because of it (~)
             all that matters is that it differs without it.
         half_width: how far a number that is derived from others may be off, in its unit, if that is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isclose, isfinite, isnan, nan
 from operator import itemgetter
@@ -142,8 +142,10 @@ def judge(
         ValueError: two series of which each point is wanted share none.
     """
     if claim.kind == "cause":
-        several = zip(claim.measure, _effects(claim, scenario, curves), strict=True)
-        findings = [_judge_cause(claim, measure, *effects) for measure, effects in several]
+        findings = []
+        for own in _effects(claim, scenario, curves):
+            several = (_judge_cause(claim, *one) for one in own)
+            findings.append(max(several, key=lambda one: one.rank))
     else:
         findings = [_find(claim, measure, scenario, curves) for measure in claim.measure]
     worst = max(findings, key=lambda one: one.rank)
@@ -180,7 +182,8 @@ def judge(
 
 def moved(claim: Claim, simulated: float, other: float) -> float:
     """Return about how much a measured value changes, relative to itself, if the number that a
-    claim reads becomes another one; infinite where that cannot be told."""
+    claim reads becomes another one; infinite where that cannot be told. Of a cause it is more: the
+    share that goes changes by more than what it is a share of."""
     if claim.kind == "cause":
         # What is alike because of it is one number, and what differs without it another.
         return inf if claim.relation == "~" else abs(other - simulated) / 100
@@ -195,7 +198,8 @@ def room(claim: Claim, simulated: float, scenario: Scenario, curves: Mapping[str
     if not isfinite(simulated) or not simulated or claim.kind == "difference":
         return 0.0
     if claim.kind == "cause":
-        return min(_room_of_cause(claim, *one) for one in _effects(claim, scenario, curves))
+        several = (one for own in _effects(claim, scenario, curves) for one in own)
+        return min(_room_of_cause(claim, effect, rest) for _, effect, rest in several)
     low, high = (1.0, 1.0) if claim.kind == "ordering" else claim.ends
     exact = claim.kind == "threshold" or (claim.kind == "ordering" and claim.relation != "~")
     off = 0.0 if exact else claim.allowed_error
@@ -282,7 +286,7 @@ def _judge(claim: Claim, measure: Measure, left: float, right: float) -> _Findin
     return _Finding(simulated, abs(error) <= claim.allowed_error, severity, error)
 
 
-def _judge_cause(claim: Claim, measure: Measure, effect: float, rest: float) -> _Finding:
+def _judge_cause(claim: Claim, name: str, effect: float, rest: float) -> _Finding:
     """Judge how much of a difference goes with its cause, in percent of it; of what is alike
     because of it, whether it differs without it, and by how many percent."""
     error = None
@@ -292,7 +296,7 @@ def _judge_cause(claim: Claim, measure: Measure, effect: float, rest: float) -> 
     else:
         gone = 1 - rest / effect if effect > 0 else nan
         passed, severity = gone >= claim.goes, claim.goes - gone
-    text = f"{_name(measure)}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
+    text = f"{name}: {100 * effect:.1f} %, without the cause {100 * rest:.1f} %"
     return _Finding(100 * gone, passed, inf if isnan(gone) else severity, error, text)
 
 
@@ -307,17 +311,31 @@ def _room_of_cause(claim: Claim, effect: float, rest: float) -> float:
 
 def _effects(
     claim: Claim, scenario: Scenario, curves: Mapping[str, Curve]
-) -> list[tuple[float, float]]:
-    """Return how far apart both sides of each measure are with a cause and without it, as the claim
-    has them."""
-    effects = []
-    for measure in claim.measures:
-        ((here, there),) = scenario.readings(measure, curves)
+) -> list[list[tuple[str, float, float]]]:
+    """Return of each measure the names of what is compared, how far it is apart, as the claim has
+    it, and how far without the cause."""
+    found = []
+    for measure, without in zip(claim.measure, claim.without, strict=True):
+        effects = _apart(claim, measure, scenario, curves)
+        rests = dict(_apart(claim, without, scenario, curves))
+        name = _name(measure)
+        own = [(f"{name}{at}", one, rests[at]) for at, one in effects if at in rests]
+        if not own:
+            raise ValueError(f"{claim.id}: what has the cause and what has not share no size")
+        found.append(own)
+    return found
+
+
+def _apart(
+    claim: Claim, measure: Measure, scenario: Scenario, curves: Mapping[str, Curve]
+) -> Iterator[tuple[str, float]]:
+    """Yield where both sides are compared, and how far they are apart, as the claim has them."""
+    axis = AXES[curves[scenario.qualified(measure.series[0])].axis]
+    for here, there in scenario.readings(measure, curves):
         left, right = (_value(claim, _best(claim, *side)) for side in (here, there))
         ratio = left / (measure.factor * right)
-        effects.append(1 - ratio if claim.relation == "<" else ratio - 1)
-    half = len(claim.measure)
-    return [*zip(effects[:half], effects[half:], strict=True)]
+        where = f" at {axis.label(here[1][0])}" if measure.select == "all" else ""
+        yield where, 1 - ratio if claim.relation == "<" else ratio - 1
 
 
 def _judge_order(claim: Claim, left: float, right: float) -> _Finding:

@@ -86,7 +86,7 @@ def test_each_claim_is_about_a_sentence(
 def test_a_claim_tests_the_series_and_all_simulated_sizes_that_its_sentence_covers(
     claims: list[tuple[Plan, Claim]], sentences: dict[str, Sentence]
 ) -> None:
-    """A cause is tested at one size, beside the claim about its effect."""
+    """A cause is tested where its effect is clear, beside the claim about the effect."""
     lines = lines_of(plan_papers())
     found = {
         claim.id: [*missed_by(sentences[claim.id], read_by(plan.scenario, claim, lines))]

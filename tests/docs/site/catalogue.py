@@ -51,20 +51,22 @@ def pages() -> Iterator[tuple[str, str]]:
 def _causes(scenarios: list[Scenario]) -> str:
     """The sentences of the four papers that name a cause, and what becomes of it."""
     claims = {one.id: one for own in scenarios for one in own.claims}
-    rows = []
+    rows, kinds = [], Counter[str]()
     for one in read_sentences().values():
-        name, _, why = one.cause.partition(": ")
-        if claim := claims.get(name):
-            held = "refutes the model" if claim.deviation else "holds"
-            why = f"{held}: {claim.statement}"
-        rows.append((code(one.id), code(name) if claim else name, plain(why)))
-    rows = [row for row in rows if row[1]]
-    kinds = Counter("refuted" if "refutes" in why else name for _, name, why in rows)
-    rest = {name: kinds.pop(name, 0) for name in ("refuted", "itself", "untested")}
+        if not one.cause:
+            continue
+        kind, _, why = one.cause.partition(": ")
+        tested = kind
+        if claim := claims.get(kind):
+            kind, tested = "refuted" if claim.deviation else "holds", code(claim.id)
+            told = f"deviates: {claim.deviation.reason}" if claim.deviation else "holds"
+            why = f"{claim.statement}: {told}"
+        kinds[kind] += 1
+        rows.append((code(one.id), tested, plain(why)))
     told = (
-        f"{len(rows)} sentences name a cause. Taken away by a claim it holds in {kinds.total()}, "
-        f"in {rest['itself']} the claim of the sentence itself compares with and without, "
-        f"{rest['refuted']} refute the model, {rest['untested']} are not tested."
+        f"{len(rows)} sentences name a cause. Taken away by a claim it holds in {kinds['holds']}, "
+        f"in {kinds['itself']} the claim of the sentence itself compares with and without, "
+        f"{kinds['refuted']} the model does not show, {kinds['untested']} are not tested."
     )
     return f"{told}\n\n" + table(("sentence", "tested by", "what comes out"), rows)
 

@@ -83,6 +83,9 @@ def test_an_overhead_is_over_what_another_workload_measures_too(
     edit('label = "PCI-X"', f'label = "PCI-X"\n{more}"write_bw"')
     edit('label = "PCI-Express"', f'label = "PCI-Express"\n{more}"rite_lat"')
     edit('the cause"', f'the cause"\n{more}"write_lat"')
+    for label in ("PCI-X", "PCI-Express"):
+        label = f'label = "{label}, without what'
+        edit(label, f'{more}"write_lat"\n{label}')
     with pytest.raises(CatalogError) as caught:
         plan(load_scenario("liu2004/fig03"))
     first, second = caught.value.faults

@@ -106,6 +106,7 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "L352": "L348",
         "BEN-008-cause": "BEN-008",
         "BEN-014-cause": "BEN-014",
+        "LIU-043-cause": "LIU-043",
         "LIU-060-cause": "LIU-060",
         "LIU-068-cause": "LIU-068",
         "LIU-067": "LIU-024-cause",
@@ -128,12 +129,14 @@ def test_statements_of_the_same_numbers_are_counted_once() -> None:
         "LIU-086": "LIU-013",
         "LIU-092": "LIU-014",
         "LIU-105": "LIU-011",
+        "LIU-111": "LIU-027-cause",
         "R746": "R741",
         "R774": "R768",
         "RAS-009": "RAS-008",
         "RAS-019": "RAS-018",
         "SUR-013": "SUR-001",
         "SUR-020": "SUR-002",
+        "SUR-020-cause": "SUR-002",
         "SUR-036": "SUR-006",
     }
     assert (found["LIU-061"].role, found["LIU-061"].first) == ("predicted", "LIU-007")

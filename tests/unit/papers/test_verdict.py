@@ -85,6 +85,7 @@ TWICE = CAUSE | {
     "measure": [PAIR, PAIR | {"factor": 0.5}],
     "without": [PAIR | {"series": "three"}, PAIR | {"series": "three", "factor": 0.8}],
 }
+EACH_CAUSE = CAUSE | {"measure": EACH, "without": EACH | {"series": "three"}}
 PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     # A range, and just beside it.
     (RANGE, (4.5,), (5.3,)),
@@ -149,6 +150,9 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, nan)),
     # Of several measures, each.
     (TWICE, (1.5, 1.0, 1.0), (1.5, 1.0, 1.3)),
+    # Of several sizes each that has a number with the cause and without it.
+    (EACH_CAUSE, ({4: 1.5, 8: 2.0}, ONES, ONES), ({4: 1.5, 8: 2.0}, ONES, {4: 1.0, 8: 1.6})),
+    (EACH_CAUSE, ({4: 1.5, 8: 2.0}, ONES, {4: 1.0}), ({4: 1.0, 8: 2.0}, ONES, {4: 1.0})),
     # With the cause there is no effect, or the opposite one.
     (CAUSE, (1.5, 1.0, 1.0), (1.0, 1.0, 1.0)),
     (CAUSE, (1.5, 1.0, 1.0), (0.9, 1.0, 1.0)),
@@ -224,6 +228,11 @@ def test_the_number_that_was_published_is_read(
         (OVERHEADS, ({4: 3.0, 8: 2.0},), "one / one 1.500 at 4 / 8"),
         (RANGE, (4.5,), "the paper says both"),
         (CAUSE, (1.5, 1.0, 1.125), "one / two: 50.0 %, without the cause 12.5 %"),
+        (
+            EACH_CAUSE,
+            ({4: 1.5, 8: 2.0}, ONES, {4: 1.125, 8: 1.125}),
+            "one / two at 4: 50.0 %, without the cause 12.5 %",
+        ),
     ],
 )
 def test_the_note_has_all_numbers(fields: Fields, values: tuple[Any, ...], note: str) -> None:
@@ -243,6 +252,8 @@ def test_the_error_is_relative_to_what_is_compared() -> None:
 def test_series_without_a_common_size_have_no_order() -> None:
     with pytest.raises(ValueError, match="share no size"):
         verdict(LESS | {"measure": EACH}, {4: 1.0}, {8: 1.0})
+    with pytest.raises(ValueError, match="share no size"):
+        verdict(EACH_CAUSE, {4: 2.0}, {4: 1.0}, {8: 1.0})
 
 
 @pytest.mark.parametrize("select", ["smallest", "all"])
