@@ -182,8 +182,8 @@ def judge(
 
 def moved(claim: Claim, simulated: float, other: float) -> float:
     """Return about how much a measured value changes, relative to itself, if the number that a
-    claim reads becomes another one; infinite where that cannot be told. Of a cause it is more: the
-    share that goes changes by more than what it is a share of."""
+    claim reads becomes another one; infinite where that cannot be told. Of a cause it is the change
+    of the share that goes, which is no less as long as one side is below twice the other."""
     if claim.kind == "cause":
         # What is alike because of it is one number, and what differs without it another.
         return inf if claim.relation == "~" else abs(other - simulated) / 100
@@ -316,13 +316,11 @@ def _effects(
     it, and how far without the cause."""
     found = []
     for measure, without in zip(claim.measure, claim.without, strict=True):
-        effects = _apart(claim, measure, scenario, curves)
-        rests = dict(_apart(claim, without, scenario, curves))
+        effects, rests = (dict(_apart(claim, one, scenario, curves)) for one in (measure, without))
+        if not effects or effects.keys() != rests.keys():
+            raise ValueError(f"{claim.id}: with the cause and without it sizes differ, or none is")
         name = _name(measure)
-        own = [(f"{name}{at}", one, rests[at]) for at, one in effects if at in rests]
-        if not own:
-            raise ValueError(f"{claim.id}: what has the cause and what has not share no size")
-        found.append(own)
+        found.append([(f"{name}{at}", one, rests[at]) for at, one in effects.items()])
     return found
 
 

@@ -150,9 +150,9 @@ PASSES: list[tuple[Fields, tuple[Any, ...], tuple[Any, ...]]] = [
     (CAUSE | {"relation": "~"}, (1.0, 1.0, 1.5), (1.0, 1.0, nan)),
     # Of several measures, each.
     (TWICE, (1.5, 1.0, 1.0), (1.5, 1.0, 1.3)),
-    # Of several sizes each that has a number with the cause and without it.
+    # Of several sizes, at each.
     (EACH_CAUSE, ({4: 1.5, 8: 2.0}, ONES, ONES), ({4: 1.5, 8: 2.0}, ONES, {4: 1.0, 8: 1.6})),
-    (EACH_CAUSE, ({4: 1.5, 8: 2.0}, ONES, {4: 1.0}), ({4: 1.0, 8: 2.0}, ONES, {4: 1.0})),
+    (EACH_CAUSE, ({4: 1.5, 8: 2.0}, ONES, ONES), ({4: 1.0, 8: 2.0}, ONES, ONES)),
     # With the cause there is no effect, or the opposite one.
     (CAUSE, (1.5, 1.0, 1.0), (1.0, 1.0, 1.0)),
     (CAUSE, (1.5, 1.0, 1.0), (0.9, 1.0, 1.0)),
@@ -252,8 +252,8 @@ def test_the_error_is_relative_to_what_is_compared() -> None:
 def test_series_without_a_common_size_have_no_order() -> None:
     with pytest.raises(ValueError, match="share no size"):
         verdict(LESS | {"measure": EACH}, {4: 1.0}, {8: 1.0})
-    with pytest.raises(ValueError, match="share no size"):
-        verdict(EACH_CAUSE, {4: 2.0}, {4: 1.0}, {8: 1.0})
+    with pytest.raises(ValueError, match="sizes differ"):
+        verdict(EACH_CAUSE, {4: 2.0, 8: 2.0}, ONES, {4: 1.0})
 
 
 @pytest.mark.parametrize("select", ["smallest", "all"])
