@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import dist
+from math import dist, inf
 from typing import TYPE_CHECKING, Any
 
 from hcasim.ground.quantities import QUANTITIES
@@ -12,6 +12,7 @@ from hcasim.papers.claim import Claim
 from hcasim.papers.scenario import Scenario
 from hcasim.runs.curve import Curve
 from hcasim.runs.drawing import MARKERS, mark_axis, new_figure, plain
+from hcasim.workloads.options import OPTIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,17 +34,40 @@ def draw(
 ) -> Figure:
     """Draw curves by the name of their series, and published numbers, in the axes of the paper.
 
-    The figure belongs to no window system.
+    Below them stands what the authors set. The figure belongs to no window system.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     own = {name: one for name, one in curves.items() if name in scenario.published}
     curves = own or curves
-    figure = new_figure()
-    axes = figure.add_subplot()
+    frames = scenario.axes.frames or ((),)
+    figure = new_figure(6.4 if len(frames) == 1 else 9.6)
+    panels = figure.subplots(1, len(frames), squeeze=False)[0]
+    heading = plain(f"{scenario.place}: {title}")
+    if len(frames) == 1:
+        panels[0].set_title(heading, fontsize=10)
+    else:
+        figure.suptitle(heading, fontsize=10)
+    if scenario.axes.kind == "table":
+        _tabulate(panels[0], scenario, curves, marks)
+    else:
+        for axes, frame in zip(panels, frames, strict=True):
+            _draw_frame(axes, scenario, curves, marks, frame)
+    figure.supxlabel(plain(_told(scenario, curves)), fontsize=7)
+    return figure
+
+
+def _draw_frame(
+    axes: Axes,
+    scenario: Scenario,
+    curves: Mapping[str, Curve],
+    marks: Sequence[Mark],
+    frame: Sequence[str],
+) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     bars = scenario.axes.kind == "bars"
-    places = (_bars if bars else _lines)(axes, scenario, curves)
-    stars = list(_stars(axes, curves, marks, places))
+    places = (_bars if bars else _lines)(axes, scenario, curves, frame)
+    here = [mark for mark in marks if (mark.series, mark.at) in places]
+    stars = list(_stars(axes, curves, here, places))
     axes.set_xlabel(plain(scenario.axes.x))
     axes.set_ylabel(plain(scenario.axes.y))
     if scenario.axes.yscale == "log":
@@ -53,31 +77,67 @@ def draw(
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         # The usual margin is a share of the span, which is nothing where all values are alike.
-        top = (axes.get_ylim()[1], 1.05 * axes.dataLim.ymax, scenario.axes.ymax or 0)
+        # Above bars there is room for the legend.
+        above = (1.25 if bars else 1.05) * axes.dataLim.ymax
+        top = (axes.get_ylim()[1], above, scenario.axes.ymax or 0)
         axes.set_ylim(bottom=0, top=max(top))
-    axes.set_title(plain(f"{scenario.place}: {title}"), fontsize=10)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, ncols=2 if bars else 1)
     _nest(axes, stars)
-    return figure
 
 
-def _lines(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places:
+def _told(scenario: Scenario, curves: Mapping[str, Curve]) -> str:
+    """What the authors set of the benchmark, if it is the same for all that is drawn."""
+    every = [_set_by_authors(scenario, name) for name in curves]
+    same = dict(one for one in every[0].items() if all(one in other.items() for other in every))
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in same.items())
+
+
+def _set_by_authors(scenario: Scenario, name: str) -> dict[str, str]:
+    series = scenario.series[name]
+    chosen = {**scenario.options.chosen, **series.chosen}
+    chosen.pop(scenario.options.axis.name, None)
+    told = {}
+    if series.chipset_flag is not None:
+        chosen["chipset_flag"] = series.chipset_flag
+    for option, value in chosen.items():
+        values = value if isinstance(value, tuple) else (value,)
+        if isinstance(value, bool):
+            told[option] = "set" if value else "not set"
+        elif isinstance(values[0], int):
+            told[option] = " ".join(map(OPTIONS[option].label, values))
+        else:
+            told[option] = str(value)
+    return told
+
+
+def _lines(
+    axes: Axes, scenario: Scenario, curves: Mapping[str, Curve], frame: Sequence[str]
+) -> Places:
+    """Draw lines, from the first to the last x of the frame if that has its own."""
     places: Places = {}
+    ends = [scenario.options.axis.read(one)[0] for one in frame] or [0, inf]
+    first, last = ends
     for number, (name, curve) in enumerate(curves.items()):
+        found = [
+            (int(x), y)
+            for x, y in zip(curve.x, curve[scenario.axes.field], strict=True)
+            if first <= x <= last
+        ]
         (line,) = axes.plot(
-            curve.x,
-            curve[scenario.axes.field],
+            *zip(*found, strict=True),
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,
             label=plain(f"{curve.label}, simulated"),
         )
-        places |= {(name, int(x)): (line.get_color(), float(x)) for x in curve.x}
+        places |= {(name, x): (line.get_color(), float(x)) for x, _ in found}
     mark_axis(axes, scenario.options.axis, (x for _, x in places))
     return places
 
 
-def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places:
-    """Draw bars in groups: as the scenario says, and by x if that varies."""
+def _bars(
+    axes: Axes, scenario: Scenario, curves: Mapping[str, Curve], frame: Sequence[str]
+) -> Places:
+    """Draw bars in groups: as the scenario says, those of the frame, and by x if that varies."""
 
     def group(curve: Curve, x: int) -> str:
         return f"{curve.group} {scenario.options.axis.label(x) if len(curve.x) > 1 else ''}".strip()
@@ -85,6 +145,7 @@ def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places
     bars = {
         (name, int(x)): (curve.label, group(curve, x), float(height))
         for name, curve in curves.items()
+        if not frame or curve.group in frame
         for x, height in zip(curve.x, curve[scenario.axes.field], strict=True)
     }
     labels, groups = (list(dict.fromkeys(one[n] for one in bars.values())) for n in (0, 1))
@@ -96,10 +157,41 @@ def _bars(axes: Axes, scenario: Scenario, curves: Mapping[str, Curve]) -> Places
         at = [groups.index(one[1]) + middle for one in own.values()]
         heights = [one[2] for one in own.values()]
         drawn = axes.bar(at, heights, width, label=plain(f"{label}, simulated"))
-        axes.bar_label(drawn, fmt="%.1f", fontsize=8)
+        axes.bar_label(drawn, fmt="{:.3g}", fontsize=8)
         places |= {w: (drawn.patches[0].get_facecolor(), x) for w, x in zip(own, at, strict=True)}
     axes.set_xticks(range(len(groups)), [plain(str(one)) for one in groups])
     return places
+
+
+def _tabulate(
+    axes: Axes, scenario: Scenario, curves: Mapping[str, Curve], marks: Sequence[Mark]
+) -> None:
+    """Write a table: of each series what was simulated and what was published."""
+    from matplotlib.transforms import Bbox
+
+    published = {(one.series, one.at): f"{(one.low + one.high) / 2:#.4g}" for one in marks}
+    stated = {one.series for one in marks}
+    columns = [(n, k) for n in curves for k in ("simulated", "published")[: 1 + (n in stated)]]
+    points = sorted({int(x) for one in curves.values() for x in one.x}, reverse=True)
+
+    def cell(name: str, kind: str, x: int) -> str:
+        if kind == "published":
+            return published.get((name, x), "")
+        return f"{curves[name].at(x)[scenario.axes.field]:#.4g}"
+
+    rows = [[cell(name, kind, x) for name, kind in columns] for x in points]
+    head = [f"{plain(curves[name].label)}\n{kind}" for name, kind in columns]
+    labels = [*map(scenario.options.axis.label, points)]
+    axes.axis("off")
+    axes.text(0.5, 1, plain(f"{scenario.axes.y}, by {scenario.axes.x}"), ha="center", va="top")
+    table = axes.table(
+        cellText=rows,
+        rowLabels=labels,
+        colLabels=head,
+        bbox=Bbox.from_bounds(0.08, 0.05, 0.9, 0.8),
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(9)
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,26 @@ def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str
         yield f"paper: found {scenario.paper!r}; allowed: the name of the folder"
     if not _ID.fullmatch(scenario.id):
         yield f"found the id {scenario.id!r}; allowed: a paper and a name without / and :"
+    yield from _wrong_frames(scenario)
     yield from _wrong_references(scenario, find)
+
+
+def _wrong_frames(scenario: Scenario) -> Iterator[str]:
+    axis, groups = scenario.options.axis, [one.group for one in scenario.series.values()]
+    for frame in scenario.axes.frames:
+        if scenario.axes.kind == "bars":
+            for name in (one for one in frame or ("",) if one not in groups):
+                hint = nearest(name, groups)
+                yield f"axes.frames: found no group {name!r}; allowed: {one_of(groups)}{hint}"
+            continue
+        if scenario.axes.kind == "table" or len(frame) != 2:
+            yield f"axes.frames: found {list(frame)}; allowed: of curves the first and last x"
+            continue
+        try:
+            for one in frame:
+                axis.read(one)
+        except ValueError as error:
+            yield f"axes.frames: {error}"
 
 
 def _wrong_references(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:

@@ -193,14 +193,16 @@ class Axes(Entry):
     """The axes of the published figure.
 
     Parameters:
-        kind: curves over what varies, or bars.
+        kind: curves over what varies, bars, or a table.
         x, y: titles of the axes.
         field: what is plotted, by its name in a row of results.
         ymax: upper end of the y axis, if the paper shows it.
         yscale: of the y axis; logarithmic where what is stated would not be seen otherwise.
+        frames: those of a figure that has several side by side: of bars the groups of each, of
+            curves the first and the last x.
     """
 
-    kind: Literal["lines", "bars"] = "lines"
+    kind: Literal["lines", "bars", "table"] = "lines"
     x: str
     y: Text
     field: Literal[
@@ -220,6 +222,10 @@ class Axes(Entry):
     ]
     ymax: Annotated[float, Field(gt=0)] | None = None
     yscale: Literal["linear", "log"] = "linear"
+    frames: Annotated[
+        tuple[Annotated[tuple[Text, ...], BeforeValidator(as_tuple)], ...],
+        BeforeValidator(as_tuple),
+    ] = ()
 
 
 class Scenario(Entry):

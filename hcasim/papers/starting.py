@@ -44,8 +44,8 @@ _OPTIONS = (
     "nodes one may have several values: the x axis."
 )
 _AXES = (
-    "What is drawn: of each row the field, over what has several values. kind may be lines or "
-    "bars, yscale linear or log, ymax the upper end."
+    "What is drawn: of each row the field, over what has several values. kind may be lines, bars "
+    "or table, yscale linear or log, ymax the upper end, frames the parts side by side."
 )
 _CLAIMS = "What you state of it, which reproduce judges. This one is an example."
 

@@ -183,8 +183,8 @@ def document(report: Report, command: str = "", made: datetime | None = None) ->
     """Describe a reproduction for readers, with the command that made it, and when."""
     met = Text("None: every claim is met.")
     sections = [
-        Section("Agreement", list(_agreement(report))),
         Section("Deviations", [deviations(report) if report.deviations else met]),
+        Section("Agreement", list(_agreement(report))),
         Section("Figures", list(_figures(report))),
         Section("Fitted, chosen and predicted", [Text(_ROLES), by_role(report)]),
         Section("Where each value comes from", list(Provenance(report.replays).blocks())),
@@ -247,9 +247,12 @@ def _figure(replay: Replay, statuses: Mapping[str, str]) -> Section:
     (first, *others), rows = beside(curves, quantity)
     columns: tuple[str | Column, ...] = (first, *(Column(one, right=True) for one in others))
     values = Table(title(quantity), columns, rows)
-    drawing = Figure(heading, replay.plot())
+    drawn = replay.plot()
+    # The section has the title.
+    drawn.suptitle("")
+    drawn.axes[0].set_title("")
     folded = Section("Values", [values], f"values-{_place(scenario.id)}", folded=True)
-    return Section(heading, [drawing, Facts(how), folded], _place(scenario.id))
+    return Section(heading, [Figure(heading, drawn), Facts(how), folded], _place(scenario.id))
 
 
 class Provenance:
