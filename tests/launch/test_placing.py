@@ -99,3 +99,9 @@ def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
     assert "--ppn: found beside --hostfile" in told
     assert f"ranks: found 2; allowed: 1 to 1, the slots of {file}" in told
     assert "did you mean 'perftest'?" in told
+
+
+def test_somebody_has_to_be_served() -> None:
+    words = ["launch", "--testbed", "liu2004", "-n", "2", "--", "server:", "true"]
+    told = str(CliRunner().invoke(app, words).exception)
+    assert "programs: found none but behind server:; needed: one that it serves" in told
