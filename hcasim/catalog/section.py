@@ -19,6 +19,13 @@ class Plain:
 PLAIN = Plain()
 
 
+class Setting:
+    """Marks a leaf that BIOS, a driver or an experimenter sets, so that a scenario may, too."""
+
+
+SETTING = Setting()
+
+
 @dataclass(frozen=True)
 class Refers(Plain):
     """Marks a plain key that names descriptions of a kind, each by its id or a path of a file."""

@@ -20,6 +20,7 @@ from hcasim.catalog import (
     nearest,
     one_of,
     read_toml,
+    setting_paths,
 )
 from hcasim.catalog.folders import a_model, is_known, is_path, shipped, unknown_id
 from hcasim.ground.errors import display, name_fault, refuse
@@ -205,6 +206,7 @@ def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str
     for name, series in scenario.series.items():
         if (value := getattr(series, axis, None)) is not None:
             yield f"series.{name}.{axis}: found {value}, but {axis} is the x axis; leave one out"
+        yield from _no_settings(f"series.{name}.settings", series.settings or ())
     for number, claim in enumerate(scenario.claims, start=1):
         limit = claim.kind == "threshold" and claim.measure[0].against is None
         units = list(QUANTITIES[claim.quantity].units)
@@ -220,6 +222,15 @@ def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str
         yield f"found the id {scenario.id!r}; allowed: a paper and a name without / and :"
     yield from _wrong_frames(scenario)
     yield from _wrong_references(scenario, find)
+
+
+def _no_settings(where: str, paths: Iterable[str]) -> Iterator[str]:
+    known = setting_paths()
+    for path in paths:
+        # The path may begin with the name of a group of nodes or of a switch.
+        if path not in known and path.partition(".")[2] not in known:
+            allowed = f"what authors set: {one_of(known)}{nearest(path, known)}"
+            yield f"{where}: found {path!r}; allowed: {allowed}"
 
 
 def _wrong_frames(scenario: Scenario) -> Iterator[str]:
@@ -254,7 +265,7 @@ def _wrong_references(scenario: Scenario, find: Callable[[str], Scenario]) -> It
                 has = f"{other.id} has {one_of(list(other.series))}{nearest(series, other.series)}"
                 yield f"{where}: found no series {name!r}; {has}"
                 continue
-            if other.series[series].settings and claim.kind not in ("ordering", "cause"):
+            if other.series[series].overrides and claim.kind not in ("ordering", "cause"):
                 yield f"{where}: series {name!r} is of another machine; no number is measured there"
             axis, points = other.options.axis, other.options.points or ()
             has = f"{axis.name} of {other.id} has {one_of([axis.label(one) for one in points])}"
