@@ -9,6 +9,7 @@ from pydantic import Field
 from hcasim.catalog.section import PLAIN, SETTING, Bandwidth, Latency, Section, Size, key, optional
 from hcasim.ground.units import SIZE, Bytes, Hertz
 
+Flag = Annotated[bool, SETTING]
 Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
 
 
@@ -30,9 +31,7 @@ class PcixBridge(Bridge):
     """The bridge that carries a PCI-X bus behind the chipset."""
 
     completion_burst: Burst = key("longest split completion that the bridge returns in one burst")
-    streaming: Annotated[bool, SETTING] = key(
-        "bursts run on over boundaries of 128 B; false: each ends at the next"
-    )
+    streaming: Flag = key("bursts run on over boundaries of 128 B; false: each ends at the next")
     other: OtherDevice | None = optional("another device on the bus")
 
     @property
@@ -44,7 +43,7 @@ class PcixBridge(Bridge):
 DISCONNECT = 128
 """Allowable disconnect boundary in bytes (PCI-X Addendum 1.0b, 2.2)."""
 
-Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE, SETTING]
+_Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE, SETTING]
 Mmrbc = Annotated[Literal[512, 1024, 2048, 4096], SIZE, SETTING]
 
 
@@ -54,16 +53,14 @@ class PcieDevice(Section):
     kind: Annotated[Literal["pcie"], PLAIN] = "pcie"
     generation: Literal[1, 2, 3, 4, 5] = key("lane rate, by generation")
     lanes: Literal[1, 2, 4, 8, 12, 16] = key("width of the link")
-    max_payload: Payload = key("longest write or completion payload (MPS)")
-    max_read_request: Payload = key("longest read request (MRRS)")
+    max_payload: _Payload = key("longest write or completion payload (MPS)")
+    max_read_request: _Payload = key("longest read request (MRRS)")
     read_tags: int = key("read requests that may be outstanding", 1, 1024)
     address_bits: Literal[32, 64] = key("address width of requests to memory")
     dllp_tlps_per_ack: int = key("packets acknowledged by one Ack DLLP", 1, 1024)
     dllp_tlps_per_update: int = key("packets covered by one UpdateFC DLLP", 1, 1024)
     packet_gap: Latency = key("that the device leaves behind each packet it sends", default=0)
-    relaxed_ordering: Annotated[bool, SETTING] = key(
-        "its writes need not become visible in order", default=False
-    )
+    relaxed_ordering: Flag = key("its writes need not become visible in order", default=False)
     bridge: CardBridge | None = optional("what this bus leads to")
 
     @property

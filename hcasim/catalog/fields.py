@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.section import Evidence, Parameter, Plain, Refers, Setting, Value
+from hcasim.catalog.section import SETTING, Evidence, Parameter, Plain, Refers, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
@@ -226,7 +226,7 @@ def _key(info: FieldInfo) -> Key:
         required=info.is_required(),
         default=None if info.is_required() else info.default,
         words=info.description or "",
-        setting=Setting in marks,
+        setting=SETTING in info.metadata,
     )
 
 

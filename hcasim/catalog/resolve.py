@@ -402,8 +402,7 @@ def _choose_firmware(part: Part, mode: str) -> str:
         return error.fault.at(name)
     if name not in part.parameters:
         return Fault(name, mode, "", text=f"{mode!r}, but {part.values['id']} has no modes")
-    part.values[name] = mode
-    part.parameters[name] = part.parameters[name].changed(mode, mode, CHOSEN)
+    part.take(part.parameters[name].changed(mode, mode, CHOSEN))
     return ""
 
 

@@ -17,13 +17,8 @@ class Plain:
 
 
 PLAIN = Plain()
-
-
-class Setting:
-    """Marks a leaf that BIOS, a driver or an experimenter sets, so that a scenario may, too."""
-
-
-SETTING = Setting()
+SETTING = object()
+"""Marks a leaf that BIOS, a driver or an experimenter sets, so that a scenario may, too."""
 
 
 @dataclass(frozen=True)

@@ -202,11 +202,15 @@ def _validated(model: type[M], table: object, path: Path) -> M:
 
 def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:
     """Yield what is wrong with a scenario, beside the form of its file; `find` returns others."""
-    axis = scenario.options.axis.name
+    axis, known = scenario.options.axis.name, setting_paths()
     for name, series in scenario.series.items():
         if (value := getattr(series, axis, None)) is not None:
             yield f"series.{name}.{axis}: found {value}, but {axis} is the x axis; leave one out"
-        yield from _no_settings(f"series.{name}.settings", series.settings or ())
+        # A path may begin with the name of a group of nodes or of a switch.
+        ends = {path: {path, path.partition(".")[2]} for path in series.settings or ()}
+        for path in (one for one in ends if ends[one].isdisjoint(known)):
+            allowed = f"what authors set: {one_of(known)}{nearest(path, known)}"
+            yield f"series.{name}.settings: found {path!r}; allowed: {allowed}"
     for number, claim in enumerate(scenario.claims, start=1):
         limit = claim.kind == "threshold" and claim.measure[0].against is None
         units = list(QUANTITIES[claim.quantity].units)
@@ -222,15 +226,6 @@ def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str
         yield f"found the id {scenario.id!r}; allowed: a paper and a name without / and :"
     yield from _wrong_frames(scenario)
     yield from _wrong_references(scenario, find)
-
-
-def _no_settings(where: str, paths: Iterable[str]) -> Iterator[str]:
-    known = setting_paths()
-    for path in paths:
-        # The path may begin with the name of a group of nodes or of a switch.
-        if path not in known and path.partition(".")[2] not in known:
-            allowed = f"what authors set: {one_of(known)}{nearest(path, known)}"
-            yield f"{where}: found {path!r}; allowed: {allowed}"
 
 
 def _wrong_frames(scenario: Scenario) -> Iterator[str]:
