@@ -45,8 +45,6 @@ _FOLDERS = {"switch": "switches", "adapter": "adapters", "host": "hosts", "stack
 _ORDER = ("adapter", "host", "switch", "link", "stack", "trunk", "network")
 _CHOSEN = ("bus", "bus.kind", "protocol.kind")
 """Keys of an adapter whose settings are obeyed before all others."""
-_OF_NODES = {"ports": "ports", "mmrbc": "bus.mmrbc"}
-"""Where in an adapter a testbed's nodes say what it has."""
 _COUNT = re.compile(r"nodes\.(.*\.)?count")
 """The paths of how many nodes a testbed has, or each group of them."""
 
@@ -380,7 +378,7 @@ class _Assembly:
         """Give an adapter what the testbed says of it, as far as it has that."""
         start, has = "nodes" if group == "nodes" else f"nodes.{group}", adapter.values["ports"]
         for one in inside(self.bed.parameters, start):
-            path = _OF_NODES.get(one.path)
+            path = {"ports": "ports", "mmrbc": "bus.mmrbc"}.get(one.path)
             if path == "ports" and one.value > has:
                 allowed = f"up to {has}, as the adapter has"
                 self.faults.append(Fault(f"{self.testbed.id}: {start}.ports", one.value, allowed))
