@@ -42,7 +42,7 @@ TIMED_OUT: Final = 124
 
 
 @click.command("launch", cls=Command)
-@click.argument("words", metavar="PROGRAM [ARGUMENT]... [: PROGRAM [ARGUMENT]...]...", nargs=-1)
+@click.argument("words", metavar="[server:] PROGRAM [ARGUMENT]... [: ...]...", nargs=-1)
 @machine_options()
 @option("-n --ranks N", "Processes that run the program.", type=click.IntRange(min=1))
 @option(
@@ -176,7 +176,7 @@ def _read_faults(programs: Iterable[Sequence[str]]) -> Iterator[str]:
 
     words = {word for one in programs for word in one}
     paths = {*words, *(part for word in words for part in _PART.findall(word))}
-    paths |= {shutil.which(one[0]) or "" for one in programs}
+    paths |= {shutil.which(name) or "" for name, *_ in filter(None, programs)}
     found, seen, left = deque(map(Path, paths)), set[Path](), _SCANNED
     yield read_fault(Path("/dev/stdin"), "<stdin>")
     while found:
@@ -229,7 +229,7 @@ def _programs(
     if len(servers) == len(programs):
         faults.append(f"programs: found none but behind {_SERVER}; needed: one that it serves")
     if not all(programs):
-        faults.append("programs: found none before or behind a colon; needed: PROGRAM : PROGRAM")
+        faults.append("programs: found none beside a colon; needed: PROGRAM : PROGRAM")
     if ranks is not None and len(programs) > 1:
         faults.append(
             f"--ranks: found {ranks} beside {len(programs)} programs; allowed: one program"
