@@ -26,7 +26,7 @@ EVERYTHING := $(shell find * .ci -type f -not -path '*/__pycache__/*' -not -path
   -not -path 'dist/*' -not -path 'out/*' -not -name '*.so' -not -name '* *')
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz pairs evidence docs notebooks clean
+.PHONY: help reproduce test check $(PARTS:%=check-%) lint compiled test-compiled bench speed fuzz pairs evidence calibrations docs notebooks clean
 
 help:
 	@echo 'make reproduce  replay the four papers; a page, figures and the table of claims in $(OUT)/;'
@@ -43,6 +43,7 @@ help:
 	@echo 'make pairs      run 1,500 drawn benchmarks by default and whole, and compare; goes on where it ended'
 	@echo 'make evidence   vary what nobody has published and keep what could overturn each claim: hours;'
 	@echo '                what has not changed since is not made again; others: make evidence PAPERS=lossy'
+	@echo 'make calibrations  make all fits again, and hold one that is made from a trace to the rest of it'
 	@echo 'make docs       make the site: tutorial, how-to, reference, explanation, in $(OUT)/docs'
 	@echo 'make notebooks  run the notebooks and store them with what they show'
 	@echo 'make clean      remove everything that the above have made'
@@ -125,6 +126,15 @@ pairs: $(COMPILED)/.ready
 # In place, from the sources: scenarios/evidence.json is written beside the scenarios.
 evidence: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m hcasim.study.evidence $(PAPERS)
+
+# A fit is the same each time. `check` ends with 1 where a point that was held out is missed.
+calibrations: $(VENV)/.ready
+	for fit in calibration/fits/*.toml; do \
+	  $(VENV)/bin/hcasim calibrate "$$(basename "$$fit" .toml)" -o "$$fit" || exit; done
+	$(VENV)/bin/hcasim calibrate calibration/traces/connectx3-fitted.jsonl --testbed qdr-containers \
+	  --free adapter.doorbell.latency --free adapter.responder.read_interval=150ns..300ns -o $(OUT)/connectx3.toml
+	$(VENV)/bin/hcasim check calibration/traces/connectx3-held-out.jsonl --testbed qdr-containers \
+	  --calibration $(OUT)/connectx3.toml || test $$? = 1
 
 docs: $(TEST_VENV)/.ready
 	$(TEST_VENV)/bin/python -m tests.docs.site $(OUT)/docs

@@ -21,6 +21,7 @@ from hcasim.catalog.link import IwarpProtocol as IwarpProtocol
 from hcasim.catalog.link import Link as Link
 from hcasim.catalog.loader import find_kind as find_kind
 from hcasim.catalog.loader import load as load
+from hcasim.catalog.loader import setting_paths as setting_paths
 from hcasim.catalog.resolve import resolve as resolve
 from hcasim.catalog.resolved import Machine as Machine
 from hcasim.catalog.resolved import NodeGroup as NodeGroup

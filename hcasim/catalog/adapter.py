@@ -13,6 +13,7 @@ from hcasim.catalog.link import Port, Protocol
 from hcasim.catalog.receive import Receive
 from hcasim.catalog.retransmission import RoceAccl
 from hcasim.catalog.section import (
+    SETTING,
     Bandwidth,
     Clash,
     Count,
@@ -290,7 +291,7 @@ class Counters(Section):
     responder_errors: bool = key("errors that a responder finds are counted at its own end")
 
 
-FirmwareMode = Literal["tavor", "mem", "memfree"]
+FirmwareMode = Annotated[Literal["tavor", "mem", "memfree"], SETTING]
 
 
 class Device(Description):

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hcasim.catalog.section import PLAIN, Bandwidth, Latency, Section, Size, key, optional
+from hcasim.catalog.section import PLAIN, SETTING, Bandwidth, Latency, Section, Size, key, optional
 from hcasim.ground.units import SIZE, Bytes, Hertz
 
+Flag = Annotated[bool, SETTING]
 Burst = Annotated[int, SIZE, Field(ge=128, le=4096, multiple_of=128)]
 
 
@@ -30,7 +31,7 @@ class PcixBridge(Bridge):
     """The bridge that carries a PCI-X bus behind the chipset."""
 
     completion_burst: Burst = key("longest split completion that the bridge returns in one burst")
-    streaming: bool = key("bursts run on over boundaries of 128 B; false: each ends at the next")
+    streaming: Flag = key("bursts run on over boundaries of 128 B; false: each ends at the next")
     other: OtherDevice | None = optional("another device on the bus")
 
     @property
@@ -42,7 +43,8 @@ class PcixBridge(Bridge):
 DISCONNECT = 128
 """Allowable disconnect boundary in bytes (PCI-X Addendum 1.0b, 2.2)."""
 
-_Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE]
+_Payload = Annotated[Literal[128, 256, 512, 1024, 2048, 4096], SIZE, SETTING]
+Mmrbc = Annotated[Literal[512, 1024, 2048, 4096], SIZE, SETTING]
 
 
 class PcieDevice(Section):
@@ -58,7 +60,7 @@ class PcieDevice(Section):
     dllp_tlps_per_ack: int = key("packets acknowledged by one Ack DLLP", 1, 1024)
     dllp_tlps_per_update: int = key("packets covered by one UpdateFC DLLP", 1, 1024)
     packet_gap: Latency = key("that the device leaves behind each packet it sends", default=0)
-    relaxed_ordering: bool = key("its writes need not become visible in order", default=False)
+    relaxed_ordering: Flag = key("its writes need not become visible in order", default=False)
     bridge: CardBridge | None = optional("what this bus leads to")
 
     @property
@@ -72,7 +74,7 @@ class PcixDevice(Section):
     kind: Annotated[Literal["pcix"], PLAIN] = "pcix"
     width_bits: Literal[32, 64] = key("data width")
     clock: Hertz = key("bus clock; of PCI-X 266 that of its data", 10**6, 266_666_667)
-    mmrbc: Annotated[Literal[512, 1024, 2048, 4096], SIZE] = key("longest memory read request")
+    mmrbc: Mmrbc = key("longest memory read request")
     outstanding_splits: Literal[1, 2, 3, 4, 8, 12, 16, 32] = key(
         "outstanding split transactions; as many as the bus allows if nothing is said", default=32
     )

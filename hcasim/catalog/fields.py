@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hcasim.catalog.section import Evidence, Parameter, Plain, Refers, Value
+from hcasim.catalog.section import SETTING, Evidence, Parameter, Plain, Refers, Value
 from hcasim.ground.errors import nearest, one_of
 from hcasim.ground.faults import shown
 from hcasim.ground.units import Unit, UnitError
@@ -34,6 +34,7 @@ class Leaf:
         low: smallest value allowed; high the largest.
         step: what the value must be a multiple of.
         default: what holds for a description that does not say it; None if there is no such value.
+        setting: whether the authors of an experiment may set it.
     """
 
     base: type
@@ -45,6 +46,7 @@ class Leaf:
     required: bool = True
     default: Value | None = None
     words: str = ""
+    setting: bool = False
 
     def format(self, value: Value) -> str:
         """Write a value as a file would hold it, without quotes."""
@@ -224,6 +226,7 @@ def _key(info: FieldInfo) -> Key:
         required=info.is_required(),
         default=None if info.is_required() else info.default,
         words=info.description or "",
+        setting=SETTING in info.metadata,
     )
 
 

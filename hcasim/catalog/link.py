@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from hcasim.catalog.fields import Leaf
-from hcasim.catalog.section import PLAIN, Evidence, Latency, Section, Value, key, optional
+from hcasim.catalog.section import PLAIN, SETTING, Evidence, Latency, Section, Value, key, optional
 from hcasim.ground.errors import Fault, FaultError
 from hcasim.ground.units import DELAY, LENGTH, SHARE, SIZE
 
@@ -51,7 +51,7 @@ CableLength = Annotated[int, LENGTH, Field(ge=0, le=10**8)]
 Propagation = Annotated[int, DELAY, Field(ge=3335, le=10**5)]
 CreditUpdate = Annotated[int, SIZE, Field(ge=1, le=2**20)]
 Share = Annotated[int, SHARE, Field(ge=0, le=10**9)]
-Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Seed = Annotated[int, SETTING, Field(ge=0, le=2**31 - 1)]
 
 
 class Code(NamedTuple):

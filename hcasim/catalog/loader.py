@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hcasim.catalog.adapter import Adapter, DmaDevice
+from hcasim.catalog.fields import leaf_paths
 from hcasim.catalog.folders import MODELS, a_model, adopt, find_file, is_path, list_ids, unknown_id
 from hcasim.catalog.host import Host
 from hcasim.catalog.model_file import Loaded, ModelFile
@@ -153,3 +155,17 @@ def _kind_of(file: Path, above: tuple[Path, ...] = ()) -> str:
             [Fault(display(file), table, f"the keys of one of {allowed}", text=found)]
         )
     return kind
+
+
+@cache
+def setting_paths() -> tuple[str, ...]:
+    """Return what the authors of an experiment set of some machine, as paths of leaves."""
+    found = (
+        path if kind == "testbeds" else f"{a_model(kind).split()[1]}.{path}"
+        for kind, models in CLASSES.items()
+        for model in models
+        for path, leaf in leaf_paths(model).items()
+        # What a testbed says of its nodes is at the paths of their parts.
+        if leaf.setting and not path.startswith("nodes.")
+    )
+    return tuple(dict.fromkeys(found))

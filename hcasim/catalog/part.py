@@ -127,9 +127,13 @@ class Part:
         self._change(path, value, self.leaves[path], f"{why}: {old.text} ({old.source})")
 
     def _change(self, path: str, value: Value, leaf: Leaf, source: str) -> None:
-        section, _, last = path.rpartition(".")
-        self._section(section)[last] = value
-        self.parameters[path] = leaf.parameter(path, value, "assumed", source)
+        self.take(leaf.parameter(path, value, "assumed", source))
+
+    def take(self, one: Parameter[Value]) -> None:
+        """Put a parameter in the place of what is at its path inside of it."""
+        section, _, last = one.path.rpartition(".")
+        self._section(section)[last] = one.value
+        self.parameters[one.path] = one
 
     def _section(self, path: str) -> dict[str, Any]:
         table, place = self.values, ""

@@ -227,7 +227,7 @@ class _Assembly:
             if (card := self.parts.get(f"{start}adapter")) is None:
                 continue
             group = self.groups[name]
-            self._cable(card, name, group.ports)
+            self._nodes_set(card, name)
             buses = card.asked(self.settings, "bus", "bus.kind")
             for path in buses:
                 measured = [one for each in self.groups.values() for one in each.adapters]
@@ -374,16 +374,16 @@ class _Assembly:
             part.parameters[one.path] = one
             part.own.add(one.path)
 
-    def _cable(self, adapter: Part, group: str, ports: int | None) -> None:
-        path = "nodes.ports" if group == "nodes" else f"nodes.{group}.ports"
-        has = adapter.values["ports"]
-        if ports is not None and ports > has:
-            allowed = f"up to {has}, as the adapter has"
-            self.faults.append(Fault(f"{self.testbed.id}: {path}", ports, allowed))
-        elif ports is not None:
-            (given,) = (one for one in self.bed.parameters if one.path == path)
-            adapter.values["ports"] = ports
-            adapter.parameters["ports"] = given.at("ports")
+    def _nodes_set(self, adapter: Part, group: str) -> None:
+        """Give an adapter what the testbed says of it, as far as it has that."""
+        start, has = "nodes" if group == "nodes" else f"nodes.{group}", adapter.values["ports"]
+        for one in inside(self.bed.parameters, start):
+            path = {"ports": "ports", "mmrbc": "bus.mmrbc"}.get(one.path)
+            if path == "ports" and one.value > has:
+                allowed = f"up to {has}, as the adapter has"
+                self.faults.append(Fault(f"{self.testbed.id}: {start}.ports", one.value, allowed))
+            elif path in adapter.parameters:
+                adapter.take(one.at(path))
 
 
 def of_its_time(device: object, mpi: bool = False) -> str:
@@ -400,8 +400,7 @@ def _choose_firmware(part: Part, mode: str) -> str:
         return error.fault.at(name)
     if name not in part.parameters:
         return Fault(name, mode, "", text=f"{mode!r}, but {part.values['id']} has no modes")
-    part.values[name] = mode
-    part.parameters[name] = part.parameters[name].changed(mode, mode, CHOSEN)
+    part.take(part.parameters[name].changed(mode, mode, CHOSEN))
     return ""
 
 

@@ -17,6 +17,8 @@ class Plain:
 
 
 PLAIN = Plain()
+SETTING = object()
+"""Marks a leaf that BIOS, a driver or an experimenter sets, so that a scenario may, too."""
 
 
 @dataclass(frozen=True)

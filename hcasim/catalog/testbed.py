@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from hcasim.catalog.buses import Mmrbc
 from hcasim.catalog.classes import TrafficClasses, Watchdog
 from hcasim.catalog.link import AnyLink, LinkChanges, Port, PortLink, Seed, Share, mtu_fault
 from hcasim.catalog.section import (
     PLAIN,
+    SETTING,
     Description,
     Latency,
     Names,
@@ -293,6 +295,7 @@ class Nodes(Section):
         "the stack of MPI programs, if another", default=""
     )
     ports: int | None = optional("ports of each adapter with a cable, if not all", 1, 256)
+    mmrbc: Mmrbc | None = optional("MMRBC of PCI-X as BIOS and driver set it, if not the usual")
     link: LinkChanges | None = optional("where their links differ")
 
     @field_validator("default_adapter")
@@ -319,7 +322,7 @@ class Testbed(Description):
     link: AnyLink = key("each link between an adapter and a switch")
     trunk: LinkChanges | None = optional("where links of switches differ")
     # The kind of link tells what is allowed; a second pair of limits here would hide it.
-    mtu: Bytes = key(
+    mtu: Annotated[Bytes, SETTING] = key(
         "largest payload of an InfiniBand packet, or IP packet in an Ethernet frame", 0, 2**31
     )
 

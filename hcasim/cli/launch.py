@@ -36,12 +36,13 @@ _PART: Final = re.compile(r"[^\s\0=,:;'\"()<>|&`]+")
 """What may be a path inside of an argument, or of a line of a text."""
 _SCANNED: Final = 256 << 10
 """Chosen: bytes of texts in which files are looked for, which takes less than a second."""
+_SERVER: Final = "server:"
 TIMED_OUT: Final = 124
 """Exit code of programs that had to be ended, as of timeout(1)."""
 
 
 @click.command("launch", cls=Command)
-@click.argument("words", metavar="PROGRAM [ARGUMENT]... [: PROGRAM [ARGUMENT]...]...", nargs=-1)
+@click.argument("words", metavar="[server:] PROGRAM [ARGUMENT]... [: ...]...", nargs=-1)
 @machine_options()
 @option("-n --ranks N", "Processes that run the program.", type=click.IntRange(min=1))
 @option(
@@ -86,6 +87,9 @@ def command(
 
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
+    A PROGRAM behind the word `server:` serves the others: it is sent SIGTERM when all of them have
+    ended, and its exit code no longer counts then.
+
     HCASIM_RANK tells a process its number, from 0 on, and HCASIM_SIZE how many there are.
 
     Programs run as ordinary users, in simulated time; what they print is theirs. The exit code is
@@ -100,7 +104,7 @@ def command(
 
     tracing, faults = Tracing(given), list[str]()
     choices = read_experiment(given, faults)
-    programs = _programs(words, ranks, faults)
+    programs, servers = _programs(words, ranks, faults)
     until_ps = _until(until, faults)
     computing = Computing()
     if compute is not None:
@@ -139,7 +143,9 @@ def command(
         with tracing.listening(f"{programs[0][0]} on {machine.id}") as listen:
             meter = Meter(listen) if profile else None
             listens = listen if meter is None else meter.watch
-            found = launch(machine, programs, listens, until_ps, explain, places, computing)
+            found = launch(
+                machine, programs, listens, until_ps, explain, places, computing, servers
+            )
         with contextlib.redirect_stdout(sys.stderr):
             if found.usage:
                 print_breakdown("the traffic", found.usage)
@@ -170,7 +176,7 @@ def _read_faults(programs: Iterable[Sequence[str]]) -> Iterator[str]:
 
     words = {word for one in programs for word in one}
     paths = {*words, *(part for word in words for part in _PART.findall(word))}
-    paths |= {shutil.which(one[0]) or "" for one in programs}
+    paths |= {shutil.which(name) or "" for name, *_ in filter(None, programs)}
     found, seen, left = deque(map(Path, paths)), set[Path](), _SCANNED
     yield read_fault(Path("/dev/stdin"), "<stdin>")
     while found:
@@ -207,18 +213,25 @@ def _until(until: str | None, faults: list[str]) -> int:
     return found
 
 
-def _programs(words: tuple[str, ...], ranks: int | None, faults: list[str]) -> list[list[str]]:
-    """The programs that words name, one for each process."""
+def _programs(
+    words: tuple[str, ...], ranks: int | None, faults: list[str]
+) -> tuple[list[list[str]], list[int]]:
+    """The programs that words name, one for each process, and which of them serve the others."""
     programs: list[list[str]] = [[]]
     for word in words:
         if word == ":":
             programs.append([])
         else:
             programs[-1].append(word)
+    servers = [place for place, one in enumerate(programs) if one[:1] == [_SERVER]]
+    for place in servers:
+        del programs[place][0]
+    if len(servers) == len(programs):
+        faults.append(f"programs: found none but behind {_SERVER}; needed: one that it serves")
     if not all(programs):
-        faults.append("programs: found none before or behind a colon; needed: PROGRAM : PROGRAM")
+        faults.append("programs: found none beside a colon; needed: PROGRAM : PROGRAM")
     if ranks is not None and len(programs) > 1:
         faults.append(
             f"--ranks: found {ranks} beside {len(programs)} programs; allowed: one program"
         )
-    return programs * (ranks or 1)
+    return programs * (ranks or 1), servers

@@ -8,7 +8,7 @@ import errno
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
@@ -136,6 +136,7 @@ def launch(
     explain: bool = False,
     places: Sequence[int] = (),
     computing: Computing = _BY_NAME,
+    servers: Collection[int] = (),
 ) -> Launched:
     """Run programs on nodes of a machine until all have ended.
 
@@ -146,6 +147,8 @@ def launch(
         explain: also tell what was busy.
         places: the node of each; one after the other if there are none.
         computing: what they take for what they compute.
+        servers: places of programs that are sent SIGTERM when all others have ended; a server that
+            ran until then has the code 0.
 
     Raises:
         CatalogError: a program cannot be started, or does not load the library.
@@ -167,6 +170,7 @@ def launch(
             with _one_processor():
                 for command, node in zip(programs, places, strict=True):
                     _start(session, children, command, node, len(programs), descriptors)
+                session.servers = {session.programs[place] for place in servers}
                 fault = _run(session)
             if fault:
                 session.say(fault)
@@ -176,9 +180,13 @@ def launch(
             raise
         finally:
             session.close()
-            codes = tuple(child.wait() for child in children)
+            codes = [child.wait() for child in children]
     done = tuple(map(tuple, programs))
-    return Launched(machine, done, codes, session.ended_ps / 1e12, session.used, bool(fault))
+    codes = [
+        0 if one in session.dismissed else code
+        for one, code in zip(session.programs, codes, strict=True)
+    ]
+    return Launched(machine, done, tuple(codes), session.ended_ps / 1e12, session.used, bool(fault))
 
 
 _WAITS: Final = {
@@ -215,7 +223,7 @@ def _run(session: Session) -> str:
     stuck = _go_on(sim, until_ps or None)
     while (stuck or sim.over) and sum(one.resume() for one in session.threads):
         stuck = _go_on(sim, max(until_ps, sim.now) if until_ps else None)
-    if session.fault or not session.threads:
+    if session.fault or session.dismissed or not session.threads:
         return session.fault
     where = "; ".join(map(_doing, session.threads))
     if stuck:

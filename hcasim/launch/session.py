@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 from struct import Struct
 from time import monotonic
 from typing import Any, Final
@@ -30,6 +30,8 @@ from hcasim.workloads.explain import Utilisation
 PAGE: Final = 4096
 _FIRST_PORT: Final = 32768
 _LOOK_S: Final = 0.05
+_LAST_PS: Final = 10**12
+"""Simulated time in which a server that was sent SIGTERM has to end."""
 _WAIT_S: Final = 10.0
 """Real time in which a program that was started has to say that it is there, or to end."""
 _EVENT: Final = Struct("=QQ")
@@ -245,6 +247,13 @@ class Process:
         if self.threads:
             self.threads[0].interrupt(signal)
 
+    def kill(self, signal: int = SIGKILL) -> None:
+        """Have the system send it a signal; what is killed waits no longer."""
+        self.held.signal(signal)
+        if signal == SIGKILL:
+            for one in self.threads:
+                one.wake()
+
     def wrote(self) -> None:
         """The adapter, or a thread, has written to its memory: others may wait for that."""
         self.written += 1
@@ -351,6 +360,8 @@ class Session:
         until_ps: when programs that go on are ended; 0 is never. A thread that makes no call may do
             so for as long, in real time.
         fault: why a program has been ended before; "" if none has.
+        servers: programs that end when all others have.
+        dismissed: those of them that have been told to.
     """
 
     def __init__(
@@ -384,6 +395,8 @@ class Session:
             self.descendants.close()
             raise
         self.programs: list[Descendant] = []
+        self.servers: set[Descendant] = set()
+        self.dismissed: set[Descendant] = set()
         self._unsettled: list[Bank] = []
         self.banks = [Bank(self._unsettled) for _ in cluster.nodes]
         self._ports = [_FIRST_PORT] * len(cluster.nodes)
@@ -471,6 +484,12 @@ class Session:
                 self.say(f"a program that {process.name} runs {why}; it takes no time")
             self.await_end(process.held)
             self.touched()
+        if self.servers and all(one.ended() or one in self.servers for one in self.programs):
+            self.dismissed, self.servers = {one for one in self.servers if not one.ended()}, set()
+            for one in {one.process: None for one in self.threads}:
+                if one.held in self.dismissed:
+                    one.interrupt(SIGTERM)
+                    self.sim.call_at(self.sim.now + _LAST_PS, one.kill)
 
     def await_end(self, held: Descendant) -> None:
         """Wait in real time until the system knows that a process has ended."""

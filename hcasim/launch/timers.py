@@ -33,10 +33,7 @@ def _kill(thread: Thread, question: Question) -> Answer:
         if process.held.pid != pid:
             continue
         if sends in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT):
-            process.held.signal(sends)
-            if sends == signal.SIGKILL:
-                for one in process.threads:
-                    one.wake()
+            process.kill(sends)
         else:
             found = [one for one in process.threads if tid in (0, one.tid)]
             for one in found[:1]:

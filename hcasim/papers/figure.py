@@ -86,10 +86,11 @@ def _draw_frame(
 
 
 def _told(scenario: Scenario, curves: Mapping[str, Curve]) -> str:
-    """What the authors set of the benchmark, if it is the same for all that is drawn."""
+    """What the authors set, if it is the same for all that is drawn."""
     every = [_set_by_authors(scenario, name) for name in curves]
     same = dict(one for one in every[0].items() if all(one in other.items() for other in every))
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in same.items())
+    words = str.maketrans("_.", "  ")
+    return ", ".join(f"{name.translate(words)} {value}" for name, value in same.items())
 
 
 def _set_by_authors(scenario: Scenario, name: str) -> dict[str, str]:
@@ -97,14 +98,13 @@ def _set_by_authors(scenario: Scenario, name: str) -> dict[str, str]:
     chosen = {**scenario.options.chosen, **series.chosen}
     chosen.pop(scenario.options.axis.name, None)
     told = {}
-    if series.chipset_flag is not None:
-        chosen["chipset_flag"] = series.chipset_flag
-    for option, value in chosen.items():
+    for option, value in (chosen | (series.settings or {})).items():
         values = value if isinstance(value, tuple) else (value,)
         if isinstance(value, bool):
             told[option] = "set" if value else "not set"
         elif isinstance(values[0], int):
-            told[option] = " ".join(map(OPTIONS[option].label, values))
+            label = OPTIONS[option].label if option in OPTIONS else str
+            told[option] = " ".join(map(label, values))
         else:
             told[option] = str(value)
     return told

@@ -20,6 +20,7 @@ from hcasim.catalog import (
     nearest,
     one_of,
     read_toml,
+    setting_paths,
 )
 from hcasim.catalog.folders import a_model, is_known, is_path, shipped, unknown_id
 from hcasim.ground.errors import display, name_fault, refuse
@@ -201,10 +202,15 @@ def _validated(model: type[M], table: object, path: Path) -> M:
 
 def _faults(scenario: Scenario, find: Callable[[str], Scenario]) -> Iterator[str]:
     """Yield what is wrong with a scenario, beside the form of its file; `find` returns others."""
-    axis = scenario.options.axis.name
+    axis, known = scenario.options.axis.name, setting_paths()
     for name, series in scenario.series.items():
         if (value := getattr(series, axis, None)) is not None:
             yield f"series.{name}.{axis}: found {value}, but {axis} is the x axis; leave one out"
+        # A path may begin with the name of a group of nodes or of a switch.
+        ends = {path: {path, path.partition(".")[2]} for path in series.settings or ()}
+        for path in (one for one in ends if ends[one].isdisjoint(known)):
+            allowed = f"what authors set: {one_of(known)}{nearest(path, known)}"
+            yield f"series.{name}.settings: found {path!r}; allowed: {allowed}"
     for number, claim in enumerate(scenario.claims, start=1):
         limit = claim.kind == "threshold" and claim.measure[0].against is None
         units = list(QUANTITIES[claim.quantity].units)
@@ -254,7 +260,7 @@ def _wrong_references(scenario: Scenario, find: Callable[[str], Scenario]) -> It
                 has = f"{other.id} has {one_of(list(other.series))}{nearest(series, other.series)}"
                 yield f"{where}: found no series {name!r}; {has}"
                 continue
-            if other.series[series].settings and claim.kind not in ("ordering", "cause"):
+            if other.series[series].overrides and claim.kind not in ("ordering", "cause"):
                 yield f"{where}: series {name!r} is of another machine; no number is measured there"
             axis, points = other.options.axis, other.options.points or ()
             has = f"{axis.name} of {other.id} has {one_of([axis.label(one) for one in points])}"

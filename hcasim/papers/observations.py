@@ -90,7 +90,7 @@ def _experiments(reference: str, measure: Measure) -> Iterator[Experiment]:
                 mtu=scenario.options.mtu,
                 firmware_mode=line.series.firmware_mode,
                 stack=job.machine.stack.id,
-                overrides=line.series.overrides,
+                overrides=job.machine.overrides,
             )
 
 

@@ -29,7 +29,7 @@ class Line:
     Parameters:
         jobs: its points, in the order of the axis.
         over: for each of them the point that it is an overhead over, if it is one.
-        again: all of them for each further seed.
+        again: all of them for each further run that it is the mean of.
     """
 
     scenario: Scenario
@@ -57,6 +57,12 @@ class Line:
     def needed(self) -> tuple[Point, ...]:
         """All points that are simulated for it."""
         return sum(self.again, self.jobs + self.over)
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What is set of its machine, by path, as far as that is the same in all runs."""
+        first, *others = (points[0].machine.overrides for points in (self.jobs, *self.again))
+        return {p: text for p, text in first.items() if all(one[p] == text for one in others)}
 
     @property
     def x(self) -> tuple[int, ...]:
@@ -169,13 +175,10 @@ def plan(
     for name in (one for one in names if one in known):
         workload, beside = scenario.workload_of(name), scenario.series[name].over
         try:
-            jobs = _points(scenario, name, workload, given, settings, choices)
-            found = beside and _points(scenario, name, beside, given, settings, choices)
-            again = tuple(
-                _points(scenario, name, workload, given, {**seed, **settings}, choices)
-                for seed in scenario.series[name].again
-            )
-            lines.append(Line(scenario, name, jobs, found or (), again))
+            runs = [{**as_texts(one), **settings} for one in scenario.series[name].runs]
+            jobs, *again = (_points(scenario, name, workload, given, run, choices) for run in runs)
+            found = beside and _points(scenario, name, beside, given, runs[0], choices)
+            lines.append(Line(scenario, name, jobs, found or (), tuple(again)))
         except CatalogError as error:
             faults += error.faults
     refuse(*faults)
@@ -239,7 +242,7 @@ def _points(
     if workload is None:
         raise CatalogError([f"{scenario.id}: {unknown_workload(wanted)}"])
     # What a series is about holds whatever else is set.
-    overrides = {**series.overrides, **overrides, **(series.settings or {})}
+    overrides = {**overrides, **(series.overrides or {})}
     chosen = {**scenario.options.chosen, **given, **series.chosen}
     if wanted == series.over:
         chosen = {name: one for name, one in chosen.items() if name in workload.options}

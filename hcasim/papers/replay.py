@@ -284,8 +284,6 @@ def spent(seconds: float | None, costs: Mapping[Point, Cost]) -> dict[str, Any]:
 def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
     """Return the curve of a line from the results of its points."""
     settings, own = measured_with(line.jobs)
-    if line.series.chipset_flag is not None:
-        settings["chipset_flag"] = line.series.chipset_flag
     rows = []
     field = line.series.result or line.field
     for number, job in enumerate(line.jobs):
@@ -305,7 +303,7 @@ def measured(line: Line, points: Mapping[Point, Result]) -> Curve:
         group=line.series.group,
         axis=line.axis,
         points=own,
-        overrides=line.jobs[0].machine.overrides,
+        overrides=line.overrides,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import product
 from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from hcasim.catalog import one_of
+from hcasim.catalog import Value, one_of
 from hcasim.catalog.adapter import FirmwareMode
 from hcasim.catalog.link import LARGEST_MTU
 from hcasim.ground.text import brief
@@ -41,6 +42,7 @@ Several = Annotated[
     BeforeValidator(one_or_several, json_schema_input_type=Size | tuple[Size, ...]),
     Field(min_length=1),
 ]
+ValuesOfRuns = Annotated[tuple[Value, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 Side = tuple[list[Any], Points]
 """Curves, and the points at which their best result is read."""
 AS_IN_ROWS = {"sizes": "size"}
@@ -144,15 +146,13 @@ class Series(Settings):
         over: name of another benchmark, which runs on the same machine with those of the options
             that it has: the series is the overhead over it, by how many percent its result is
             larger.
-        chipset_flag: whether the authors set the bit of the chipset that lets the bursts of its
-            PCI-X bridge run on; without it, as the host was delivered.
         adapter: the adapter that was measured.
         firmware_mode: which of its interfaces the adapter's firmware offered.
         stack: id of the software, if it is not the testbed's.
-        settings: what is changed of the machine that the authors did not change, by path, such as
-            {"adapter.bus.lanes": "16"}; no such series was published, and none is drawn or run
-            unless it is named.
-        seeds: how many runs it is the mean of, each with other random numbers of marks.
+        settings: what the authors set of the machine, by path, such as
+            {"host.pcix_bridge.streaming": True}; with several values it is the mean over them.
+        overrides: what they did not change of it, by path, such as {"adapter.bus.lanes": "16"}; no
+            such series was published, and none is drawn or run unless it is named.
         others: as the options of benchmarks that are named so.
     """
 
@@ -164,24 +164,18 @@ class Series(Settings):
     counters: SeriesNames | None = None
     per: SeriesNames | None = None
     over: Text | None = None
-    chipset_flag: bool | None = None
     adapter: Text
     firmware_mode: FirmwareMode | None = None
     stack: Text | None = None
-    settings: dict[str, str] | None = None
-    seeds: Annotated[int, Field(ge=1, le=100)] = 1
+    settings: dict[str, Value | ValuesOfRuns] | None = None
+    overrides: dict[str, str] | None = None
 
     @property
-    def overrides(self) -> dict[str, str]:
-        """What the authors changed of the host, by path, as a what-if setting would."""
-        flag = self.chipset_flag
-        told = {} if flag is None else {"host.pcix_bridge.streaming": str(flag).lower()}
-        return told | (self.settings or {})
-
-    @property
-    def again(self) -> Iterator[dict[str, str]]:
-        """What is changed for each run but the first, likewise."""
-        yield from ({"switch.memory.marking.seed": str(n)} for n in range(2, self.seeds + 1))
+    def runs(self) -> Iterator[dict[str, Any]]:
+        """What the authors set in each run that it is the mean of, by path."""
+        own = self.settings or {}
+        each = (one if isinstance(one, tuple) else (one,) for one in own.values())
+        return (dict(zip(own, values, strict=True)) for values in product(*each))
 
 
 if not TYPE_CHECKING:
@@ -284,8 +278,8 @@ class Scenario(Entry):
 
     @property
     def published(self) -> tuple[str, ...]:
-        """The names of what was published: of series without settings; of all if all have some."""
-        names = tuple(name for name, one in self.series.items() if not one.settings)
+        """The names of what was published: of series without overrides; of all if all have some."""
+        names = tuple(name for name, one in self.series.items() if not one.overrides)
         return names or tuple(self.series)
 
     def moved(

@@ -99,3 +99,19 @@ def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
     assert "--ppn: found beside --hostfile" in told
     assert f"ranks: found 2; allowed: 1 to 1, the slots of {file}" in told
     assert "did you mean 'perftest'?" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["-n", "2", "--", "server:", "true"],
+            "none but behind server:; needed: one that it serves",
+        ),
+        ([], "none beside a colon; needed: PROGRAM : PROGRAM"),
+        (["--", "server:", ":", "true"], "none beside a colon; needed: PROGRAM : PROGRAM"),
+    ],
+)
+def test_there_is_a_program_on_each_side(words: list[str], told: str) -> None:
+    done = CliRunner().invoke(app, ["launch", "--testbed", "liu2004", *words])
+    assert str(done.exception).endswith(f"programs: found {told}")

@@ -121,3 +121,19 @@ def test_what_is_not_described_is_refused_by_name(capfd: pytest.CaptureFixture[s
     found = launched("liu2004", "ib_send_bw -c XRC -n 10", "ib_send_bw -c XRC -n 10 server")
     assert found.codes[0] != 0
     assert "open_xrcd is not supported" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("server", "code"),
+    [
+        ("while :; do sleep 1; done", 0),
+        ("trap '' TERM; while :; do sleep 1; done", 0),
+        ("exit 3", 3),
+    ],
+)
+def test_a_server_ends_when_the_others_have(server: str, code: int) -> None:
+    """Its exit code counts if it has ended before."""
+    programs = [["sh", "-c", server], ["sleep", "2"]]
+    found = launch(find_machine("liu2004", {}, mpi=False), programs, servers=[0])
+    assert (found.codes, found.ended) == ((code, 0), False)
+    assert found.seconds < 4

@@ -119,7 +119,9 @@ def _based(own: Plan, back: Mapping[Place, PutBack]) -> Plan:
         overrides = {
             path: base.text
             for path, place in places_of(line)
-            if place in back and (base := back[place].base) and path not in line.series.overrides
+            if place in back
+            and (base := back[place].base)
+            and path not in line.jobs[0].machine.overrides
         }
         lines += plan(own.scenario, series=line.name, overrides=overrides).lines
     return replace(own, lines=tuple(lines))

@@ -33,6 +33,18 @@ def test_a_testbed_has_a_default_adapter_and_another_may_be_chosen() -> None:
     assert isinstance(bus, PcixDevice)
 
 
+def test_a_testbed_may_say_the_mmrbc_of_its_nodes_and_a_setting_goes_before_it(edit: Edit) -> None:
+    said = 'mmrbc = { value = "2048 B", evidence = "datasheet", source = "its BIOS" }\n'
+    edit("models/testbeds/liu2004.toml", "adapters = [", f"{said}adapters = [")
+    path = "adapter.bus.mmrbc"
+    found = parameter(resolve("liu2004", adapter="mt23108"), path)
+    assert (found.value, found.evidence, found.source) == (2048, "datasheet", "its BIOS")
+    bus = resolve("liu2004", adapter="mt23108", overrides={path: "1024"}).adapter.bus
+    assert isinstance(bus, PcixDevice)
+    assert bus.mmrbc == 1024
+    assert isinstance(resolve("liu2004", adapter="mt25208").adapter.bus, PcieDevice)
+
+
 def test_an_adapter_that_was_not_measured_there_is_a_what_if(edit: Edit) -> None:
     edit("models/testbeds/liu2004.toml", '["mt23108", "mt25208"]', '["mt25208"]')
     assert resolve("liu2004", adapter="mt23108").adapter.id == "mt23108"

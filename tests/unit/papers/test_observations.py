@@ -70,8 +70,9 @@ def test_one_point_may_be_read_off(edit: Edit) -> None:
     assert [one.settings["size"] for one in found["LIU-041"].experiments] == [8]
 
 
-def test_firmware_mode_and_flag_of_the_chipset_are_those_of_the_series(edit: Edit) -> None:
-    of_series = 'adapter = "mt25218"\nfirmware_mode = "memfree"\nchipset_flag = false'
+def test_firmware_mode_and_settings_are_those_of_the_series(edit: Edit) -> None:
+    flag = 'settings = { "host.pcix_bridge.streaming" = false }'
+    of_series = f'adapter = "mt25218"\nfirmware_mode = "memfree"\n{flag}'
     edit('adapter = "mt25208"', of_series)
     found = {one.id: one for one in observed("liu2004")}
     (asked,), (other,) = (found[name].experiments for name in ("LIU-041", "LIU-044"))

@@ -60,6 +60,20 @@ def test_the_flag_of_the_chipset_is_as_the_authors_set_it_unless_a_what_if_does(
     assert {n: one.jobs[0].machine.host.pcix_bridge.streaming for n, one in found.items()} == flags
 
 
+def test_a_series_may_set_any_setting_and_several_values_are_runs(
+    edit: Callable[[str, str], None],
+) -> None:
+    settings = '{ "adapter.bus.mmrbc" = ["1024 B", "2048 B"], mtu = "2048 B" }'
+    edit('adapter = "mt23108"', f'adapter = "mt23108"\nsettings = {settings}')
+    line = lines("liu2004/fig03")["pcix"]
+    machines = [points[0].machine for points in (line.jobs, *line.again)]
+    assert [(one.adapter.bus.longest_read, one.mtu) for one in machines] == [
+        (1024, 2048),
+        (2048, 2048),
+    ]
+    assert line.overrides == {"mtu": "2048 B"}
+
+
 def test_what_the_workload_does_not_measure_is_a_fault(edit: Callable[[str, str], None]) -> None:
     edit('field = "latency_us"', 'field = "total_KiB"')
     edit('quantity = "latency"', 'quantity = "time"')

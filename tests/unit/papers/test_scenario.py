@@ -74,9 +74,20 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         (SERIES, f'over = "write_lat"\n{SERIES}', f"found; allowed if axes.field is {OVERHEAD}"),
         (
             SERIES,
-            f'settings = {{ "adapter.bus.lanes" = "16" }}\n{SERIES}',
+            f'overrides = {{ "adapter.bus.lanes" = "16" }}\n{SERIES}',
             "claims[1].measure: series 'pcie' is of another machine; no number is measured there",
         ),
+        (
+            SERIES,
+            f'settings = {{ "adapter.bus.lanes" = 16 }}\n{SERIES}',
+            "series.pcie.settings: found 'adapter.bus.lanes'; allowed: what authors set: adapter.",
+        ),
+        (
+            SERIES,
+            f'settings = {{ "host.pcix_bridge.streamin" = true }}\n{SERIES}',
+            "did you mean 'host.pcix_bridge.streaming'?",
+        ),
+        (SERIES, f"settings = {{ mtu = [] }}\n{SERIES}", "series.pcie.settings.mtu"),
         ('kind = "value"', 'kind = "valve"', "did you mean 'value'?"),
         ('series = "pcie"', 'series = "pice"', "claims[1].measure: found no series 'pice'"),
         ("liu2004/fig02:pcie", "liu2004/fig02:pice", "found no series 'liu2004/fig02:pice'"),
@@ -131,12 +142,12 @@ def test_all_faults_of_a_file_are_said_at_once(edit: Edit) -> None:
 
 
 def test_a_scenario_has_no_place_for_a_hardware_parameter() -> None:
-    """But for what takes a cause away, of which no number is stated."""
+    """But for settings, and for what takes a cause away, of which no number is stated."""
     measured = {*OPTIONS} - {"exact", "explain", "size"}
     assert {*Options.model_fields} == measured | {"sizes", "mtu"}
-    said = {"label", "group", "workload", "result", "over", "seeds", "counters", "per"}
-    parts = {"testbed", "adapter", "firmware_mode", "stack", "chipset_flag"}
-    assert {*Series.model_fields} == measured | said | parts | {"size", "settings"}
+    said = {"label", "group", "workload", "result", "over", "counters", "per"}
+    parts = {"testbed", "adapter", "firmware_mode", "stack"}
+    assert {*Series.model_fields} == measured | said | parts | {"size", "settings", "overrides"}
 
 
 def test_what_has_several_values_is_the_x_axis(edit: Edit) -> None:
