@@ -131,6 +131,7 @@ evidence: $(TEST_VENV)/.ready
 calibrations: $(VENV)/.ready
 	for fit in calibration/fits/*.toml; do \
 	  $(VENV)/bin/hcasim calibrate "$$(basename "$$fit" .toml)" -o "$$fit" || exit; done
+	mkdir -p $(OUT)
 	$(VENV)/bin/hcasim calibrate calibration/traces/connectx3-fitted.jsonl --testbed qdr-containers \
 	  --free adapter.doorbell.latency --free adapter.responder.read_interval=150ns..300ns -o $(OUT)/connectx3.toml
 	$(VENV)/bin/hcasim check calibration/traces/connectx3-held-out.jsonl --testbed qdr-containers \
