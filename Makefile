@@ -167,7 +167,7 @@ $(VENV)/.ready $(TEST_VENV)/.ready: pyproject.toml
 
 # All that a wheel is made of.
 SOURCES := pyproject.toml README.md LICENSE .ci/compile.py \
-  $(shell find hcasim models scenarios calibration -type f -not -path '*/__pycache__/*' -not -name '* *')
+  $(shell find hcasim models scenarios calibration notebooks -type f -not -path '*/__pycache__/*' -not -name '* *')
 
 # Everything of a checkout but the package, which would hide the one that is installed.
 CHECKOUT := .ci .gitignore CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md pyproject.toml \

@@ -81,6 +81,19 @@ def test_an_experiment_of_ones_own_begins_as_a_published_one(
     assert "did you mean 'liu2004/fig03'?" in fault
 
 
+def test_a_notebook_of_ones_own_is_a_copy_of_one_that_hcasim_brings(
+    hcasim_: Hcasim, in_empty_folder: Path, root: Path
+) -> None:
+    based = ("--based-on", "04-memfree")
+    assert hcasim_("new", "notebook", "mine", *based).messages == "Wrote mine.ipynb\n"
+    theirs = root / "notebooks" / "04-memfree.ipynb"
+    assert Path("mine.ipynb").read_text() == theirs.read_text()
+    (fault,) = hcasim_("new", "notebook", "mine", *based).faults
+    assert fault == "mine.ipynb: exists; choose another name or folder"
+    (fault,) = hcasim_("new", "notebook", "other", "--based-on", "04-memfre").faults
+    assert "did you mean '04-memfree'?" in fault
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
