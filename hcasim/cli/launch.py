@@ -27,7 +27,7 @@ from hcasim.cli.output import note
 from hcasim.cli.printing import print_breakdown, print_profile
 from hcasim.cli.results import output_faults
 from hcasim.cli.tracing import Tracing, trace_options
-from hcasim.ground.errors import CatalogError, FaultError, refuse
+from hcasim.ground.errors import CatalogError, Fault, FaultError, nearest, refuse
 
 if TYPE_CHECKING:
     from hcasim.launch import Launched
@@ -88,7 +88,7 @@ def command(
         hcasim launch --testbed liu2004 -- ib_write_bw : ib_write_bw server
 
     A PROGRAM behind the word `server:` serves the others: it is sent SIGTERM when all of them have
-    ended, and its exit code no longer counts then.
+    ended, and SIGKILL a second of simulated time later; its exit code no longer counts then.
 
     HCASIM_RANK tells a process its number, from 0 on, and HCASIM_SIZE how many there are.
 
@@ -226,6 +226,8 @@ def _programs(
     servers = [place for place, one in enumerate(programs) if one[:1] == [_SERVER]]
     for place in servers:
         del programs[place][0]
+    for word in (one[0] for one in programs if one[:1] and one[0].endswith(":")):
+        faults.append(Fault("programs", word, f"{_SERVER}, or a program", nearest(word, [_SERVER])))
     if len(servers) == len(programs):
         faults.append(f"programs: found none but behind {_SERVER}; needed: one that it serves")
     if not all(programs):

@@ -109,6 +109,10 @@ def test_what_contradicts_itself_is_refused(tmp_path: Path) -> None:
             "none but behind server:; needed: one that it serves",
         ),
         ([], "none beside a colon; needed: PROGRAM : PROGRAM"),
+        (
+            ["--", "sever:", "true", ":", "true"],
+            "'sever:'; allowed: server:, or a program; did you mean 'server:'?",
+        ),
         (["--", "server:", ":", "true"], "none beside a colon; needed: PROGRAM : PROGRAM"),
     ],
 )
