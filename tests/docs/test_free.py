@@ -5,9 +5,9 @@ import pytest
 from hcasim.papers.plan import plan_papers
 from tests.docs.site.free import FreeValue, Place, free_values, places_of
 
-DETERMINED = 100
+DETERMINED = 99
 """Values that published measurements of one source alone determined."""
-SERVING = 26
+SERVING = 25
 """Those of them that the experiments of one source alone use."""
 
 
