@@ -56,7 +56,7 @@ FITTED: dict[str, set[Any]] = {
     "liu2004": {*map(int, FITTED_OF_LIU2004.split())},
     "lossy": {*FITTED_OF_LOSSY.split()},
     "modern": {*FITTED_OF_MODERN.split(), *LINES_OF_PERFTEST.split()},
-    "rashti2007": {8, 9, 12, 13, 14, 15, 16, 20, 22, 26, 29},
+    "rashti2007": {8, 9, 12, 13, 14, 15, 20, 22, 26, 29},
     "sur2005": {1, 2, 3, 13, 19, 20, 21, *range(22, 32), 37},
 }
 """The claims that values were fitted to or chosen from, and those about the same numbers."""
